@@ -1,0 +1,78 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The drawing of the house: targets stand bottom to top, and every arrow points down.
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+let package = Package(
+    name: "FetchIndex",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "FetchIndex", targets: ["FetchIndex"]),
+        .executable(name: "fetchindex", targets: ["FetchIndexTool"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ],
+    targets: [
+        // liblmdb's header
+        .systemLibrary(
+            name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        // a few C shims over ICU: collation, case folding, time zone offsets
+        .systemLibrary(
+            name: "CICU", pkgConfig: "icu-i18n", providers: [.apt(["libicu-dev"]), .brew(["icu4c"])]),
+        // xxHash's header: checksums of stored bytes
+        .systemLibrary(
+            name: "CXXHash", pkgConfig: "libxxhash",
+            providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+        // libcsv's header: the streaming CSV parser of `fetchindex import`
+        .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"]), .brew(["libcsv"])]),
+
+        // environment, transactions, tables, cursors
+        .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: strict),
+        // value types, their order, order-preserving key bytes, text order
+        .target(name: "Values", dependencies: ["CICU"], swiftSettings: strict),
+        // a B+tree with counts over a node store
+        .target(name: "CountedTree", swiftSettings: strict),
+        // model, records, change log, store
+        .target(
+            name: "Records", dependencies: ["LMDB", "Values", "CXXHash"], swiftSettings: strict),
+        // the format language: parse, print, evaluate
+        .target(name: "Predicates", dependencies: ["Values"], swiftSettings: strict),
+        // sectioned order = rows tree + sections tree; named caches; diff
+        .target(
+            name: "OrderCaches", dependencies: ["CountedTree", "Records", "LMDB", "Values"],
+            swiftSettings: strict),
+        // requests, container, fetched orders (public)
+        .target(
+            name: "FetchIndex",
+            dependencies: ["Values", "Records", "Predicates", "OrderCaches"],
+            swiftSettings: strict),
+        // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
+        .executableTarget(
+            name: "FetchIndexTool",
+            dependencies: [
+                "FetchIndex", "CCSV",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+
+        .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: strict),
+        .testTarget(name: "ValuesTests", dependencies: ["Values"], swiftSettings: strict),
+        .testTarget(name: "CountedTreeTests", dependencies: ["CountedTree"], swiftSettings: strict),
+        .testTarget(name: "RecordsTests", dependencies: ["Records"], swiftSettings: strict),
+        .testTarget(name: "PredicatesTests", dependencies: ["Predicates"], swiftSettings: strict),
+        .testTarget(name: "OrderCachesTests", dependencies: ["OrderCaches"], swiftSettings: strict),
+        .testTarget(
+            name: "FetchIndexTests", dependencies: ["FetchIndex"],
+            resources: [.copy("Catalogues")], swiftSettings: strict),
+        .testTarget(name: "ToolTests", dependencies: ["FetchIndexTool"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

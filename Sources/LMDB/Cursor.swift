@@ -1,0 +1,87 @@
+internal import CLMDB
+
+/// A position in a table. After a move that returned true, `key` and `value` are the entry there, in place,
+/// valid until the cursor moves or its transaction writes.
+package struct Cursor: ~Copyable {
+    private let handle: OpaquePointer
+    private var currentKey = MDB_val()
+    private var currentValue = MDB_val()
+
+    /// mdb_cursor_open
+    init(_ transaction: OpaquePointer, _ table: Table) throws(LMDBError) {
+        var opened: OpaquePointer?
+        try check(mdb_cursor_open(transaction, table.handle, &opened))
+        guard let opened else { throw LMDBError.corrupted }
+        handle = opened
+    }
+
+    deinit { mdb_cursor_close(handle) }
+
+    package var key: RawSpan {
+        @_lifetime(borrow self)
+        get {
+            let bytes = UnsafeRawBufferPointer(start: currentKey.mv_data, count: currentKey.mv_size).bytes
+            return _overrideLifetime(bytes, borrowing: self)
+        }
+    }
+
+    package var value: RawSpan {
+        @_lifetime(borrow self)
+        get {
+            let bytes = UnsafeRawBufferPointer(start: currentValue.mv_data, count: currentValue.mv_size).bytes
+            return _overrideLifetime(bytes, borrowing: self)
+        }
+    }
+
+    /// The key in a table of integer keys; 0 when the entry's key is not eight bytes.
+    package var integerKey: UInt64 {
+        let key = key
+        return key.byteCount == 8 ? key.unsafeLoadUnaligned(as: UInt64.self) : 0
+    }
+
+    package mutating func moveToFirst() throws -> Bool { try move(MDB_FIRST) }
+    package mutating func moveToLast() throws -> Bool { try move(MDB_LAST) }
+    package mutating func moveToNext() throws -> Bool { try move(MDB_NEXT) }
+    package mutating func moveToPrevious() throws -> Bool { try move(MDB_PREV) }
+
+    /// To the first entry whose key is the given one or greater. MDB_SET_RANGE
+    package mutating func move(toKeyFrom key: RawSpan) throws -> Bool {
+        let (code, foundKey, foundValue) = key.withUnsafeBytes { key in
+            seek(MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress)))
+        }
+        return try settle(code, foundKey, foundValue)
+    }
+
+    /// As `move(toKeyFrom:)` in a table of integer keys.
+    package mutating func move(toKeyFrom key: UInt64) throws -> Bool {
+        var key = key
+        let (code, foundKey, foundValue) = withUnsafeMutableBytes(of: &key) { bytes in
+            seek(MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress))
+        }
+        return try settle(code, foundKey, foundValue)
+    }
+
+    /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor.
+    package mutating func deleteCurrent() throws { try check(mdb_cursor_del(handle, 0)) }
+
+    private borrowing func seek(_ key: MDB_val) -> (CInt, MDB_val, MDB_val) {
+        var key = key
+        var value = MDB_val()
+        let code = mdb_cursor_get(handle, &key, &value, MDB_SET_RANGE)
+        return (code, key, value)
+    }
+
+    private mutating func settle(_ code: CInt, _ key: MDB_val, _ value: MDB_val) throws -> Bool {
+        let isFound = try checkFound(code)
+        currentKey = isFound ? key : MDB_val()
+        currentValue = isFound ? value : MDB_val()
+        return isFound
+    }
+
+    private mutating func move(_ operation: MDB_cursor_op) throws -> Bool {
+        var key = MDB_val()
+        var value = MDB_val()
+        let code = mdb_cursor_get(handle, &key, &value, operation)
+        return try settle(code, key, value)
+    }
+}

@@ -1,0 +1,141 @@
+internal import CLMDB
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+internal import Synchronization
+
+/// An LMDB environment: one folder with its data file and lock file, mapped into memory.
+///
+/// A process has at most one open environment a path (LMDB's file locks demand it): opening a path again
+/// returns the same object. LMDB does not work on network file systems: its locks live in shared memory.
+package final class Environment: Sendable {
+    /// How much of a commit has reached the disk when `commit()` returns.
+    package enum Durability: UInt8, Sendable {
+        /// All of it.
+        case full
+        /// The data, but perhaps not the last commits' meta pages: a power loss may undo the last commits, never tear one.
+        case relaxed
+        /// What the operating system chose to write. For benchmarks and stores that can be made again.
+        case none
+    }
+
+    package struct Options: Sendable {
+        package var durability = Durability.full
+        package var isReadOnly = false
+        package var maximumTables: UInt32 = 16
+        package var maximumReaders: UInt32 = 510
+
+        package init() {}
+    }
+
+    package let path: String
+    package let isReadOnly: Bool
+    // An MDB_env may be used from any thread; it is closed once, under the registry's lock.
+    nonisolated(unsafe) let handle: OpaquePointer
+    /// Transactions that are open in this process: the map may only be resized when there are none.
+    let openTransactions = Mutex(0)
+    let openTables = Mutex<[String: Table]>([:])
+
+    /// The environment at a folder; created when it is missing, unless `options.isReadOnly`.
+    package static func open(at path: String, options: Options = Options()) throws -> Environment {
+        if !options.isReadOnly && mkdir(path, 0o700) != 0 && errno != EEXIST {
+            throw LMDBError(rawValue: errno)
+        }
+        guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
+        defer { free(real) }
+        return try EnvironmentRegistry.open(at: String(cString: real), options: options)
+    }
+
+    init(path: String, options: Options) throws(LMDBError) {
+        self.path = path
+        self.isReadOnly = options.isReadOnly
+        self.handle = try Environment.openHandle(at: path, options: options)
+    }
+
+    deinit { EnvironmentRegistry.close(handle, at: path) }
+
+    /// mdb_env_create, mdb_env_open, mdb_reader_check
+    private static func openHandle(at path: String, options: Options) throws(LMDBError) -> OpaquePointer {
+        var flags = UInt32(MDB_NOTLS | MDB_NORDAHEAD)
+        if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
+        switch options.durability {
+        case .full: break
+        case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
+        case .none: flags |= UInt32(MDB_NOSYNC)
+        }
+        // Address space is free on 64 bit, so that the map never has to move; a system that refuses gets less.
+        var mapSize = 1 << 40
+        while true {
+            var created: OpaquePointer?
+            try check(mdb_env_create(&created))
+            guard let handle = created else { throw LMDBError(rawValue: ENOMEM) }
+            mdb_env_set_maxdbs(handle, options.maximumTables)
+            mdb_env_set_maxreaders(handle, options.maximumReaders)
+            mdb_env_set_mapsize(handle, mapSize)
+            let code = mdb_env_open(handle, path, flags, 0o600)
+            if code == MDB_SUCCESS {
+                mdb_reader_check(handle, nil)
+                return handle
+            }
+            mdb_env_close(handle)
+            guard code == ENOMEM && mapSize > 1 << 30 else { throw LMDBError(rawValue: code) }
+            mapSize /= 2
+        }
+    }
+}
+
+extension Environment {
+    /// mdb_env_info and mdb_stat: sizes of the map and the file in bytes, readers, and the last transaction.
+    package struct Information: Sendable {
+        package let mapSize: Int
+        package let pageSize: Int
+        /// Pages up to the end of the used part of the file.
+        package let usedPages: Int
+        package let lastTransaction: Int
+        package let readers: Int
+        package let maximumReaders: Int
+    }
+
+    package func information() throws -> Information {
+        var info = MDB_envinfo()
+        try check(mdb_env_info(handle, &info))
+        var stat = MDB_stat()
+        try check(mdb_env_stat(handle, &stat))
+        return Information(
+            mapSize: info.me_mapsize, pageSize: Int(stat.ms_psize), usedPages: info.me_last_pgno + 1,
+            lastTransaction: info.me_last_txnid, readers: Int(info.me_numreaders),
+            maximumReaders: Int(info.me_maxreaders))
+    }
+
+    /// A reader of the environment in any process: mdb_reader_list.
+    package struct Reader: Sendable {
+        package let process: Int
+        /// The transaction that the reader pins; nil when it is parked without one.
+        package let transaction: Int?
+    }
+
+    package func readers() throws -> [Reader] {
+        let lines = ReaderLines()
+        let context = Unmanaged.passUnretained(lines).toOpaque()
+        let code = mdb_reader_list(
+            handle,
+            { line, context in
+                guard let line, let context else { return 0 }
+                Unmanaged<ReaderLines>.fromOpaque(context).takeUnretainedValue().text += String(cString: line)
+                return 0
+            }, context)
+        if code < 0 { throw LMDBError(rawValue: code) }
+        return lines.text.split(separator: "\n").compactMap { line in
+            let columns = line.split(separator: " ")
+            guard columns.count == 3, let process = Int(columns[0]) else { return nil }
+            return Reader(process: process, transaction: Int(columns[2]))
+        }
+    }
+
+    /// mdb_env_sync: all commits so far reach the disk, whatever the durability.
+    package func sync() throws { try check(mdb_env_sync(handle, 1)) }
+}
+
+private final class ReaderLines { var text = "" }

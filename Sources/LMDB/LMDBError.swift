@@ -1,0 +1,35 @@
+internal import CLMDB
+
+/// An error of LMDB or of the system below it: the raw code that a C call returned.
+package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
+    package let rawValue: CInt
+
+    package init(rawValue: CInt) { self.rawValue = rawValue }
+
+    package static let mapFull = LMDBError(rawValue: MDB_MAP_FULL)
+    package static let mapResized = LMDBError(rawValue: MDB_MAP_RESIZED)
+    package static let readersFull = LMDBError(rawValue: MDB_READERS_FULL)
+    package static let invalidFile = LMDBError(rawValue: MDB_INVALID)
+    package static let versionMismatch = LMDBError(rawValue: MDB_VERSION_MISMATCH)
+    package static let corrupted = LMDBError(rawValue: MDB_CORRUPTED)
+    package static let pageNotFound = LMDBError(rawValue: MDB_PAGE_NOTFOUND)
+    package static let badValueSize = LMDBError(rawValue: MDB_BAD_VALSIZE)
+    package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
+}
+
+extension LMDBError: CustomStringConvertible {
+    /// mdb_strerror
+    package var description: String { String(cString: mdb_strerror(rawValue)) }
+}
+
+/// The one place that looks at a return code.
+func check(_ code: CInt) throws(LMDBError) {
+    if code != MDB_SUCCESS { throw LMDBError(rawValue: code) }
+}
+
+/// As `check`, for calls that look something up: false when there is no such key.
+func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
+    if code == MDB_NOTFOUND { return false }
+    try check(code)
+    return true
+}

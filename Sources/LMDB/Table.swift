@@ -1,0 +1,83 @@
+internal import CLMDB
+internal import Synchronization
+
+/// A named table of an environment (LMDB's "database"): keys in order, each with one value.
+///
+/// A byte key is 1 to 511 bytes long (LMDB's limit); keys of an integer table are 64-bit integers.
+package struct Table: Sendable {
+    let handle: MDB_dbi
+
+    /// How the keys of a table are made and ordered.
+    package enum Keys: Sendable {
+        /// Bytes, by memcmp.
+        case bytes
+        /// 64-bit unsigned integers, by value, in the machine's byte order.
+        case integers
+    }
+
+    /// The longest byte key.
+    package static let maximumKeyLength = 511
+
+    /// The name and kind of keys that a table is opened with.
+    package struct Description: Sendable {
+        let name: String
+        let keys: Keys
+
+        package init(_ name: String, _ keys: Keys = .bytes) {
+            self.name = name
+            self.keys = keys
+        }
+    }
+}
+
+extension Environment {
+    /// Opens tables, which stay open as long as the environment. Tables that are missing are created, in one
+    /// transaction, unless the environment is read-only. mdb_dbi_open
+    package func tables(_ descriptions: [Table.Description]) throws -> [Table] {
+        // LMDB wants tables opened by one thread at a time.
+        try openTables.withLock { open in
+            let missing = descriptions.filter { open[$0.name] == nil }
+            if !missing.isEmpty {
+                do {
+                    open.merge(try openTables(missing, flags: UInt32(MDB_RDONLY))) { first, _ in first }
+                } catch let error as LMDBError where error == .tableNotFound && !isReadOnly {
+                    open.merge(try openTables(missing, flags: 0)) { first, _ in first }
+                }
+            }
+            return descriptions.compactMap { open[$0.name] }
+        }
+    }
+
+    /// Commits even when reading: only so do the handles outlive the transaction.
+    private func openTables(_ descriptions: [Table.Description], flags: UInt32) throws -> [String: Table] {
+        let transaction = try begin(flags: flags)
+        var opened: [String: Table] = [:]
+        do {
+            for description in descriptions {
+                var keyFlags = description.keys == .integers ? UInt32(MDB_INTEGERKEY) : 0
+                if flags == 0 { keyFlags |= UInt32(MDB_CREATE) }
+                var handle: MDB_dbi = 0
+                try check(mdb_dbi_open(transaction, description.name, keyFlags, &handle))
+                opened[description.name] = Table(handle: handle)
+            }
+        } catch {
+            mdb_txn_abort(transaction)
+            end()
+            throw error
+        }
+        defer { end() }
+        try check(mdb_txn_commit(transaction))
+        return opened
+    }
+}
+
+/// mdb_stat of one table.
+package struct TableStatistics: Sendable {
+    package let depth: Int
+    package let branchPages: Int
+    package let leafPages: Int
+    package let overflowPages: Int
+    package let entries: Int
+
+    package var pages: Int { branchPages + leafPages + overflowPages }
+}

@@ -1,0 +1,83 @@
+internal import CLMDB
+internal import Synchronization
+
+/// A read transaction: one unchanging view of the environment.
+///
+/// It may be used from any thread, by one at a time. While it lives, LMDB reuses none of the pages it can
+/// see, so a reader that stays open makes the file grow under writers.
+package struct ReadTransaction: ~Copyable {
+    private let environment: Environment
+    package let view: TransactionView
+
+    /// The environment's transaction that this one sees.
+    package var identifier: Int { mdb_txn_id(view.handle) }
+
+    init(_ environment: Environment) throws(LMDBError) {
+        self.environment = environment
+        self.view = TransactionView(handle: try environment.begin(flags: UInt32(MDB_RDONLY)))
+    }
+
+    deinit {
+        mdb_txn_abort(view.handle)
+        environment.end()
+    }
+}
+
+/// The write transaction: there is one at a time in all processes. Dropped without `commit()`, it never happened.
+package struct WriteTransaction: ~Copyable {
+    private let environment: Environment
+    package let view: TransactionView
+    private var isCommitted = false
+
+    init(_ environment: Environment) throws(LMDBError) {
+        self.environment = environment
+        self.view = TransactionView(handle: try environment.begin(flags: 0))
+    }
+
+    deinit {
+        if !isCommitted { mdb_txn_abort(view.handle) }
+        environment.end()
+    }
+
+    /// mdb_txn_commit. An error leaves the environment as it was before the transaction.
+    package consuming func commit() throws {
+        isCommitted = true  // mdb_txn_commit ends the transaction, also when it fails
+        try check(mdb_txn_commit(view.handle))
+    }
+}
+
+extension Environment {
+    package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
+
+    /// Waits for the write transaction that another thread or process holds.
+    package func beginWrite() throws -> WriteTransaction { try WriteTransaction(self) }
+
+    /// mdb_txn_begin; takes over a map size that another process has grown.
+    func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
+        try openTransactions.withLock { (count) throws(LMDBError) in count += 1 }
+        var transaction: OpaquePointer?
+        var code = mdb_txn_begin(handle, nil, flags, &transaction)
+        if code == MDB_MAP_RESIZED && adoptMapSize() { code = mdb_txn_begin(handle, nil, flags, &transaction) }
+        guard code == MDB_SUCCESS, let transaction else {
+            end()
+            throw LMDBError(rawValue: code)
+        }
+        return transaction
+    }
+
+    func end() { openTransactions.withLock { $0 -= 1 } }
+
+    /// mdb_env_set_mapsize(0): only when no other transaction of this process could see the map move.
+    private func adoptMapSize() -> Bool {
+        openTransactions.withLock { count in count == 1 && mdb_env_set_mapsize(handle, 0) == MDB_SUCCESS }
+    }
+
+    /// Doubles the map after `LMDBError.mapFull`. False when a transaction of this process is open.
+    package func growMap() -> Bool {
+        openTransactions.withLock { count in
+            var info = MDB_envinfo()
+            guard count == 0, mdb_env_info(handle, &info) == MDB_SUCCESS else { return false }
+            return mdb_env_set_mapsize(handle, info.me_mapsize * 2) == MDB_SUCCESS
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import CLMDB
+
+/// What both kinds of transaction can read, and the write transaction write.
+///
+/// A view does not own its transaction: whoever keeps a view keeps the transaction beside it.
+package struct TransactionView {
+    let handle: OpaquePointer
+
+    /// mdb_get: hands out the value in place. False when there is no such key.
+    package func get(_ key: RawSpan, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
+        try key.withUnsafeBytes { key in
+            var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+            return try get(&mdbKey, in: table, body)
+        }
+    }
+
+    /// mdb_get in a table of integer keys.
+    package func get(_ key: UInt64, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
+        var key = key
+        return try withUnsafeMutableBytes(of: &key) { bytes in
+            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+            return try get(&mdbKey, in: table, body)
+        }
+    }
+
+    private func get(_ key: inout MDB_val, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
+        var value = MDB_val()
+        guard try checkFound(mdb_get(handle, table.handle, &key, &value)) else { return false }
+        try body(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size).bytes)
+        return true
+    }
+
+    /// mdb_cursor_open and mdb_cursor_close around a body.
+    package func withCursor<Result>(
+        on table: Table, _ body: (inout Cursor) throws -> Result
+    ) throws -> Result {
+        var cursor = try Cursor(handle, table)
+        return try body(&cursor)
+    }
+
+    /// mdb_stat
+    package func statistics(of table: Table) throws -> TableStatistics {
+        var stat = MDB_stat()
+        try check(mdb_stat(handle, table.handle, &stat))
+        return TableStatistics(
+            depth: Int(stat.ms_depth), branchPages: stat.ms_branch_pages, leafPages: stat.ms_leaf_pages,
+            overflowPages: stat.ms_overflow_pages, entries: stat.ms_entries)
+    }
+
+    // MARK: Writing: an error on a view of a read transaction.
+
+    /// mdb_put: inserts or replaces.
+    package func put(_ value: RawSpan, for key: RawSpan, in table: Table) throws {
+        try key.withUnsafeBytes { key in
+            var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+            try put(value, &mdbKey, in: table, flags: 0)
+        }
+    }
+
+    /// mdb_put with an integer key; `appending` says that the key is greater than all in the table.
+    package func put(_ value: RawSpan, for key: UInt64, in table: Table, appending: Bool = false) throws {
+        var key = key
+        try withUnsafeMutableBytes(of: &key) { bytes in
+            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+            try put(value, &mdbKey, in: table, flags: appending ? UInt32(MDB_APPEND) : 0)
+        }
+    }
+
+    private func put(_ value: RawSpan, _ key: inout MDB_val, in table: Table, flags: UInt32) throws {
+        try value.withUnsafeBytes { value in
+            var mdbValue = MDB_val(
+                mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+            try check(mdb_put(handle, table.handle, &key, &mdbValue, flags))
+        }
+    }
+
+    /// mdb_del. False when there was no such key.
+    @discardableResult
+    package func delete(_ key: RawSpan, in table: Table) throws -> Bool {
+        try key.withUnsafeBytes { key in
+            var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+            return try checkFound(mdb_del(handle, table.handle, &mdbKey, nil))
+        }
+    }
+
+    /// mdb_del with an integer key. False when there was no such key.
+    @discardableResult
+    package func delete(_ key: UInt64, in table: Table) throws -> Bool {
+        var key = key
+        return try withUnsafeMutableBytes(of: &key) { bytes in
+            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+            return try checkFound(mdb_del(handle, table.handle, &mdbKey, nil))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import LMDB
+
+/// A folder of its own for each test, removed with it.
+final class TemporaryFolder {
+    let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+@Suite struct EnvironmentTests {
+    let folder = TemporaryFolder()
+
+    func open() throws -> (Environment, Table, Table) {
+        let environment = try Environment.open(at: folder.path)
+        let tables = try environment.tables([Table.Description("bytes"), Table.Description("numbers", .integers)])
+        return (environment, tables[0], tables[1])
+    }
+
+    @Test func aCommittedValueIsReadAndAnAbortedOneIsNot() throws {
+        let (environment, bytes, _) = try open()
+        let key: [UInt8] = [1, 2], value: [UInt8] = [3]
+        do {
+            let transaction = try environment.beginWrite()
+            try transaction.view.put(value.span.bytes, for: key.span.bytes, in: bytes)
+        }
+        do {
+            let reader = try environment.beginRead()
+            let isFound = try reader.view.get(key.span.bytes, in: bytes) { _ in }
+            #expect(!isFound)
+        }
+
+        let transaction = try environment.beginWrite()
+        try transaction.view.put(value.span.bytes, for: key.span.bytes, in: bytes)
+        try transaction.commit()
+        let reader = try environment.beginRead()
+        let isFound = try reader.view.get(key.span.bytes, in: bytes) { found in
+            #expect(found.byteCount == 1 && found.unsafeLoad(as: UInt8.self) == 3)
+        }
+        #expect(isFound)
+    }
+
+    @Test func integerKeysAreOrderedByValue() throws {
+        let (environment, _, numbers) = try open()
+        let transaction = try environment.beginWrite()
+        let keys: [UInt64] = [1 << 40, 7, 300, 0]
+        let value: [UInt8] = [0]
+        for key in keys { try transaction.view.put(value.span.bytes, for: key, in: numbers) }
+        let walked = try transaction.view.withCursor(on: numbers) { cursor in
+            var walked: [UInt64] = []
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                walked.append(cursor.integerKey)
+                isAtEntry = try cursor.moveToNext()
+            }
+            return walked
+        }
+        #expect(walked == keys.sorted())
+    }
+
+    @Test func aReaderKeepsItsViewWhileAWriterCommits() throws {
+        let (environment, _, numbers) = try open()
+        let old: [UInt8] = [1], new: [UInt8] = [2]
+        let first = try environment.beginWrite()
+        try first.view.put(old.span.bytes, for: 1, in: numbers)
+        try first.commit()
+        let reader = try environment.beginRead()
+        let second = try environment.beginWrite()
+        try second.view.put(new.span.bytes, for: 1, in: numbers)
+        try second.commit()
+        _ = try reader.view.get(1, in: numbers) { #expect($0.unsafeLoad(as: UInt8.self) == 1) }
+        #expect(try environment.readers().contains { $0.transaction == reader.identifier })
+    }
+
+    @Test func aPathIsOpenedOnceInAProcessAndAgainAfterItsClosing() throws {
+        var first: Environment? = try Environment.open(at: folder.path)
+        let second = try Environment.open(at: folder.path + "/.")
+        #expect(first === second)
+        first = nil
+        #expect(try second.information().readers == 0)
+        for _ in 0..<20 { _ = try Environment.open(at: folder.path + "-other") }
+        try FileManager.default.removeItem(atPath: folder.path + "-other")
+    }
+
+    @Test func aMissingFolderAndAForeignFileAreErrors() throws {
+        var options = Environment.Options()
+        options.isReadOnly = true
+        #expect(throws: LMDBError.self) { try Environment.open(at: folder.path, options: options) }
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        try Data(repeating: 65, count: 10_000).write(to: URL(fileURLWithPath: folder.path + "/data.mdb"))
+        #expect(throws: LMDBError.invalidFile) { try Environment.open(at: folder.path) }
+    }
+
+    @Test func aFullMapIsAnErrorAndGrows() throws {
+        let (environment, _, numbers) = try open()
+        #expect(environment.growMap())
+        let reader = try environment.beginRead()
+        #expect(!environment.growMap(), "a map in use must not move")
+        _ = try reader.view.statistics(of: numbers)
+    }
+}
