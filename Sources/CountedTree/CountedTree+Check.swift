@@ -1,0 +1,101 @@
+extension CountedTree {
+    /// Everything that is wrong with the tree, one sentence each; empty when it is whole. O(n).
+    /// Adds the nodes it visits to `visited`; a node that was there already is a defect.
+    package func check(visiting visited: inout Set<NodeNumber>) -> [String] {
+        var defects: [String] = []
+        guard root.node != 0 else {
+            return root.measure == .zero ? [] : ["a tree without nodes counts \(count) entries"]
+        }
+        var checker = Checker(tree: self, visited: visited)
+        let measure = checker.check(root.node, level: root.level, from: nil, to: nil)
+        if let measure, measure != root.measure {
+            checker.defects.append(
+                "the root counts \(root.measure), its nodes hold \(measure)")
+        }
+        visited = checker.visited
+        defects = checker.defects
+        return defects
+    }
+
+    package func check() -> [String] {
+        var visited: Set<NodeNumber> = []
+        return check(visiting: &visited)
+    }
+}
+
+private struct Checker {
+    let tree: CountedTree
+    var visited: Set<NodeNumber>
+    var defects: [String] = []
+
+    /// Checks a node and all below it, whose keys must lie from one key up to another. Nil when it cannot be read.
+    mutating func check(_ node: NodeNumber, level: Int, from lower: [UInt8]?, to upper: [UInt8]?) -> Measure? {
+        guard visited.insert(node).inserted else {
+            defects.append("node \(node) is reached twice")
+            return nil
+        }
+        do {
+            let contents = try read(node, level: level)
+            checkKeys(contents.keys, of: node, level: level, from: lower, to: upper)
+            guard level > 0 else { return contents.measure }
+            for slot in contents.children.indices {
+                let (child, counted) = contents.children[slot]
+                let from = slot == 0 ? lower : contents.keys[slot]
+                let to = slot + 1 < contents.keys.count ? contents.keys[slot + 1] : upper
+                let measure = check(child, level: level - 1, from: from, to: to)
+                if let measure, measure != counted {
+                    defects.append("node \(node) counts \(counted) in node \(child), which holds \(measure)")
+                }
+            }
+            return contents.measure
+        } catch {
+            defects.append("\(error)")
+            return nil
+        }
+    }
+
+    private struct Contents {
+        var keys: [[UInt8]] = []
+        var children: [(NodeNumber, Measure)] = []
+        var measure = Measure.zero
+    }
+
+    private mutating func read(_ node: NodeNumber, level: Int) throws -> Contents {
+        var contents = Contents()
+        var rest: [NodeNumber] = []
+        try tree.read(node, level: level) { view in
+            for slot in 0..<view.slotCount {
+                let cell = try view.cell(at: slot)
+                let measure = try view.measure(of: cell)
+                contents.measure += measure
+                if level > 0 { contents.children.append((view.child(of: cell), measure)) }
+                contents.keys.append(
+                    cell.hasLongKey
+                        ? try tree.store.longKey(of: cell, in: view) : [UInt8](view.inlineKey(of: cell)))
+                rest += try tree.store.restNodes(of: cell, in: view)
+            }
+            if view.bytes.byteCount > tree.store.capacity { defects.append("node \(node) is too large") }
+        }
+        for node in rest where !visited.insert(node).inserted {
+            defects.append("node \(node) of a long key is reached twice")
+        }
+        return contents
+    }
+
+    private mutating func checkKeys(
+        _ keys: [[UInt8]], of node: NodeNumber, level: Int, from lower: [UInt8]?, to upper: [UInt8]?
+    ) {
+        if level > 0 && keys.first != [] { defects.append("branch \(node) has a key before its first child") }
+        let meaningful = level > 0 ? keys.dropFirst() : keys[...]
+        for (key, next) in zip(meaningful, meaningful.dropFirst())
+        where key.span.bytes.compare(next.span.bytes) >= 0 {
+            defects.append("keys of node \(node) are out of order")
+        }
+        if let lower, let first = meaningful.first, first.span.bytes.compare(lower.span.bytes) < 0 {
+            defects.append("node \(node) has a key below its separator")
+        }
+        if let upper, let last = meaningful.last, last.span.bytes.compare(upper.span.bytes) >= 0 {
+            defects.append("node \(node) has a key above its right neighbour's separator")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+extension CountedTree {
+    /// A drawing of the tree, a line a node and entry, keys as text where they are ASCII.
+    package func dump() -> String {
+        var lines = ["tree of \(count) entries, weight \(weight)"]
+        if root.node != 0 { dump(root.node, level: root.level, indent: "  ", into: &lines) }
+        return lines.joined(separator: "\n")
+    }
+
+    private func dump(_ node: NodeNumber, level: Int, indent: String, into lines: inout [String]) {
+        do {
+            var children: [(NodeNumber, String)] = []
+            try read(node, level: level) { view in
+                let kind = level == 0 ? "leaf" : "branch"
+                lines.append("\(indent)\(kind) \(node): \(view.slotCount) slots, \(view.bytes.byteCount) bytes")
+                for slot in 0..<view.slotCount {
+                    let cell = try view.cell(at: slot)
+                    let measure = try view.measure(of: cell)
+                    var line = "\(indent)  \(Self.text(view.inlineKey(of: cell)))\(cell.hasLongKey ? "…" : "")"
+                    if level > 0 { line += " count \(measure.count)" }
+                    if root.isWeighted { line += " weight \(measure.weight)" }
+                    if level > 0 {
+                        children.append((view.child(of: cell), line))
+                    } else {
+                        lines.append(line)
+                    }
+                }
+            }
+            for (child, line) in children {
+                lines.append(line)
+                dump(child, level: level - 1, indent: indent + "    ", into: &lines)
+            }
+        } catch {
+            lines.append("\(indent)\(error)")
+        }
+    }
+
+    private static func text(_ bytes: RawSpan) -> String {
+        [UInt8](bytes).map { byte in
+            if (33..<127).contains(byte) { return String(Unicode.Scalar(byte)) }
+            let digits = String(byte, radix: 16)
+            return "\\" + (digits.count == 1 ? "0" : "") + digits
+        }.joined()
+    }
+}

@@ -1,0 +1,125 @@
+/// What a descent to a key found.
+package struct Rank: Equatable, Sendable {
+    /// Entries, and their weight, whose keys are less.
+    package let before: Measure
+    package let isPresent: Bool
+}
+
+extension CountedTree {
+    /// How many entries have a lesser key, and whether the key is there. O(log n).
+    package func rank(of key: RawSpan) throws -> Rank {
+        var isPresent = false
+        let before = try descend { view, isLeaf, _ in
+            isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
+        } body: { view, slot, _ in
+            isPresent = try slot < view.slotCount && compare(key, with: view, slot) == 0
+        }
+        return Rank(before: before, isPresent: isPresent)
+    }
+
+    /// Hands out the entry that `rank` entries stand before. Traps unless 0 <= rank < count. O(log n).
+    package func entry(at rank: Int, _ body: (_ key: RawSpan, _ weight: Int) throws -> Void) throws {
+        precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
+        _ = try descend { view, _, before in
+            try slot(in: view) { $0.count > rank - before.count }
+        } body: { view, slot, _ in
+            try handOut(slot, of: view, body)
+        }
+    }
+
+    /// Hands out the entry in which the weight lies, and what stands before it.
+    /// Traps unless 0 <= weight < total weight. O(log n).
+    package func entry(
+        atWeight weight: Int, _ body: (_ key: RawSpan, _ weight: Int, _ before: Measure) throws -> Void
+    ) throws {
+        precondition(weight >= 0 && weight < self.weight, "A weight must be less than the tree's.")
+        _ = try descend { view, _, before in
+            try slot(in: view) { $0.weight > weight - before.weight }
+        } body: { view, slot, before in
+            try handOut(slot, of: view) { key, weight in try body(key, weight, before) }
+        }
+    }
+
+    /// The one descent: `choose` names the slot to go down in each node, given what stands before the node.
+    /// Calls the body with the leaf and its slot (for a key, it may be one past the last). Returns what stands before the slot.
+    private func descend(
+        _ choose: (NodeView, _ isLeaf: Bool, _ before: Measure) throws -> Int,
+        body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
+    ) throws -> Measure {
+        var before = Measure.zero
+        guard root.node != 0 else { return before }
+        var node = root.node
+        var level = root.level
+        while true {
+            var child: NodeNumber = 0
+            try read(node, level: level) { view in
+                let slot = try choose(view, level == 0, before)
+                before += try view.measure(of: 0..<slot)
+                if level > 0 {
+                    child = view.child(of: try view.cell(at: slot))
+                } else {
+                    try body(view, slot, before)
+                }
+            }
+            if level == 0 { return before }
+            node = child
+            level -= 1
+        }
+    }
+
+    /// The first slot at which the sum so far exceeds what the caller looks for.
+    private func slot(in view: NodeView, _ exceeds: (Measure) -> Bool) throws -> Int {
+        var sum = Measure.zero
+        for slot in 0..<view.slotCount {
+            sum += try view.measure(of: try view.cell(at: slot))
+            if exceeds(sum) { return slot }
+        }
+        throw TreeError.corrupted(node: view.node, "its counts do not add up to its parent's")
+    }
+
+    /// The first slot of a leaf whose key is not less.
+    func leafSlot(for key: RawSpan, in view: NodeView) throws -> Int {
+        var low = 0
+        var high = view.slotCount
+        while low < high {
+            let middle = (low + high) / 2
+            if try compare(key, with: view, middle) > 0 { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The last child of a branch whose separator is not greater; the first child's is less than all keys.
+    func childSlot(for key: RawSpan, in view: NodeView) throws -> Int {
+        var low = 1
+        var high = view.slotCount
+        while low < high {
+            let middle = (low + high) / 2
+            if try compare(key, with: view, middle) >= 0 { low = middle + 1 } else { high = middle }
+        }
+        return low - 1
+    }
+
+    /// Compares a key with a slot's, reading the rest of a long one only when its first bytes do not decide.
+    func compare(_ key: RawSpan, with view: NodeView, _ slot: Int) throws -> Int {
+        let cell = try view.cell(at: slot)
+        let inline = view.inlineKey(of: cell)
+        guard cell.hasLongKey else { return key.compare(inline) }
+        if key.byteCount < inline.byteCount || key.extracting(first: inline.byteCount).compare(inline) != 0 {
+            return key.compare(inline)
+        }
+        let whole = try store.longKey(of: cell, in: view)
+        return key.compare(whole.span.bytes)
+    }
+
+    /// Calls the body with a leaf slot's key and weight.
+    func handOut(_ slot: Int, of view: NodeView, _ body: (RawSpan, Int) throws -> Void) throws {
+        let cell = try view.cell(at: slot)
+        let weight = try view.measure(of: cell).weight
+        if cell.hasLongKey {
+            let key = try store.longKey(of: cell, in: view)
+            try body(key.span.bytes, weight)
+        } else {
+            try body(view.inlineKey(of: cell), weight)
+        }
+    }
+}

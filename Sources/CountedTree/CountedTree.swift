@@ -1,0 +1,50 @@
+/// A B+tree of byte keys that knows how many entries, and how much weight, stand before each of them.
+///
+/// The structure is Knuth's counted B+tree (The Art of Computer Programming, volume 3, 6.2.3-6.2.4): a branch
+/// stores the count of each child, so that rank and select are descents, O(log n), and nothing stores a position.
+/// An operation that throws leaves the tree's nodes half changed: drop the fork or transaction they are in.
+package struct CountedTree {
+    package let store: any NodeStore
+    package internal(set) var root: TreeRoot
+
+    package init(in store: any NodeStore, root: TreeRoot) {
+        self.store = store
+        self.root = root
+    }
+
+    /// An empty tree; in a weighted one each entry carries a weight, else every weight is 1.
+    package init(in store: any NodeStore, isWeighted: Bool = false) {
+        self.init(in: store, root: TreeRoot(isWeighted: isWeighted))
+    }
+
+    package var count: Int { root.measure.count }
+    package var weight: Int { root.measure.weight }
+    package var isEmpty: Bool { count == 0 }
+
+    /// The same tree on another store that continues this one's: a fork, or the base after its publishing.
+    package func moved(to store: any NodeStore) -> CountedTree { CountedTree(in: store, root: root) }
+
+    /// Reads a node of this tree.
+    func read(_ node: NodeNumber, level: Int, _ body: (NodeView) throws -> Void) throws {
+        try store.read(node) { bytes in
+            try body(try NodeView(bytes, node: node, level: level, isWeighted: root.isWeighted))
+        }
+    }
+}
+
+/// All that a tree needs besides its nodes: what its owner stores.
+package struct TreeRoot: Equatable, Sendable {
+    /// 0 when the tree is empty.
+    package var node: NodeNumber
+    package var level: Int
+    package var measure: Measure
+    package var isWeighted: Bool
+
+    package init(node: NodeNumber = 0, level: Int = 0, measure: Measure = .zero, isWeighted: Bool) {
+        self.node = node
+        self.level = min(max(level, 0), NodeLayout.maximumLevel)
+        self.measure = measure
+        self.isWeighted = isWeighted
+    }
+
+}

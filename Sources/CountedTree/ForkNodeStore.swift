@@ -1,0 +1,52 @@
+/// A node store over another that it never touches: what is written or freed here stays in memory.
+///
+/// Unsaved edits, a read-only store and the working state of an update are forks; dropping the fork drops them.
+package final class ForkNodeStore: NodeStore {
+    private enum Change {
+        case written([UInt8])
+        case freed
+    }
+
+    private let base: any NodeStore
+    private var changes: [NodeNumber: Change] = [:]
+    package private(set) var nextNode: NodeNumber
+
+    /// The base must stay as it is while the fork lives.
+    package init(over base: any NodeStore) {
+        self.base = base
+        self.nextNode = base.nextNode
+    }
+
+    package var capacity: Int { base.capacity }
+
+    package func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
+        switch changes[node] {
+        case .written(let bytes): try body(bytes.span.bytes)
+        case .freed: throw TreeError.corrupted(node: node, "it is read after it was freed")
+        case nil: try base.read(node, body)
+        }
+    }
+
+    package func write(_ node: NodeNumber, _ bytes: RawSpan) {
+        changes[node] = .written(bytes.withUnsafeBytes { [UInt8]($0) })
+        nextNode = max(nextNode, node + 1)
+    }
+
+    package func allocate() -> NodeNumber {
+        defer { nextNode += 1 }
+        return nextNode
+    }
+
+    package func free(_ node: NodeNumber) { changes[node] = .freed }
+
+    /// Writes all that the fork holds into a store that continues its base, in the order of node numbers.
+    package func publish(to store: any NodeStore) throws {
+        for node in changes.keys.sorted() {
+            switch changes[node] {
+            case .written(let bytes): try store.write(node, bytes.span.bytes)
+            case .freed where node < base.nextNode: try store.free(node)
+            case .freed, nil: break
+            }
+        }
+    }
+}

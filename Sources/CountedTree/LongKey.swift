@@ -1,0 +1,93 @@
+/// A key as a cell holds it: whole, or the first bytes of a long one and where the rest is.
+struct StoredKey {
+    var bytes: [UInt8]
+    var isLong: Bool
+
+    static let empty = StoredKey(bytes: [], isLong: false)
+}
+
+/// Keys that are too long for a cell: their rest stands in a chain of nodes of its own.
+extension NodeStore {
+    /// The form of a key for a cell; writes the rest of a long one.
+    func storedForm(of key: RawSpan) throws -> StoredKey {
+        let maximum = NodeLayout.maximumInlineKey(capacity: capacity)
+        if key.byteCount <= maximum { return StoredKey(bytes: [UInt8](key), isLong: false) }
+        var bytes = [UInt8](key.extracting(0..<maximum))
+        bytes.appendLittleEndian(try writeRest(key.extracting(maximum..<key.byteCount)))
+        bytes.appendLittleEndian(UInt32(key.byteCount))
+        return StoredKey(bytes: bytes, isLong: true)
+    }
+
+    /// Writes the chain from its end, so that each node knows the next.
+    private func writeRest(_ rest: RawSpan) throws -> NodeNumber {
+        let room = capacity - NodeLayout.restHeaderLength
+        var next: NodeNumber = 0
+        var end = rest.byteCount
+        while end > 0 {
+            let start = (end - 1) / room * room
+            var bytes: [UInt8] = [NodeLayout.Kind.longKeyRest.rawValue, 0, 0, 0]
+            bytes.appendLittleEndian(next)
+            bytes.append(contentsOf: rest.extracting(start..<end))
+            let node = try allocate()
+            try write(node, bytes.span.bytes)
+            next = node
+            end = start
+        }
+        return next
+    }
+
+    /// The whole of a cell's long key.
+    func longKey(of cell: NodeView.Cell, in view: NodeView) throws -> [UInt8] {
+        var key = [UInt8](view.inlineKey(of: cell))
+        let (first, length) = reference(of: cell, in: view)
+        try forEachRestNode(from: first) { node, rest, _ in
+            guard key.count + rest.byteCount <= length else {
+                throw TreeError.corrupted(node: node, "it has more bytes than its key's length")
+            }
+            key.append(contentsOf: rest)
+            return key.count < length
+        }
+        guard key.count == length else {
+            throw TreeError.corrupted(node: view.node, "a long key's rest is \(length - key.count) bytes short")
+        }
+        return key
+    }
+
+    /// The nodes of the rest of a cell's key, to be freed with it.
+    func restNodes(of cell: NodeView.Cell, in view: NodeView) throws -> [NodeNumber] {
+        guard cell.hasLongKey else { return [] }
+        var nodes: [NodeNumber] = []
+        try forEachRestNode(from: reference(of: cell, in: view).first) { node, _, _ in
+            nodes.append(node)
+            return true
+        }
+        return nodes
+    }
+
+    private func reference(of cell: NodeView.Cell, in view: NodeView) -> (first: NodeNumber, length: Int) {
+        let offset = cell.keyRange.upperBound - NodeLayout.longKeyReferenceLength
+        let first = view.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        let length = view.bytes.unsafeLoadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)
+        return (UInt64(littleEndian: first), Int(UInt32(littleEndian: length)))
+    }
+
+    /// Visits a chain while the body says so. A chain's nodes are numbered downwards, so that it cannot circle.
+    private func forEachRestNode(
+        from first: NodeNumber, _ body: (NodeNumber, RawSpan, NodeNumber) throws -> Bool
+    ) throws {
+        var node = first
+        while node != 0 {
+            var next: NodeNumber = 0
+            try read(node) { bytes in
+                guard bytes.byteCount > NodeLayout.restHeaderLength,
+                    bytes.unsafeLoad(as: UInt8.self) == NodeLayout.Kind.longKeyRest.rawValue
+                else { throw TreeError.corrupted(node: node, "it is no rest of a long key") }
+                next = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt64.self))
+                guard next < node else { throw TreeError.corrupted(node: node, "its chain goes backwards") }
+                let rest = bytes.extracting(NodeLayout.restHeaderLength..<bytes.byteCount)
+                if try !body(node, rest, next) { next = 0 }
+            }
+            node = next
+        }
+    }
+}

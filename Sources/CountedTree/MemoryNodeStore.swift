@@ -1,0 +1,33 @@
+/// Nodes in memory: orders without a name, and tests.
+package final class MemoryNodeStore: NodeStore {
+    package let capacity: Int
+    private var nodes: [[UInt8]?] = [nil]
+
+    package init(capacity: Int = 4072) { self.capacity = capacity }
+
+    package var nextNode: NodeNumber { NodeNumber(nodes.count) }
+
+    /// Nodes that are in use.
+    package var nodeCount: Int { nodes.count { $0 != nil } }
+
+    package func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
+        guard node < nodes.count, let bytes = nodes[Int(node)] else {
+            throw TreeError.corrupted(node: node, "it is missing")
+        }
+        try body(bytes.span.bytes)
+    }
+
+    package func write(_ node: NodeNumber, _ bytes: RawSpan) {
+        while node >= nodes.count { nodes.append(nil) }
+        nodes[Int(node)] = bytes.withUnsafeBytes { [UInt8]($0) }
+    }
+
+    package func allocate() -> NodeNumber {
+        nodes.append([])
+        return NodeNumber(nodes.count - 1)
+    }
+
+    package func free(_ node: NodeNumber) {
+        if node < nodes.count { nodes[Int(node)] = nil }
+    }
+}

@@ -1,0 +1,31 @@
+/// The number of a node in a node store. 0 is no node.
+package typealias NodeNumber = UInt64
+
+/// Where a tree's nodes are kept. The tree reads nodes in place and replaces them whole.
+///
+/// A node's bytes are handed out only inside `read`'s body, and the body writes nothing to the store.
+package protocol NodeStore: AnyObject {
+    /// The most bytes of a node: 256 to 32,767.
+    var capacity: Int { get }
+    /// Numbers from here on have never been given out.
+    var nextNode: NodeNumber { get }
+
+    /// Hands out a node's bytes. Throws `TreeError.corrupted` when there is no such node.
+    func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws
+    /// Replaces a node that was allocated here, or in a fork that is being published.
+    func write(_ node: NodeNumber, _ bytes: RawSpan) throws
+    /// A number that has never been used; its node is written before it is read.
+    func allocate() throws -> NodeNumber
+    func free(_ node: NodeNumber) throws
+}
+
+/// What a tree finds wrong with the bytes that its store hands out.
+package enum TreeError: Error, Equatable, CustomStringConvertible {
+    case corrupted(node: NodeNumber, String)
+
+    package var description: String {
+        switch self {
+        case .corrupted(let node, let defect): "node \(node) of the tree is damaged: \(defect)"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+/// A node's bytes, read in place. Every offset is checked before it is used.
+struct NodeView: ~Escapable {
+    let bytes: RawSpan
+    let node: NodeNumber
+    let slotCount: Int
+    private let keyOffset: Int
+    private let isLeaf: Bool
+    private let isWeighted: Bool
+
+    /// Where a cell's parts are.
+    struct Cell {
+        /// The whole cell, in the node's bytes.
+        let range: Range<Int>
+        /// The key, or a long key's first bytes and reference.
+        let keyRange: Range<Int>
+        let hasLongKey: Bool
+    }
+
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan, node: NodeNumber, level: Int, isWeighted: Bool) throws(TreeError) {
+        guard bytes.byteCount >= NodeLayout.headerLength else {
+            throw TreeError.corrupted(node: node, "\(bytes.byteCount) bytes are too few for a node")
+        }
+        let kind = NodeLayout.kind(level: level, isWeighted: isWeighted)
+        guard bytes.unsafeLoad(as: UInt8.self) == kind.rawValue,
+            bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self) == level
+        else { throw TreeError.corrupted(node: node, "it is no \(kind) of level \(level)") }
+        self.bytes = bytes
+        self.node = node
+        self.isLeaf = level == 0
+        self.isWeighted = isWeighted
+        self.slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+        self.keyOffset = NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted)
+        guard slotCount > 0, NodeLayout.headerLength + 2 * slotCount <= bytes.byteCount else {
+            throw TreeError.corrupted(node: node, "\(slotCount) slots do not fit its \(bytes.byteCount) bytes")
+        }
+    }
+
+    var cellsStart: Int { NodeLayout.headerLength + 2 * slotCount }
+
+    /// The end of a slot's cell from `cellsStart`, with the long key mark. The slot is in range.
+    func rawEnd(of slot: Int) -> UInt16 {
+        UInt16(
+            littleEndian: bytes.unsafeLoadUnaligned(
+                fromByteOffset: NodeLayout.headerLength + 2 * slot, as: UInt16.self))
+    }
+
+    func cell(at slot: Int) throws(TreeError) -> Cell {
+        let start = slot == 0 ? 0 : Int(rawEnd(of: slot - 1) & ~NodeLayout.longKeyMark)
+        let rawEnd = rawEnd(of: slot)
+        let end = Int(rawEnd & ~NodeLayout.longKeyMark)
+        let hasLongKey = rawEnd & NodeLayout.longKeyMark != 0
+        let keyEnd = start + keyOffset + (hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
+        guard keyEnd <= end, cellsStart + end <= bytes.byteCount else {
+            throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
+        }
+        return Cell(
+            range: cellsStart + start..<cellsStart + end, keyRange: cellsStart + start + keyOffset..<cellsStart + end,
+            hasLongKey: hasLongKey)
+    }
+
+    /// The bytes of the key that stand in the cell: all of it, or a long key's first ones.
+    @_lifetime(copy self)
+    func inlineKey(of cell: Cell) -> RawSpan {
+        let end = cell.keyRange.upperBound - (cell.hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
+        return bytes.extracting(cell.keyRange.lowerBound..<end)
+    }
+
+    private func number(at offset: Int) -> UInt64 {
+        UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// A branch cell's child.
+    func child(of cell: Cell) -> NodeNumber { number(at: cell.range.lowerBound) }
+
+    /// How many entries a cell stands for, and their weight.
+    func measure(of cell: Cell) throws(TreeError) -> Measure {
+        let count = isLeaf ? 1 : number(at: cell.range.lowerBound + 8)
+        let weight = isWeighted ? number(at: cell.keyRange.lowerBound - 8) : count
+        guard count <= Measure.limit, weight <= Measure.limit else {
+            throw TreeError.corrupted(node: node, "a count of \(count) or weight of \(weight) is impossible")
+        }
+        return Measure(count: Int(count), weight: Int(weight))
+    }
+
+    /// The sum over a range of slots, in O(slots).
+    func measure(of slots: Range<Int>) throws(TreeError) -> Measure {
+        if isLeaf && !isWeighted { return Measure(count: slots.count, weight: slots.count) }
+        var sum = Measure.zero
+        for slot in slots { sum += try measure(of: cell(at: slot)) }
+        return sum
+    }
+}
+
+/// How many entries there are in a part of a tree, and their summed weight.
+package struct Measure: Equatable, Sendable {
+    package var count: Int
+    package var weight: Int
+
+    package init(count: Int, weight: Int) {
+        self.count = count
+        self.weight = weight
+    }
+
+    package static let zero = Measure(count: 0, weight: 0)
+    /// More than a store can hold, and small enough that sums over a node's slots cannot overflow.
+    package static let limit: UInt64 = 1 << 40
+
+    static func += (left: inout Measure, right: Measure) {
+        left.count += right.count
+        left.weight += right.weight
+    }
+
+    static func -= (left: inout Measure, right: Measure) {
+        left.count -= right.count
+        left.weight -= right.weight
+    }
+}

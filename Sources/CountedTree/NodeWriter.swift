@@ -1,0 +1,87 @@
+/// Assembles nodes from cells, copied in runs from other nodes or new.
+struct NodeWriter {
+    private let level: Int
+    private let isWeighted: Bool
+    private var ends: [UInt16] = []
+    private var cells: [UInt8] = []
+
+    init(level: Int, isWeighted: Bool) {
+        self.level = level
+        self.isWeighted = isWeighted
+    }
+
+    var slotCount: Int { ends.count }
+    var byteCount: Int { NodeLayout.headerLength + 2 * ends.count + cells.count }
+
+    /// The bytes that another cell with this key would take.
+    func cost(of key: StoredKey) -> Int {
+        2 + NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted) + key.bytes.count
+    }
+
+    mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
+        guard !slots.isEmpty else { return }
+        let start = try view.cell(at: slots.lowerBound).range.lowerBound
+        let end = try view.cell(at: slots.upperBound - 1).range.upperBound
+        guard start <= end else { throw TreeError.corrupted(node: view.node, "its cells overlap") }
+        let shift = cells.count - (start - view.cellsStart)
+        for slot in slots {
+            let rawEnd = view.rawEnd(of: slot)
+            let end = Int(rawEnd & ~NodeLayout.longKeyMark) + shift
+            guard (0..<Int(NodeLayout.longKeyMark)).contains(end) else {
+                throw TreeError.corrupted(node: view.node, "slot \(slot) reaches outside of it")
+            }
+            ends.append(UInt16(end) | rawEnd & NodeLayout.longKeyMark)
+        }
+        cells.append(contentsOf: view.bytes.extracting(start..<end))
+    }
+
+    mutating func appendLeafCell(_ key: StoredKey, weight: Int) {
+        if isWeighted { cells.appendLittleEndian(UInt64(truncatingIfNeeded: weight)) }
+        appendKey(key)
+    }
+
+    mutating func appendBranchCell(child: NodeNumber, _ measure: Measure, _ key: StoredKey) {
+        cells.appendLittleEndian(child)
+        cells.appendLittleEndian(UInt64(truncatingIfNeeded: measure.count))
+        if isWeighted { cells.appendLittleEndian(UInt64(truncatingIfNeeded: measure.weight)) }
+        appendKey(key)
+    }
+
+    private mutating func appendKey(_ key: StoredKey) {
+        cells.append(contentsOf: key.bytes)
+        ends.append(UInt16(cells.count) | (key.isLong ? NodeLayout.longKeyMark : 0))
+    }
+
+    /// The finished bytes of a node of all cells.
+    func node() -> [UInt8] { node(0..<slotCount) }
+
+    /// The finished bytes of a node of some of the cells.
+    func node(_ slots: Range<Int>) -> [UInt8] {
+        let start = slots.lowerBound == 0 ? 0 : end(of: slots.lowerBound - 1)
+        let end = slots.isEmpty ? start : end(of: slots.upperBound - 1)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(NodeLayout.headerLength + 2 * slots.count + end - start)
+        bytes.append(NodeLayout.kind(level: level, isWeighted: isWeighted).rawValue)
+        bytes.append(UInt8(level))
+        bytes.appendLittleEndian(UInt16(slots.count))
+        for slot in slots { bytes.appendLittleEndian(ends[slot] - UInt16(start)) }
+        bytes.append(contentsOf: cells[start..<end])
+        return bytes
+    }
+
+    /// Where to cut cells that are too many for one node: before the last one when it was added at the end, as keys
+    /// that arrive in order leave full nodes so; else in the middle of the bytes.
+    func splitSlot(added slot: Int) -> Int {
+        if slot == slotCount - 1 { return slot }
+        let half = cells.count / 2
+        let middle = ends.firstIndex { Int($0 & ~NodeLayout.longKeyMark) >= half } ?? 0
+        return min(max(middle, 1), slotCount - 1)
+    }
+
+    private func end(of slot: Int) -> Int { Int(ends[slot] & ~NodeLayout.longKeyMark) }
+
+    mutating func removeAll() {
+        ends.removeAll(keepingCapacity: true)
+        cells.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,180 @@
+import Testing
+
+@testable import CountedTree
+
+private enum Operation: CaseIterable {
+    case insert, remove, setWeight, select, selectByWeight, rank, walk
+}
+
+/// Random operations on a tree and on a sorted array, which must agree after each step.
+@Suite struct RandomOperationTests {
+    static let seeds: [UInt64] = Array(1...6)
+
+    @Test(arguments: seeds, [256, 300, 4072]) func aTreeInMemoryAgreesWithASortedArray(seed: UInt64, capacity: Int) throws {
+        let store = MemoryNodeStore(capacity: capacity)
+        var model = SortedArray()
+        var tree = CountedTree(in: store, isWeighted: seed % 2 == 0)
+        try run(&tree, &model, seed: seed, steps: 1500, growth: 0.7)
+        try run(&tree, &model, seed: seed + 100, steps: 2500, growth: 0.25)
+        for key in model.keys { try tree.remove(key.span.bytes) }
+        #expect(tree.isEmpty)
+        #expect(store.nodeCount == 0, "seed \(seed): nodes are left behind")
+    }
+
+    @Test(arguments: seeds) func aForkOverAForkAgreesAndLeavesItsBaseAlone(seed: UInt64) throws {
+        let base = MemoryNodeStore(capacity: 256)
+        var model = SortedArray()
+        var tree = CountedTree(in: base, isWeighted: true)
+        try run(&tree, &model, seed: seed, steps: 400, growth: 0.8)
+
+        let fork = ForkNodeStore(over: base)
+        var forkModel = model
+        var forkTree = tree.moved(to: fork)
+        try run(&forkTree, &forkModel, seed: seed + 1, steps: 400, growth: 0.5)
+
+        let upper = ForkNodeStore(over: fork)
+        var upperModel = forkModel
+        var upperTree = forkTree.moved(to: upper)
+        try run(&upperTree, &upperModel, seed: seed + 2, steps: 400, growth: 0.3)
+
+        #expect(try tree.contents() == model)
+        #expect(try forkTree.contents() == forkModel)
+        #expect(tree.check().isEmpty && forkTree.check().isEmpty)
+
+        try upper.publish(to: fork)
+        #expect(try upperTree.moved(to: fork).contents() == upperModel)
+        let copy = MemoryNodeStore(capacity: 256)
+        for node in 1..<base.nextNode { try? base.read(node) { copy.write(node, $0) } }
+        try fork.publish(to: copy)
+        let published = upperTree.moved(to: copy)
+        #expect(published.check().isEmpty)
+        #expect(try published.contents() == upperModel)
+    }
+
+    @Test(arguments: seeds) func aFailingStoreThrowsAndAFreshForkIsWhole(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let base = MemoryNodeStore(capacity: 256)
+        var model = SortedArray()
+        var tree = CountedTree(in: base)
+        try run(&tree, &model, seed: seed, steps: 300, growth: 0.8)
+        for failure in 0..<60 {
+            let store = FailingNodeStore(over: base, callsBeforeFailure: failure)
+            var forked = tree.moved(to: store)
+            let key = randomKey(using: &generator)
+            do {
+                try forked.insert(key.span.bytes)
+                try forked.remove(key.span.bytes)
+            } catch is FailingNodeStore.Failure {}
+            #expect(tree.check().isEmpty)
+        }
+        #expect(try tree.contents() == model)
+    }
+
+    private func run(
+        _ tree: inout CountedTree, _ model: inout SortedArray, seed: UInt64, steps: Int, growth: Double
+    ) throws {
+        var generator = SeededGenerator(seed: seed)
+        for step in 0..<steps {
+            let key =
+                Bool.random(using: &generator) || model.keys.isEmpty
+                ? randomKey(using: &generator) : model.keys.randomElement(using: &generator) ?? []
+            var operation = Operation.allCases.randomElement(using: &generator) ?? .rank
+            if Bool.random(using: &generator) {
+                operation = Double.random(in: 0..<1, using: &generator) < growth ? .insert : .remove
+            }
+            let context: Comment = "seed \(seed), step \(step), \(operation) of \(key.count) bytes"
+            try apply(operation, key, &tree, &model, &generator, context)
+            #expect(tree.count == model.keys.count, context)
+            #expect(tree.weight == model.weights.reduce(0, +), context)
+            if step % 10 == 0 { #expect(tree.check() == [], context) }
+        }
+        #expect(try tree.contents() == model, "seed \(seed)")
+        #expect(tree.check() == [], "seed \(seed)")
+    }
+
+    private func apply(
+        _ operation: Operation, _ key: [UInt8], _ tree: inout CountedTree, _ model: inout SortedArray,
+        _ generator: inout SeededGenerator, _ context: Comment
+    ) throws {
+        let isWeighted = tree.root.isWeighted
+        let expected = model.rank(of: key)
+        switch operation {
+        case .insert:
+            let weight = isWeighted ? Int.random(in: 0...9, using: &generator) : 1
+            let outcome = try tree.insert(key.span.bytes, weight: weight)
+            #expect(outcome == (model.insert(key, weight: weight) ? .inserted : .present), context)
+        case .remove:
+            let outcome = try tree.remove(key.span.bytes)
+            #expect(outcome == model.remove(key).map(RemoveOutcome.removed) ?? .absent, context)
+        case .setWeight where isWeighted:
+            let isSet = try tree.setWeight(33, of: key.span.bytes)
+            #expect(isSet == expected.isPresent, context)
+            if expected.isPresent { model.weights[expected.rank] = 33 }
+        case .rank, .setWeight:
+            let rank = try tree.rank(of: key.span.bytes)
+            #expect(rank.before.count == expected.rank && rank.isPresent == expected.isPresent, context)
+            #expect(rank.before.weight == model.weights.prefix(expected.rank).reduce(0, +), context)
+        case .select:
+            guard !model.keys.isEmpty else { return }
+            let rank = Int.random(in: 0..<model.keys.count, using: &generator)
+            try tree.entry(at: rank) { key, weight in
+                #expect([UInt8](key) == model.keys[rank] && weight == model.weights[rank], context)
+            }
+        case .selectByWeight:
+            guard tree.weight > 0 else { return }
+            let weight = Int.random(in: 0..<tree.weight, using: &generator)
+            try tree.entry(atWeight: weight) { key, found, before in
+                #expect([UInt8](key) == model.keys[before.count], context)
+                #expect(before.weight <= weight && weight < before.weight + found, context)
+            }
+        case .walk:
+            let rank = Int.random(in: -1...model.keys.count, using: &generator)
+            let isInside = model.keys.indices.contains(rank)
+            let forward = try tree.contents(from: rank)
+            #expect(forward.keys == (isInside ? Array(model.keys[rank...]) : []), context)
+            let backward = try tree.contents(from: rank, .backward)
+            #expect(backward.keys == (isInside ? model.keys[...rank].reversed() : []), context)
+        }
+    }
+}
+
+/// A fork that fails at a given call.
+final class FailingNodeStore: NodeStore {
+    struct Failure: Error {}
+
+    private let fork: ForkNodeStore
+    private var callsLeft: Int
+
+    init(over base: any NodeStore, callsBeforeFailure: Int) {
+        fork = ForkNodeStore(over: base)
+        callsLeft = callsBeforeFailure
+    }
+
+    var capacity: Int { fork.capacity }
+    var nextNode: NodeNumber { fork.nextNode }
+
+    private func count() throws {
+        if callsLeft == 0 { throw Failure() }
+        callsLeft -= 1
+    }
+
+    func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
+        try count()
+        try fork.read(node, body)
+    }
+
+    func write(_ node: NodeNumber, _ bytes: RawSpan) throws {
+        try count()
+        fork.write(node, bytes)
+    }
+
+    func allocate() throws -> NodeNumber {
+        try count()
+        return fork.allocate()
+    }
+
+    func free(_ node: NodeNumber) throws {
+        try count()
+        fork.free(node)
+    }
+}

@@ -1,0 +1,102 @@
+import Testing
+
+@testable import CountedTree
+
+@Suite struct TreeBuilderTests {
+    @Test(arguments: [0, 1, 2, 5, 40, 300, 5000]) func aBuiltTreeHoldsItsEntriesInFullNodes(count: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(count))
+        var model = SortedArray()
+        let keys = Set((0..<count).map { _ in randomKey(using: &generator) + randomKey(using: &generator) })
+        for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            model.keys.append(key)
+            model.weights.append(Int.random(in: 1...5, using: &generator))
+        }
+        let store = MemoryNodeStore(capacity: 256)
+        var builder = TreeBuilder(in: store, isWeighted: true)
+        for (key, weight) in zip(model.keys, model.weights) { try builder.append(key.span.bytes, weight: weight) }
+        var tree = try builder.finish()
+        #expect(tree.check() == [])
+        #expect(try tree.contents() == model)
+        for key in model.keys { try tree.remove(key.span.bytes) }
+        #expect(store.nodeCount == 0)
+    }
+
+    @Test func keysInOrderLeaveFullNodes() throws {
+        let built = MemoryNodeStore(), inserted = MemoryNodeStore()
+        var builder = TreeBuilder(in: built)
+        var tree = CountedTree(in: inserted)
+        for number in 0..<20_000 {
+            let key = withUnsafeBytes(of: UInt64(number).bigEndian) { [UInt8]($0) }
+            try builder.append(key.span.bytes)
+            try tree.insert(key.span.bytes)
+        }
+        _ = try builder.finish()
+        #expect(built.nodeCount <= 20_000 * 10 / 4060 + 2)
+        #expect(inserted.nodeCount <= built.nodeCount + 3)
+    }
+}
+
+@Suite struct DamagedNodeTests {
+    /// Every byte of every node, flipped in turn: each operation throws or answers, and the check never traps.
+    @Test func flippedBytesNeverTrap() throws {
+        var generator = SeededGenerator(seed: 9)
+        let store = MemoryNodeStore(capacity: 256)
+        var tree = CountedTree(in: store, isWeighted: true)
+        var keys: [[UInt8]] = []
+        for _ in 0..<60 {
+            let key = randomKey(using: &generator, longest: 400)
+            keys.append(key)
+            try tree.insert(key.span.bytes, weight: 2)
+        }
+        var defectsFound = 0
+        for node in 1..<store.nextNode {
+            var bytes: [UInt8] = []
+            try? store.read(node) { bytes = [UInt8]($0) }
+            for offset in bytes.indices {
+                let fork = ForkNodeStore(over: store)
+                var damaged = bytes
+                damaged[offset] ^= 0x81
+                fork.write(node, damaged.span.bytes)
+                var forked = tree.moved(to: fork)
+                if !forked.check().isEmpty { defectsFound += 1 }
+                _ = forked.dump()
+                _ = try? forked.contents()
+                for key in keys.prefix(8) {
+                    _ = try? forked.rank(of: key.span.bytes)
+                    _ = try? forked.setWeight(5, of: key.span.bytes)
+                    _ = try? forked.remove(key.span.bytes)
+                    _ = try? forked.insert(key.span.bytes, weight: 2)
+                }
+                for rank in stride(from: 0, to: max(0, forked.count), by: 7) {
+                    _ = try? forked.entry(at: rank) { _, _ in }
+                }
+            }
+        }
+        #expect(defectsFound > 300)
+    }
+
+    @Test func truncatedNodesNeverTrap() throws {
+        let store = MemoryNodeStore(capacity: 256)
+        var tree = CountedTree(in: store)
+        for number in UInt8(0)...200 { try tree.insert([number, 1, 2, 3].span.bytes) }
+        for node in 1..<store.nextNode {
+            var bytes: [UInt8] = []
+            try? store.read(node) { bytes = [UInt8]($0) }
+            for length in 0..<bytes.count {
+                let fork = ForkNodeStore(over: store)
+                fork.write(node, [UInt8](bytes.prefix(length)).span.bytes)
+                #expect(!tree.moved(to: fork).check().isEmpty, "node \(node), length \(length)")
+            }
+        }
+    }
+
+    @Test func theDumpDrawsEachNode() throws {
+        var tree = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true)
+        for letter in "abcdefghijklmnopqrstuvwxyz".utf8 {
+            try tree.insert([letter, 0].span.bytes, weight: Int(letter))
+        }
+        let dump = tree.dump()
+        #expect(dump.hasPrefix("tree of 26 entries, weight 2847\n  branch"))
+        #expect(dump.contains("a\\00 weight 97"))
+    }
+}
