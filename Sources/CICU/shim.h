@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct UCollator fi_collator;
-
 /// ucol_open. NULL when the locale or ICU's data cannot be had.
 static inline UCollator *fi_collator_open(const char *locale) {
     UErrorCode status = U_ZERO_ERROR;
@@ -40,6 +38,14 @@ static inline void fi_collator_version(const UCollator *collator, uint8_t versio
 static inline int32_t fi_collator_sort_key(
     const UCollator *collator, const uint16_t *text, int32_t length, uint8_t *key, int32_t capacity) {
     return ucol_getSortKey(collator, (const UChar *)text, length, key, capacity);
+}
+
+/// UTF-8 to UTF-16, broken sequences as U+FFFD. Returns the length, or -1 when the buffer is too short.
+static inline int32_t fi_utf16_from_utf8(const char *text, int32_t length, uint16_t *utf16, int32_t capacity) {
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t needed = 0;
+    u_strFromUTF8WithSub((UChar *)utf16, capacity, &needed, text, length, 0xFFFD, 0, &status);
+    return U_SUCCESS(status) ? needed : -1;
 }
 
 /// u_getVersion, e.g. 72.1.0.0.

@@ -1,0 +1,131 @@
+internal import CICU
+
+/// How texts are ordered. Only the order named by a request counts, never the machine's locale of the moment.
+public enum TextOrder: Hashable, Sendable {
+    /// By code point.
+    case binary
+    /// As ICU's root collation, letters and accents only.
+    case caseInsensitive
+    /// As ICU's root collation, letters and case only.
+    case diacriticInsensitive
+    /// As ICU's root collation, letters only.
+    case caseDiacriticInsensitive
+    /// As readers of a locale expect, e.g. "ja" or "sv".
+    case localized(String)
+    /// As `localized`, with runs of digits by value: file2 before file10.
+    case localizedStandard(String)
+
+    /// Stands in requests' descriptions and in the tool: localized=ja.
+    public var name: String {
+        switch self {
+        case .binary: "binary"
+        case .caseInsensitive: "caseInsensitive"
+        case .diacriticInsensitive: "diacriticInsensitive"
+        case .caseDiacriticInsensitive: "caseDiacriticInsensitive"
+        case .localized(let locale): "localized=\(locale)"
+        case .localizedStandard(let locale): "localizedStandard=\(locale)"
+        }
+    }
+
+    public init?(name: String) {
+        switch name {
+        case "binary": self = .binary
+        case "caseInsensitive": self = .caseInsensitive
+        case "diacriticInsensitive": self = .diacriticInsensitive
+        case "caseDiacriticInsensitive": self = .caseDiacriticInsensitive
+        default:
+            guard let sign = name.firstIndex(of: "="), name.index(after: sign) < name.endIndex else { return nil }
+            let locale = String(name[name.index(after: sign)...])
+            switch name[..<sign] {
+            case "localized": self = .localized(locale)
+            case "localizedStandard": self = .localizedStandard(locale)
+            default: return nil
+            }
+        }
+    }
+}
+
+/// A locale that ICU cannot collate for.
+public struct UnknownLocale: Error, Equatable, CustomStringConvertible {
+    public let locale: String
+    public var description: String { "ICU has no collation for the locale \"\(locale)\"" }
+}
+
+/// Makes the sort keys of a text order: bytes whose memcmp order is the order of the texts.
+package final class TextCollator: Sendable {
+    // ICU's functions that take a const collator may be called from several threads.
+    nonisolated(unsafe) private let collator: OpaquePointer
+    /// ICU's and the collator's version: sort keys of other versions do not compare with these.
+    package let version: String
+
+    /// nil for `.binary`, whose sort keys are the texts themselves.
+    package init?(_ order: TextOrder) throws(UnknownLocale) {
+        let locale: String
+        var levels: Int32 = 3
+        var caseLevel = false
+        var isNumeric = false
+        switch order {
+        case .binary: return nil
+        case .caseInsensitive: (locale, levels) = ("", 2)
+        case .diacriticInsensitive: (locale, levels, caseLevel) = ("", 1, true)
+        case .caseDiacriticInsensitive: (locale, levels) = ("", 1)
+        case .localized(let name): locale = name
+        case .localizedStandard(let name): (locale, isNumeric) = (name, true)
+        }
+        guard let collator = fi_collator_open(locale) else { throw UnknownLocale(locale: locale) }
+        guard fi_collator_configure(collator, levels, caseLevel, isNumeric) else {
+            fi_collator_close(collator)
+            throw UnknownLocale(locale: locale)
+        }
+        self.collator = collator
+        self.version = Self.version(of: collator)
+    }
+
+    deinit { fi_collator_close(collator) }
+
+    private static func version(of collator: OpaquePointer) -> String {
+        var bytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
+        bytes.withUnsafeMutableBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return }
+            fi_icu_version(base)
+            fi_collator_version(collator, base + 4)
+        }
+        let icu = bytes[0..<2].map(String.init).joined(separator: ".")
+        let own = bytes[4...].map(String.init).joined(separator: ".")
+        return "ICU \(icu) collator \(own)"
+    }
+
+    /// Calls the body with the sort key of UTF-8 text, without ICU's closing 0.
+    package func withSortKey(of text: RawSpan, _ body: (RawSpan) -> Void) {
+        text.withUnsafeBytes { text in
+            withUnsafeTemporaryAllocation(of: UInt16.self, capacity: text.count + 1) { utf16 in
+                let length = fi_utf16_from_utf8(
+                    text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count),
+                    utf16.baseAddress, Int32(utf16.count))
+                let guess = 16 + 6 * text.count
+                let needed = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: guess) { key in
+                    sortKey(of: utf16, length, into: key, body)
+                }
+                if needed > guess {
+                    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: needed) { key in
+                        _ = sortKey(of: utf16, length, into: key, body)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the bytes needed; calls the body only when they fit.
+    private func sortKey(
+        of utf16: UnsafeMutableBufferPointer<UInt16>, _ length: Int32,
+        into key: UnsafeMutableBufferPointer<UInt8>, _ body: (RawSpan) -> Void
+    ) -> Int {
+        let needed = Int(
+            fi_collator_sort_key(
+                collator, utf16.baseAddress, max(length, 0), key.baseAddress, Int32(key.count)))
+        if needed <= key.count {
+            body(UnsafeRawBufferPointer(start: key.baseAddress, count: max(needed - 1, 0)).bytes)
+        }
+        return needed
+    }
+}

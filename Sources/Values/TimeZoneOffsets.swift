@@ -1,0 +1,67 @@
+internal import CICU
+internal import Synchronization
+
+/// A time zone that ICU does not know.
+public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
+    public let name: String
+    public var description: String { "\"\(name)\" is no time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
+}
+
+/// The days of a time zone. The offset last asked for is kept with the time that it holds, since rows come in runs.
+package final class TimeZoneOffsets: Sendable {
+    private struct State {
+        nonisolated(unsafe) var zone: UnsafeMutablePointer<UCalendar?>?
+        var start = Double.infinity
+        var end = -Double.infinity
+        var offset = 0.0
+    }
+
+    package let name: String
+    private let state: Mutex<State>
+
+    package init(_ name: String) throws(UnknownTimeZone) {
+        self.name = name
+        if name == "UTC" {
+            state = Mutex(State(start: -.infinity, end: .infinity))
+            return
+        }
+        let utf16 = Array(name.utf16)
+        guard let zone = fi_zone_open(utf16, Int32(utf16.count)) else { throw UnknownTimeZone(name: name) }
+        nonisolated(unsafe) let opened = zone
+        state = Mutex(State(zone: opened))
+    }
+
+    deinit {
+        state.withLock { state in
+            if let zone = state.zone { fi_zone_close(zone) }
+        }
+    }
+
+    /// The version of ICU's time zone data, on which the offsets depend; "" for UTC.
+    package var dataVersion: String {
+        name == "UTC" ? "" : fi_zone_data_version().map { String(cString: $0) } ?? ""
+    }
+
+    /// The day, in this zone, of a moment in seconds since 2001. A moment beyond 100 million years is the bound's day.
+    package func day(of moment: Double) -> CalendarDay {
+        let bound = 3.15e15
+        let seconds = min(max(moment.isNaN ? 0 : moment, -bound), bound) + 978_307_200
+        let offset = state.withLock { state in
+            if seconds < state.start || seconds >= state.end { Self.look(up: seconds, &state) }
+            return state.offset
+        }
+        return CalendarDay(daysSince1970: Int(((seconds + offset) / 86_400).rounded(.down)))
+    }
+
+    private static func look(up seconds: Double, _ state: inout State) {
+        var milliseconds: Int32 = 0
+        var start = 0.0
+        var end = 0.0
+        guard let zone = state.zone,
+            fi_zone_offset(zone, seconds * 1000, &milliseconds, &start, &end)
+        else { return }
+        state.offset = Double(milliseconds) / 1000
+        state.start = start / 1000
+        state.end = end / 1000
+    }
+}

@@ -1,0 +1,68 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// The value of an attribute: one of nine types, or null.
+public enum Value: Hashable, Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case double(Double)
+    case decimal(Decimal)
+    case date(Date)
+    case string(String)
+    case data(Data)
+    case uuid(UUID)
+    case url(URL)
+
+    /// The value's type; nil for null.
+    public var type: ValueType? {
+        switch self {
+        case .null: nil
+        case .boolean: .boolean
+        case .integer: .integer
+        case .double: .double
+        case .decimal: .decimal
+        case .date: .date
+        case .string: .string
+        case .data: .data
+        case .uuid: .uuid
+        case .url: .url
+        }
+    }
+
+    public var isNull: Bool { self == .null }
+}
+
+/// The type of an attribute. Raw values are part of the file format.
+public enum ValueType: UInt8, Hashable, Sendable, CaseIterable {
+    case boolean = 1
+    case integer = 2
+    case double = 3
+    case decimal = 4
+    case date = 5
+    case string = 6
+    case data = 7
+    case uuid = 8
+    case url = 9
+
+    public init?(name: String) {
+        guard let type = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = type
+    }
+
+    /// The type's name in models, messages and the tool.
+    public var name: String { "\(self)" }
+}
+
+extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    public init(nilLiteral: ()) { self = .null }
+}
