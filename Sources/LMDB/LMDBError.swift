@@ -14,6 +14,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let corrupted = LMDBError(rawValue: MDB_CORRUPTED)
     package static let pageNotFound = LMDBError(rawValue: MDB_PAGE_NOTFOUND)
     package static let badValueSize = LMDBError(rawValue: MDB_BAD_VALSIZE)
+    package static let keyExists = LMDBError(rawValue: MDB_KEYEXIST)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
 }
 

@@ -1,0 +1,126 @@
+internal import CXXHash
+
+extension RawSpan {
+    /// The checksum of stored bytes: the low half of XXH3-64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+    package var checksum: UInt32 {
+        withUnsafeBytes { UInt32(truncatingIfNeeded: fi_xxh3($0.baseAddress, $0.count)) }
+    }
+
+    package func isEqual(to other: RawSpan) -> Bool {
+        byteCount == other.byteCount
+            && withUnsafeBytes { left in other.withUnsafeBytes { right in left.elementsEqual(right) } }
+    }
+}
+
+extension [UInt8] {
+    package init(copying bytes: RawSpan) { self = bytes.withUnsafeBytes { [UInt8]($0) } }
+
+    package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
+
+    package mutating func appendNumber<Number: FixedWidthInteger>(_ number: Number) {
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
+
+    package mutating func appendBigEndian<Number: FixedWidthInteger>(_ number: Number) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+
+    /// LEB128.
+    package mutating func appendVarint(_ number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(rest))
+    }
+
+    package mutating func appendText(_ text: String) {
+        appendVarint(UInt64(text.utf8.count))
+        append(contentsOf: text.utf8)
+    }
+
+    package mutating func appendChecksum() {
+        let checksum = withUnsafeBytes { $0.bytes.checksum }
+        appendNumber(checksum)
+    }
+}
+
+/// Reads numbers and texts one after the other. Bytes that end too soon throw.
+package struct ByteReader: ~Escapable {
+    private let bytes: RawSpan
+    private let subject: String
+    package private(set) var offset = 0
+
+    /// `subject` names what is read, for errors.
+    @_lifetime(copy bytes)
+    package init(_ bytes: RawSpan, _ subject: String) {
+        self.bytes = bytes
+        self.subject = subject
+    }
+
+    /// Reads bytes that end with their checksum, which must agree.
+    @_lifetime(copy bytes)
+    package init(checked bytes: RawSpan, _ subject: String) throws {
+        guard bytes.byteCount >= 4 else { throw StoreError.corrupted("\(subject) is too short") }
+        let contents = bytes.extracting(first: bytes.byteCount - 4)
+        let checksum = bytes.unsafeLoadUnaligned(fromByteOffset: bytes.byteCount - 4, as: UInt32.self)
+        guard UInt32(littleEndian: checksum) == contents.checksum else {
+            throw StoreError.corrupted("\(subject) does not match its checksum")
+        }
+        self.init(contents, subject)
+    }
+
+    package var isAtEnd: Bool { offset == bytes.byteCount }
+
+    package mutating func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws -> Number {
+        let start = try advance(by: MemoryLayout<Number>.size)
+        var number: Number = 0
+        Swift.withUnsafeMutableBytes(of: &number) { number in
+            bytes.withUnsafeBytes { number.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<offset])) }
+        }
+        return Number(littleEndian: number)
+    }
+
+    package mutating func varint() throws -> UInt64 {
+        var number: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            let start = try advance(by: 1)
+            let byte = bytes.unsafeLoad(fromByteOffset: start, as: UInt8.self)
+            guard shift < 64 else { throw StoreError.corrupted("\(subject) has a number that is too large") }
+            number |= UInt64(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return number }
+            shift += 7
+        }
+    }
+
+    /// A varint that counts things in memory: no more than the bytes that are left.
+    package mutating func count() throws -> Int {
+        let number = try varint()
+        guard number <= bytes.byteCount - offset else { throw StoreError.corrupted("\(subject) ends too soon") }
+        return Int(number)
+    }
+
+    package mutating func text() throws -> String {
+        let length = try count()
+        let start = try advance(by: length)
+        let text = bytes.extracting(start..<start + length).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+        guard let text else { throw StoreError.corrupted("\(subject) has text that is not UTF-8") }
+        return text
+    }
+
+    /// The range of the next bytes, which are skipped.
+    package mutating func range(_ length: Int) throws -> Range<Int> {
+        let start = try advance(by: length)
+        return start..<start + length
+    }
+
+    private mutating func advance(by length: Int) throws -> Int {
+        guard length >= 0, length <= bytes.byteCount - offset else {
+            throw StoreError.corrupted("\(subject) ends too soon")
+        }
+        defer { offset += length }
+        return offset
+    }
+}

@@ -1,0 +1,82 @@
+package import LMDB
+
+/// The on-disk format: an LMDB environment with six tables. Numbers are little-endian but where a key says BE;
+/// LMDB's own pages and its integer keys are in the machine's byte order. A checksum is the low half of the value's
+/// XXH3-64. Text is UTF-8; `text` is its length as a varint (LEB128) and its bytes.
+///
+///     meta     "format"           version 4 | checksum 4
+///              "model"            model | checksum 4                               -> ModelCoding.swift
+///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4 | checksum 4
+///              "entity" number 2  next object 8 | objects 8 | checksum 4
+///     records  entity 16 bits | object 48 bits (integer key)
+///                                 record                                           -> RecordLayout.swift
+///     log      commit 8 BE | 0000 time 8 | author text | bytes 8 | entities varint x
+///                                   (entity, inserted, updated, deleted: varints) | checksum 4
+///              commit 8 BE | part 4 BE  entries | checksum 4
+///                  entry          1 | entity varint | first object varint | count varint        inserted
+///                                 2 | entity varint | object varint | record length varint | old record    updated
+///                                 3 | the same                                                   deleted
+///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
+///                                 object 8
+///     caches   name               header                                           -> OrderCaches/CacheHeader.swift
+///     nodes    cache 24 bits | node 40 bits (integer key)
+///                                 node | checksum 4                                -> CountedTree/NodeLayout.swift
+///
+/// Invariants
+/// - A commit number names one state of the records. It grows by one with each transaction that changes them, and
+///   by nothing else.
+/// - The log holds every change after the commit `log start`; an object that was inserted and changed within one
+///   commit appears as inserted only. Object numbers are given out once, in order: numbers from an inserted range's
+///   first on did not exist before its commit.
+/// - An inserted range may include objects that were deleted again in the same commit or later.
+/// - A cache's nodes belong to it alone; deleting the cache deletes them.
+///
+/// Versions
+/// - 1: the first.
+package enum StoreLayout {
+    package static let version: UInt32 = 1
+
+    static let tables = [
+        Table.Description("meta"), Table.Description("records", .integers), Table.Description("log"),
+        Table.Description("unique"), Table.Description("caches"), Table.Description("nodes", .integers),
+    ]
+
+    static let formatKey = Array("format".utf8)
+    static let modelKey = Array("model".utf8)
+    static let stateKey = Array("state".utf8)
+
+    static func entityKey(_ number: Int) -> [UInt8] {
+        Array("entity".utf8) + [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]
+    }
+
+    static func logKey(commit: UInt64, part: UInt32) -> [UInt8] {
+        var key: [UInt8] = []
+        key.appendBigEndian(commit)
+        key.appendBigEndian(part)
+        return key
+    }
+
+    static func uniqueKey(entity: Int, slot: Int) -> [UInt8] {
+        var key: [UInt8] = []
+        key.appendBigEndian(UInt16(truncatingIfNeeded: entity))
+        key.appendBigEndian(UInt16(truncatingIfNeeded: slot))
+        return key
+    }
+}
+
+/// The opened tables of a store.
+package struct StoreTables: Sendable {
+    let meta: Table
+    let records: Table
+    let log: Table
+    let unique: Table
+    package let caches: Table
+    package let nodes: Table
+
+    init(_ environment: Environment) throws {
+        let tables = try environment.tables(StoreLayout.tables)
+        guard tables.count == StoreLayout.tables.count else { throw LMDBError.corrupted }
+        (meta, records, log) = (tables[0], tables[1], tables[2])
+        (unique, caches, nodes) = (tables[3], tables[4], tables[5])
+    }
+}

@@ -1,0 +1,62 @@
+internal import LMDB
+
+/// Reads the change log of a store.
+extension StoreReader {
+    /// Whether the log holds every change after a commit.
+    package func logReaches(back commit: UInt64) -> Bool { commit >= state.logStart && commit <= state.commit }
+
+    /// The headers of the commits after one, oldest first, as far as the log reaches back. O(log entries).
+    package func commits(after commit: UInt64) throws -> [CommitHeader] {
+        var headers: [CommitHeader] = []
+        var next = max(commit, state.logStart) + 1
+        while next <= state.commit {
+            let key = StoreLayout.logKey(commit: next, part: 0)
+            let isFound = try view.get(key.span.bytes, in: tables.log) { value in
+                headers.append(try CommitHeader(commit: next, decoding: value))
+            }
+            guard isFound else { throw StoreError.corrupted("the log has no commit \(next)") }
+            next += 1
+        }
+        return headers
+    }
+
+    /// How many objects of an entity the commits after one changed, counted once a commit. O(commits).
+    package func changeCount(of entity: Int, after commit: UInt64) throws -> Int {
+        try commits(after: commit).reduce(0) { $0 + ($1.changes[entity]?.total ?? 0) }
+    }
+
+    /// Calls the body with each entry of an entity in commits from one up to another. For an inserted range, the object is
+    /// its first and the old record is empty.
+    func forEachLogEntry(
+        of entity: Int, after commit: UInt64, through last: UInt64,
+        _ body: (LogEntryKind, ObjectID, _ old: RawSpan) throws -> Void
+    ) throws {
+        guard commit < last else { return }
+        try view.withCursor(on: tables.log) { cursor in
+            let first = StoreLayout.logKey(commit: commit + 1, part: 0)
+            var isAtEntry = try cursor.move(toKeyFrom: first.span.bytes)
+            while isAtEntry {
+                guard let key = LogKey(cursor.key) else { throw StoreError.corrupted("the log has a key of its own kind") }
+                if key.commit > last { return }
+                if key.part > 0 { try Self.forEachEntry(in: cursor.value, of: entity, key, body) }
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+    }
+
+    private static func forEachEntry(
+        in part: RawSpan, of entity: Int, _ key: LogKey, _ body: (LogEntryKind, ObjectID, RawSpan) throws -> Void
+    ) throws {
+        let subject = "part \(key.part) of commit \(key.commit) in the log"
+        var reader = try ByteReader(checked: part, subject)
+        while !reader.isAtEnd {
+            guard let kind = LogEntryKind(rawValue: try reader.number()) else {
+                throw StoreError.corrupted("\(subject) has an entry of no known kind")
+            }
+            let number = try reader.varint()
+            let object = ObjectID(entity: Int(truncatingIfNeeded: number & 0xFFFF), number: try reader.varint())
+            let range = kind == .inserted ? 0..<Int(try reader.varint() & 0) : try reader.range(try reader.count())
+            if number == UInt64(entity) { try body(kind, object, part.extracting(range)) }
+        }
+    }
+}

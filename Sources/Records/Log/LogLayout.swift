@@ -1,0 +1,55 @@
+/// The key of a part of the log; part 0 is the commit's header.
+struct LogKey {
+    let commit: UInt64
+    let part: UInt32
+
+    init?(_ key: RawSpan) {
+        guard key.byteCount == 12 else { return nil }
+        commit = UInt64(bigEndian: key.unsafeLoadUnaligned(as: UInt64.self))
+        part = UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt32.self))
+    }
+}
+
+/// What a log entry says of objects.
+enum LogEntryKind: UInt8 {
+    case inserted = 1
+    case updated = 2
+    case deleted = 3
+}
+
+/// How many objects of an entity a commit changed.
+package struct EntityChanges: Equatable, Sendable {
+    package var inserted = 0
+    package var updated = 0
+    package var deleted = 0
+
+    package init() {}
+
+    package var total: Int { inserted + updated + deleted }
+}
+
+/// A commit, as its header in the log tells.
+package struct CommitHeader: Equatable, Sendable {
+    package let commit: UInt64
+    /// Seconds since 1970.
+    package let time: Double
+    package let author: String
+    package let changes: [Int: EntityChanges]
+
+    init(commit: UInt64, decoding bytes: RawSpan) throws {
+        var reader = try ByteReader(checked: bytes, "the log's header of commit \(commit)")
+        self.commit = commit
+        time = Double(bitPattern: try reader.number())
+        author = try reader.text()
+        var changes: [Int: EntityChanges] = [:]
+        for _ in 0..<(try reader.count()) {
+            let entity = Int(truncatingIfNeeded: try reader.varint())
+            var counts = EntityChanges()
+            counts.inserted = Int(truncatingIfNeeded: try reader.varint() & 0xFFFF_FFFF_FFFF)
+            counts.updated = Int(truncatingIfNeeded: try reader.varint() & 0xFFFF_FFFF_FFFF)
+            counts.deleted = Int(truncatingIfNeeded: try reader.varint() & 0xFFFF_FFFF_FFFF)
+            changes[entity] = counts
+        }
+        self.changes = changes
+    }
+}

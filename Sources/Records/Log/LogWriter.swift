@@ -1,0 +1,90 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import LMDB
+
+/// Gathers the changes of one commit and writes them to the log in parts of about a page.
+struct LogWriter {
+    private static let partLength = 4000
+
+    var commit: UInt64 = 0
+    private let author: String
+    private var part: [UInt8] = []
+    private var nextPart: UInt32 = 1
+    private var byteCount: UInt64 = 0
+    private var changes: [Int: EntityChanges] = [:]
+    private var inserted: [Int: (first: UInt64, count: UInt64)] = [:]
+    private var logged: Set<UInt64> = []
+
+    init(author: String) { self.author = author }
+
+    var hasChanges: Bool { !changes.isEmpty }
+
+    /// An entity's objects are inserted in the order of their numbers, so that they are one range.
+    mutating func insert(_ object: ObjectID) {
+        let range = inserted[object.entity] ?? (object.number, 0)
+        inserted[object.entity] = (range.first, range.count + 1)
+        changes[object.entity, default: EntityChanges()].inserted += 1
+    }
+
+    mutating func update(_ object: ObjectID, _ old: RawSpan, in writer: StoreWriter) throws {
+        guard logged.insert(object.rawValue).inserted else { return }
+        changes[object.entity, default: EntityChanges()].updated += 1
+        try append(.updated, object, old, in: writer)
+    }
+
+    /// An object that this commit updated before has its old record in the log already.
+    mutating func delete(_ object: ObjectID, _ old: RawSpan, in writer: StoreWriter) throws {
+        guard logged.insert(object.rawValue).inserted else { return }
+        changes[object.entity, default: EntityChanges()].deleted += 1
+        try append(.deleted, object, old, in: writer)
+    }
+
+    private mutating func append(
+        _ kind: LogEntryKind, _ object: ObjectID, _ old: RawSpan, in writer: StoreWriter
+    ) throws {
+        if !part.isEmpty && part.count + old.byteCount > Self.partLength { try writePart(in: writer) }
+        part.append(kind.rawValue)
+        part.appendVarint(UInt64(object.entity))
+        part.appendVarint(object.number)
+        part.appendVarint(UInt64(old.byteCount))
+        part.appendBytes(old)
+    }
+
+    private mutating func writePart(in writer: StoreWriter) throws {
+        part.appendChecksum()
+        try put(part, part: nextPart, in: writer)
+        nextPart += 1
+        part.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func put(_ value: [UInt8], part: UInt32, in writer: StoreWriter) throws {
+        let key = StoreLayout.logKey(commit: commit, part: part)
+        try writer.view.put(value.span.bytes, for: key.span.bytes, in: writer.tables.log)
+        byteCount += UInt64(value.count)
+    }
+
+    /// Writes what is left and the header. Returns the bytes that the commit takes in the log.
+    mutating func finish(in writer: StoreWriter) throws -> UInt64 {
+        for (entity, range) in inserted.sorted(by: { $0.key < $1.key }) {
+            part.append(LogEntryKind.inserted.rawValue)
+            part.appendVarint(UInt64(entity))
+            part.appendVarint(range.first)
+            part.appendVarint(range.count)
+        }
+        if !part.isEmpty { try writePart(in: writer) }
+        var header: [UInt8] = []
+        header.appendNumber(Date().timeIntervalSince1970.bitPattern)
+        header.appendText(author)
+        header.appendVarint(UInt64(changes.count))
+        for (entity, counts) in changes.sorted(by: { $0.key < $1.key }) {
+            header.appendVarint(UInt64(entity))
+            for count in [counts.inserted, counts.updated, counts.deleted] { header.appendVarint(UInt64(count)) }
+        }
+        header.appendChecksum()
+        try put(header, part: 0, in: writer)
+        return byteCount
+    }
+}

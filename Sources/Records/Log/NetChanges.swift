@@ -1,0 +1,84 @@
+/// What happened to one object between two commits. Both records nil never occurs; equal records never occur.
+package struct NetChange: Sendable {
+    package let object: ObjectID
+    /// The record as it was; nil when the object was inserted.
+    package let old: [UInt8]?
+    /// The record as it is; nil when the object was deleted.
+    package let new: [UInt8]?
+}
+
+extension StoreReader {
+    /// The changes of an entity from one commit to another, folded to one (old, new) pair an object, by object number.
+    /// The log must reach back to the first commit. O(log entries between the first and this reader's commit).
+    package func netChanges(
+        of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (NetChange) throws -> Void
+    ) throws {
+        let last = last ?? commit
+        precondition(logReaches(back: first) && first <= last && last <= commit, "The log must hold these commits.")
+        // The first old record of an object after a commit is its state at that commit.
+        let before = try firstOldRecords(of: entity, after: first, through: last)
+        let after = try firstOldRecords(of: entity, after: last, through: commit)
+        func state(at object: ObjectID) throws -> [UInt8]? {
+            if object.number >= after.firstInserted { return nil }
+            if let old = after.records[object.number] { return old }
+            var record: [UInt8]?
+            _ = try self.record(object) { record = [UInt8](copying: $0) }
+            return record
+        }
+        for number in before.records.keys.sorted() {
+            let object = ObjectID(entity: entity, number: number)
+            let old = before.records[number]
+            let new = try state(at: object)
+            if old != new { try body(NetChange(object: object, old: old, new: new)) }
+        }
+        try forEachInserted(entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
+    }
+
+    private struct OldRecords {
+        /// Old records of the objects that were there, by object number.
+        var records: [UInt64: [UInt8]] = [:]
+        /// Objects from this number on were inserted.
+        var firstInserted = UInt64.max
+    }
+
+    private func firstOldRecords(of entity: Int, after first: UInt64, through last: UInt64) throws -> OldRecords {
+        var old = OldRecords()
+        try forEachLogEntry(of: entity, after: first, through: last) { kind, object, record in
+            switch kind {
+            case .inserted: old.firstInserted = min(old.firstInserted, object.number)
+            case .updated, .deleted:
+                // Within a commit, inserted ranges come last: an earlier commit's range is known here.
+                if object.number < old.firstInserted && old.records[object.number] == nil {
+                    old.records[object.number] = [UInt8](copying: record)
+                }
+            }
+        }
+        return old
+    }
+
+    /// The objects inserted between two commits that are there at the second: as they are now, or as the log has them
+    /// when later commits changed or deleted them.
+    private func forEachInserted(
+        _ entity: Int, from first: UInt64, until end: UInt64, deleted: [UInt64: [UInt8]],
+        _ body: (NetChange) throws -> Void
+    ) throws {
+        guard first < end else { return }
+        var inserted = deleted.filter { $0.key >= first && $0.key < end }
+        if inserted.isEmpty {
+            try scan(entity, from: first) { object, record in
+                guard object.number < end else { return false }
+                try body(NetChange(object: object, old: nil, new: [UInt8](copying: record)))
+                return true
+            }
+            return
+        }
+        try scan(entity, from: first) { object, record in
+            guard object.number < end else { return false }
+            if inserted[object.number] == nil { inserted[object.number] = [UInt8](copying: record) }
+            return true
+        }
+        for number in inserted.keys.sorted() {
+            try body(NetChange(object: ObjectID(entity: entity, number: number), old: nil, new: inserted[number]))
+        }
+    }
+}

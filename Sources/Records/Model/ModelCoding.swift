@@ -1,0 +1,47 @@
+internal import Values
+
+// The stored model:
+//
+//     entities varint x ( name text | attributes varint x ( name text | type 1 | flags 1 ) )
+//     flags: 1 optional, 2 unique
+
+extension [UInt8] {
+    mutating func appendEntity(_ entity: Entity) {
+        appendText(entity.name)
+        appendVarint(UInt64(entity.attributes.count))
+        for attribute in entity.attributes {
+            appendText(attribute.name)
+            append(attribute.type.rawValue)
+            append((attribute.isOptional ? 1 : 0) | (attribute.isUnique ? 2 : 0))
+        }
+    }
+}
+
+extension Model {
+    var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(UInt64(entities.count))
+        for entity in entities { bytes.appendEntity(entity) }
+        bytes.appendChecksum()
+        return bytes
+    }
+
+    init(decoding bytes: RawSpan) throws {
+        var reader = try ByteReader(checked: bytes, "the model")
+        var entities: [Entity] = []
+        for _ in 0..<(try reader.count()) {
+            let name = try reader.text()
+            var attributes: [Attribute] = []
+            for _ in 0..<(try reader.count()) {
+                let attribute = try reader.text()
+                guard let type = ValueType(rawValue: try reader.number()) else {
+                    throw StoreError.corrupted("the model has an unknown type")
+                }
+                let flags: UInt8 = try reader.number()
+                attributes.append(Attribute(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0))
+            }
+            entities.append(Entity(name, attributes))
+        }
+        self.init(entities: entities)
+    }
+}

@@ -1,0 +1,133 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+package import Values
+
+/// Assembles a record from values in the order of their slots. One builder serves many records.
+package struct RecordBuilder {
+    private var nulls: [UInt8] = []
+    private var ends: [UInt32] = []
+    private var values: [UInt8] = []
+    private var finished: [UInt8] = []
+
+    package init() {}
+
+    /// How many slots have a value or null so far.
+    package var slotCount: Int { ends.count }
+
+    package mutating func begin() {
+        nulls.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+        values.removeAll(keepingCapacity: true)
+    }
+
+    package mutating func appendNull() { endValue(isNull: true) }
+
+    package mutating func appendInteger(_ number: Int64) {
+        var rest = number
+        // Stops when what is left is only the sign of the last byte.
+        while rest != 0 && rest != -1 {
+            values.append(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
+        let isSignKept = number == 0 || values.count > start && (values[values.count - 1] & 0x80 != 0) == (number < 0)
+        if !isSignKept { values.append(number < 0 ? 0xFF : 0) }
+        endValue(isNull: false)
+    }
+
+    package mutating func appendDouble(_ number: Double) {
+        values.appendNumber(number.bitPattern)
+        endValue(isNull: false)
+    }
+
+    package mutating func appendBoolean(_ value: Bool) {
+        values.append(value ? 1 : 0)
+        endValue(isNull: false)
+    }
+
+    /// The bytes of a string, URL, data, UUID or decimal text.
+    package mutating func appendBytes(_ bytes: RawSpan) {
+        values.appendBytes(bytes)
+        endValue(isNull: false)
+    }
+
+    package mutating func append(_ value: Value) {
+        switch value {
+        case .null: appendNull()
+        case .boolean(let value): appendBoolean(value)
+        case .integer(let value): appendInteger(value)
+        case .double(let value): appendDouble(value)
+        case .date(let value): appendDouble(value.timeIntervalSinceReferenceDate)
+        case .string(let value): appendUTF8(value)
+        case .url(let value): appendUTF8(value.absoluteString)
+        case .decimal(let value): appendUTF8(value.description)
+        case .data(let value):
+            values.append(contentsOf: value)
+            endValue(isNull: false)
+        case .uuid(let value):
+            withUnsafeBytes(of: value.uuid) { values.append(contentsOf: $0) }
+            endValue(isNull: false)
+        }
+    }
+
+    private mutating func appendUTF8(_ text: String) {
+        values.append(contentsOf: text.utf8)
+        endValue(isNull: false)
+    }
+
+    private var start: Int { Int(ends.last ?? 0) }
+
+    private mutating func endValue(isNull: Bool) {
+        if ends.count % 8 == 0 { nulls.append(0) }
+        if isNull { nulls[ends.count / 8] |= 1 << UInt8(ends.count % 8) }
+        ends.append(UInt32(truncatingIfNeeded: values.count))
+    }
+
+    /// The finished record. Records have 4 GiB at most (and LMDB's values less than that).
+    package mutating func finish() -> [UInt8] {
+        finished.removeAll(keepingCapacity: true)
+        let width = values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
+        finished.append(UInt8(width))
+        finished.appendNumber(UInt16(truncatingIfNeeded: ends.count))
+        finished.append(contentsOf: nulls)
+        for end in ends {
+            switch width {
+            case 1: finished.append(UInt8(end))
+            case 2: finished.appendNumber(UInt16(end))
+            default: finished.appendNumber(end)
+            }
+        }
+        finished.append(contentsOf: values)
+        finished.appendChecksum()
+        return finished
+    }
+}
+
+extension Entity {
+    /// A record of values in the order of the attributes; values that are left out at the end are null.
+    /// Throws when a value has another type or a required one is null.
+    package func record(_ values: [Value]) throws -> [UInt8] {
+        var builder = RecordBuilder()
+        for (slot, attribute) in attributes.enumerated() {
+            let value = slot < values.count ? values[slot] : .null
+            if let type = value.type {
+                guard type == attribute.type else {
+                    throw StoreError.invalidValue(
+                        entity: name, attribute: attribute.name, "is a \(attribute.type.name), not a \(type.name)")
+                }
+            } else if !attribute.isOptional {
+                throw StoreError.invalidValue(entity: name, attribute: attribute.name, "is required")
+            }
+            builder.append(value)
+        }
+        return builder.finish()
+    }
+
+    /// The values of a record in the order of the attributes.
+    package func values(of record: RawSpan) throws -> [Value] {
+        let view = try RecordView(record)
+        return try attributes.indices.map { try view.value(at: $0, as: attributes[$0].type) }
+    }
+}

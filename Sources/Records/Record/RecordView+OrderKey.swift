@@ -1,0 +1,18 @@
+package import Values
+
+extension RecordView {
+    /// Appends a slot's value to an order key, straight from its bytes where its type allows.
+    package func appendOrderKey(of slot: Int, as type: ValueType, to key: inout [UInt8]) throws {
+        guard let range = try range(of: slot) else {
+            OrderKey.appendNull(to: &key)
+            return
+        }
+        switch type {
+        case .boolean: OrderKey.appendBoolean(try boolean(range), to: &key)
+        case .integer: OrderKey.appendInteger(try integer(range), to: &key)
+        case .double, .date: OrderKey.appendDouble(try double(range), as: type, to: &key)
+        case .string, .data, .url: OrderKey.appendBytes(bytes(range), as: type, to: &key)
+        case .decimal, .uuid: OrderKey.append(try value(at: slot, as: type), to: &key)
+        }
+    }
+}

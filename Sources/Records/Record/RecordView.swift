@@ -1,0 +1,130 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+package import Values
+
+/// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is checked.
+package struct RecordView: ~Escapable {
+    private let bytes: RawSpan
+    private let width: Int
+    private let slotCount: Int
+    private let valuesStart: Int
+    private let valuesEnd: Int
+
+    @_lifetime(copy bytes)
+    package init(_ bytes: RawSpan) throws {
+        guard bytes.byteCount >= RecordLayout.headerLength + RecordLayout.checksumLength else {
+            throw StoreError.corrupted("a record is too short")
+        }
+        self.bytes = bytes
+        width = Int(bytes.unsafeLoad(as: UInt8.self))
+        slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt16.self)))
+        valuesEnd = bytes.byteCount - RecordLayout.checksumLength
+        valuesStart = RecordLayout.headerLength + RecordLayout.nullsLength(slots: slotCount) + width * slotCount
+        guard width == 1 || width == 2 || width == 4, valuesStart <= valuesEnd else {
+            throw StoreError.corrupted("a record's header does not fit its length")
+        }
+    }
+
+    /// The bytes of a slot's value; nil when it is null.
+    package func range(of slot: Int) throws -> Range<Int>? {
+        guard slot < slotCount else { return nil }
+        let nulls = bytes.unsafeLoad(fromByteOffset: RecordLayout.headerLength + slot / 8, as: UInt8.self)
+        if nulls >> UInt8(slot % 8) & 1 != 0 { return nil }
+        let start = valuesStart + (slot == 0 ? 0 : end(of: slot - 1))
+        let end = valuesStart + end(of: slot)
+        guard start <= end, end <= valuesEnd else {
+            throw StoreError.corrupted("slot \(slot) reaches outside of its record")
+        }
+        return start..<end
+    }
+
+    private func end(of slot: Int) -> Int {
+        let offset = valuesStart - width * (slotCount - slot)
+        switch width {
+        case 1: return Int(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+        case 2: return Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+        default: return Int(UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+        }
+    }
+
+    @_lifetime(copy self)
+    package func bytes(_ range: Range<Int>) -> RawSpan { bytes.extracting(range) }
+
+    package func integer(_ range: Range<Int>) throws -> Int64 {
+        guard range.count <= 8 else { throw StoreError.corrupted("an integer has \(range.count) bytes") }
+        guard !range.isEmpty else { return 0 }
+        var number: UInt64 = 0
+        for offset in range.reversed() {
+            number = number << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+        }
+        let unused = UInt64(64 - 8 * range.count)
+        return Int64(bitPattern: number << unused) >> Int64(unused)
+    }
+
+    package func double(_ range: Range<Int>) throws -> Double {
+        guard range.count == 8 else { throw StoreError.corrupted("a double has \(range.count) bytes") }
+        let bits = bytes.unsafeLoadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self)
+        return Double(bitPattern: UInt64(littleEndian: bits))
+    }
+
+    package func boolean(_ range: Range<Int>) throws -> Bool {
+        guard range.count == 1 else { throw StoreError.corrupted("a boolean has \(range.count) bytes") }
+        return bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self) != 0
+    }
+
+    private func text(_ range: Range<Int>) throws -> String {
+        let text = bytes.extracting(range).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+        guard let text else { throw StoreError.corrupted("a text is not UTF-8") }
+        return text
+    }
+
+    /// A slot's value, decoded as its attribute's type.
+    package func value(at slot: Int, as type: ValueType) throws -> Value {
+        guard let range = try range(of: slot) else { return .null }
+        switch type {
+        case .boolean: return .boolean(try boolean(range))
+        case .integer: return .integer(try integer(range))
+        case .double: return .double(try double(range))
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: try double(range)))
+        case .string: return .string(try text(range))
+        case .data: return .data(bytes.extracting(range).withUnsafeBytes { Data($0) })
+        case .uuid:
+            guard range.count == 16 else { throw StoreError.corrupted("a UUID has \(range.count) bytes") }
+            var uuid = UUID().uuid
+            bytes.extracting(range).withUnsafeBytes { from in
+                withUnsafeMutableBytes(of: &uuid) { $0.copyMemory(from: from) }
+            }
+            return .uuid(UUID(uuid: uuid))
+        case .url:
+            guard let url = URL(string: try text(range)) else { throw StoreError.corrupted("a URL cannot be read") }
+            return .url(url)
+        case .decimal:
+            guard let decimal = Decimal(string: try text(range)) else {
+                throw StoreError.corrupted("a decimal cannot be read")
+            }
+            return .decimal(decimal)
+        }
+    }
+
+    /// Everything that is wrong with the record as one of an entity: its checksum and each value.
+    package func check(as entity: Entity) -> [String] {
+        var defects: [String] = []
+        let stored = bytes.unsafeLoadUnaligned(fromByteOffset: valuesEnd, as: UInt32.self)
+        if UInt32(littleEndian: stored) != bytes.extracting(first: valuesEnd).checksum {
+            defects.append("it does not match its checksum")
+        }
+        if slotCount > entity.attributes.count { defects.append("it has \(slotCount) values") }
+        for (slot, attribute) in entity.attributes.enumerated() {
+            do {
+                let value = try value(at: slot, as: attribute.type)
+                if value.isNull && !attribute.isOptional { defects.append("\(attribute.name) is missing") }
+            } catch {
+                defects.append("\(attribute.name): \(error)")
+            }
+        }
+        return defects
+    }
+}

@@ -1,0 +1,149 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+package import LMDB
+internal import Synchronization
+
+/// A store: a folder with an LMDB environment that holds a model, records, their change log, and caches.
+///
+/// It is for the processes of one machine, on a local file system. Any number of snapshots may be open while one writer
+/// at a time works.
+package final class Store: Sendable {
+    package struct Options: Sendable {
+        package var isReadOnly = false
+        package var durability = Environment.Durability.full
+        /// Whether a folder without a store becomes one.
+        package var creates = true
+
+        package init() {}
+    }
+
+    private struct ModelVersion {
+        var version: UInt32
+        var model: Model
+    }
+
+    package let environment: Environment
+    let tables: StoreTables
+    private let cachedModel = Mutex<ModelVersion?>(nil)
+
+    /// Opens a store, or makes one. A given model is merged into the stored one: it may bring new entities, and new
+    /// optional attributes at the end of stored ones.
+    package init(at path: String, model: Model? = nil, options: Options = Options()) throws {
+        if options.isReadOnly || !options.creates {
+            guard access(path + "/data.mdb", F_OK) == 0 else {
+                throw access(path, F_OK) == 0
+                    ? StoreError.notAStore(path: path, "it has no data.mdb") : StoreError.missing(path: path)
+            }
+        }
+        try model?.validate()
+        do {
+            var environmentOptions = Environment.Options()
+            environmentOptions.isReadOnly = options.isReadOnly
+            environmentOptions.durability = options.durability
+            environment = try Environment.open(at: path, options: environmentOptions)
+            tables = try StoreTables(environment)
+        } catch let error as LMDBError {
+            throw Self.explain(error, at: path)
+        }
+        if !options.isReadOnly, try !hasFormat() { try create() }
+        try checkFormat()
+        if let model, try snapshot().model.merged(with: model) != snapshot().model { try update(to: model) }
+    }
+
+    package var path: String { environment.path }
+    package var isReadOnly: Bool { environment.isReadOnly }
+
+    private static func explain(_ error: LMDBError, at path: String) -> any Error {
+        switch error {
+        case .invalidFile: StoreError.notAStore(path: path, "its data.mdb is no LMDB file")
+        case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb is of another version of LMDB")
+        case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file has not the tables of a store")
+        case .corrupted, .pageNotFound: StoreError.corrupted("LMDB reports: \(error)")
+        default: StoreError.notAStore(path: path, "\(error)")
+        }
+    }
+
+    // MARK: Transactions
+
+    package func snapshot() throws -> Snapshot { try Snapshot(self) }
+
+    /// Waits for the writer of another thread or process.
+    package func beginWrite(author: String = "") throws -> StoreWriter {
+        guard let writer = try beginWrite(author: author, waits: true) else { throw StoreError.readOnly }
+        return writer
+    }
+
+    /// Nil when another writer is busy.
+    package func tryBeginWrite(author: String = "") throws -> StoreWriter? {
+        try beginWrite(author: author, waits: false)
+    }
+
+    private func beginWrite(author: String, waits: Bool) throws -> StoreWriter? {
+        guard !isReadOnly else { throw StoreError.readOnly }
+        guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
+        let information = try environment.information()
+        if information.usedPages * information.pageSize > information.mapSize / 4 * 3 { _ = environment.growMap() }
+        return try StoreWriter(self, author: author, lock)
+    }
+
+    // MARK: Format and model
+
+    private func hasFormat() throws -> Bool {
+        let transaction = try environment.beginRead()
+        let key = StoreLayout.formatKey
+        return try transaction.view.get(key.span.bytes, in: tables.meta) { _ in }
+    }
+
+    /// Writes what an empty store has; another process may have been faster.
+    private func create() throws {
+        let transaction = try environment.beginWrite()
+        let key = StoreLayout.formatKey
+        if try transaction.view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
+        var format: [UInt8] = []
+        format.appendNumber(StoreLayout.version)
+        format.appendChecksum()
+        let entries = [
+            (StoreLayout.formatKey, format), (StoreLayout.modelKey, Model(entities: []).encoded),
+            (StoreLayout.stateKey, StoreState().encoded),
+        ]
+        for (key, value) in entries {
+            try transaction.view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+        }
+        try transaction.commit()
+    }
+
+    private func checkFormat() throws {
+        let transaction = try environment.beginRead()
+        let key = StoreLayout.formatKey
+        let isFound = try transaction.view.get(key.span.bytes, in: tables.meta) { value in
+            var reader = try ByteReader(checked: value, "the format version")
+            let version: UInt32 = try reader.number()
+            guard version <= StoreLayout.version else {
+                throw StoreError.newerFormat(found: Int(version), supported: Int(StoreLayout.version))
+            }
+        }
+        guard isFound else { throw StoreError.notAStore(path: path, "it has no format version") }
+    }
+
+    private func update(to model: Model) throws {
+        let writer = try beginWrite()
+        try writer.setModel(try writer.model.merged(with: model))
+        try writer.commit()
+    }
+
+    /// The model as a transaction sees it: decoded anew only when its version changed.
+    func model(version: UInt32, in view: TransactionView) throws -> Model {
+        try cachedModel.withLock { cached in
+            if let cached, cached.version == version { return cached.model }
+            var model: Model?
+            let key = StoreLayout.modelKey
+            _ = try view.get(key.span.bytes, in: tables.meta) { model = try Model(decoding: $0) }
+            guard let model else { throw StoreError.corrupted("the model is missing") }
+            cached = ModelVersion(version: version, model: model)
+            return model
+        }
+    }
+}

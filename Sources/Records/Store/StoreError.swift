@@ -1,0 +1,45 @@
+/// What is wrong with a store, or with what is asked of it.
+public enum StoreError: Error, Equatable, Sendable {
+    /// There is no store at the path.
+    case missing(path: String)
+    /// What is at the path is not a store; the text says why.
+    case notAStore(path: String, String)
+    case newerFormat(found: Int, supported: Int)
+    /// Bytes in the store are damaged; the text says what and where.
+    case corrupted(String)
+    case readOnly
+    case unknownEntity(String)
+    case unknownAttribute(entity: String, attribute: String)
+    /// The stored entity cannot become the given one; the text says why.
+    case modelMismatch(entity: String, String)
+    case invalidModel(String)
+    case invalidValue(entity: String, attribute: String, String)
+    /// Another object has this value of a unique attribute.
+    case notUnique(entity: String, attribute: String, value: String)
+    /// A unique value is stored as a key of LMDB, which has 511 bytes at most.
+    case uniqueValueTooLong(entity: String, attribute: String)
+    case unknownObject(String)
+}
+
+extension StoreError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .missing(let path): "there is no store at \(path)"
+        case .notAStore(let path, let reason): "\(path) is not a FetchIndex store: \(reason)"
+        case .newerFormat(let found, let supported):
+            "the store has format version \(found); this FetchIndex reads versions up to \(supported)"
+        case .corrupted(let what): "the store is damaged: \(what)"
+        case .readOnly: "the store is open for reading only"
+        case .unknownEntity(let name): "the store has no entity \"\(name)\""
+        case .unknownAttribute(let entity, let attribute): "\(entity) has no attribute \"\(attribute)\""
+        case .modelMismatch(let entity, let reason): "the stored entity \(entity) differs from the model's: \(reason)"
+        case .invalidModel(let reason): "the model is invalid: \(reason)"
+        case .invalidValue(let entity, let attribute, let reason): "\(entity).\(attribute) \(reason)"
+        case .notUnique(let entity, let attribute, let value):
+            "\(entity).\(attribute) is unique, and another object has \"\(value)\""
+        case .uniqueValueTooLong(let entity, let attribute):
+            "a value of \(entity).\(attribute) is too long: a unique value has 500 bytes at most"
+        case .unknownObject(let id): "there is no object \(id)"
+        }
+    }
+}

@@ -1,0 +1,89 @@
+internal import LMDB
+
+extension StoreReader {
+    /// Everything that is wrong with records, unique keys, counters and log, one sentence each. O(all of them).
+    /// Calls `progress` with the number of records read so far.
+    package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
+        var defects: [String] = []
+        var counts = [UInt64](repeating: 0, count: model.entities.count)
+        var uniqueKeys = 0
+        var read = 0
+        try forEachRecord { object, record in
+            read += 1
+            if read % 4096 == 0 { progress(read) }
+            guard object.entity < counts.count else {
+                defects.append("object \(object.number) is of entity \(object.entity), which the model has not")
+                return
+            }
+            counts[object.entity] += 1
+            defects += checkRecord(object, record, &uniqueKeys)
+        }
+        progress(read)
+        for (entity, count) in counts.enumerated() {
+            let state = try entityState(entity)
+            if state.count != count {
+                defects.append("\(model.entities[entity].name) counts \(state.count) objects and has \(count)")
+            }
+        }
+        let stored = try view.statistics(of: tables.unique).entries
+        if stored != uniqueKeys { defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values") }
+        return defects + checkLog()
+    }
+
+    private func forEachRecord(_ body: (ObjectID, RawSpan) throws -> Void) throws {
+        try view.withCursor(on: tables.records) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                try body(ObjectID(rawValue: cursor.integerKey), cursor.value)
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+    }
+
+    private func checkRecord(_ object: ObjectID, _ record: RawSpan, _ uniqueKeys: inout Int) -> [String] {
+        let entity = model.entities[object.entity]
+        let name = "\(entity.name) \(object.number)"
+        do {
+            let view = try RecordView(record)
+            var defects = view.check(as: entity).map { "\(name): \($0)" }
+            for slot in entity.uniqueSlots {
+                var key = StoreLayout.uniqueKey(entity: object.entity, slot: slot)
+                guard try view.range(of: slot) != nil else { continue }
+                try view.appendOrderKey(of: slot, as: entity.attributes[slot].type, to: &key)
+                uniqueKeys += 1
+                if try key.count > Table.maximumKeyLength || self.object(object.entity, unique: key) != object {
+                    defects.append("\(name): its unique \(entity.attributes[slot].name) does not lead to it")
+                }
+            }
+            if try object.number >= entityState(object.entity).nextObject {
+                defects.append("\(name): its number was never given out")
+            }
+            return defects
+        } catch {
+            return ["\(name): \(error)"]
+        }
+    }
+
+    private func checkLog() -> [String] {
+        var defects: [String] = []
+        if state.logStart > state.commit { defects.append("the log starts after the newest commit") }
+        do {
+            for entity in model.entities.indices {
+                try forEachLogEntry(of: entity, after: state.logStart, through: state.commit) { _, _, _ in }
+            }
+            _ = try commits(after: state.logStart)
+            var bytes: UInt64 = 0
+            try view.withCursor(on: tables.log) { cursor in
+                var isAtEntry = try cursor.moveToFirst()
+                while isAtEntry {
+                    bytes += UInt64(cursor.value.byteCount)
+                    isAtEntry = try cursor.moveToNext()
+                }
+            }
+            if bytes != state.logBytes { defects.append("the log counts \(state.logBytes) bytes and has \(bytes)") }
+        } catch {
+            defects.append("\(error)")
+        }
+        return defects
+    }
+}

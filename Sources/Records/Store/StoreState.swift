@@ -1,0 +1,54 @@
+/// The counters of a store: the value of "state" in the meta table.
+package struct StoreState: Equatable, Sendable {
+    /// The number of the newest commit; 0 in a new store.
+    package var commit: UInt64 = 0
+    /// The log holds every change after this commit.
+    package var logStart: UInt64 = 0
+    package var logBytes: UInt64 = 0
+    /// The log is cut from its start when it grows past this many bytes.
+    package var logLimit: UInt64 = 256 << 20
+    /// Grows by one whenever the stored model changes.
+    var modelVersion: UInt32 = 0
+
+    init() {}
+
+    init(decoding bytes: RawSpan) throws {
+        var reader = try ByteReader(checked: bytes, "the store's state")
+        commit = try reader.number()
+        logStart = try reader.number()
+        logBytes = try reader.number()
+        logLimit = try reader.number()
+        modelVersion = try reader.number()
+    }
+
+    var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        for number in [commit, logStart, logBytes, logLimit] { bytes.appendNumber(number) }
+        bytes.appendNumber(modelVersion)
+        bytes.appendChecksum()
+        return bytes
+    }
+}
+
+/// The counters of one entity.
+package struct EntityState: Equatable, Sendable {
+    /// The number that the next inserted object gets.
+    package var nextObject: UInt64 = 1
+    package var count: UInt64 = 0
+
+    init() {}
+
+    init(decoding bytes: RawSpan) throws {
+        var reader = try ByteReader(checked: bytes, "an entity's state")
+        nextObject = try reader.number()
+        count = try reader.number()
+    }
+
+    var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendNumber(nextObject)
+        bytes.appendNumber(count)
+        bytes.appendChecksum()
+        return bytes
+    }
+}

@@ -1,0 +1,36 @@
+internal import LMDB
+
+extension StoreWriter {
+    /// Drops what the log holds of a commit and those before it. Caches that are behind it are rebuilt when opened.
+    package func trimLog(through commit: UInt64) throws {
+        guard commit > state.logStart else { return }
+        var freed: UInt64 = 0
+        try view.withCursor(on: tables.log) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry, let key = LogKey(cursor.key), key.commit <= commit {
+                freed += UInt64(cursor.value.byteCount)
+                try cursor.deleteCurrent()
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        state.logStart = min(commit, state.commit)
+        state.logBytes -= min(freed, state.logBytes)
+        isStateChanged = true
+    }
+
+    package func setLogLimit(_ bytes: UInt64) {
+        state.logLimit = bytes
+        isStateChanged = true
+    }
+
+    /// Cuts the log from its start until it keeps its limit.
+    func enforceLogLimit() throws {
+        while state.logBytes > state.logLimit, state.logStart < state.commit {
+            var oldest = state.commit
+            try view.withCursor(on: tables.log) { cursor in
+                if try cursor.moveToFirst(), let key = LogKey(cursor.key) { oldest = key.commit }
+            }
+            try trimLog(through: max(oldest, state.logStart + 1))
+        }
+    }
+}

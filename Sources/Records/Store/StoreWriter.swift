@@ -1,0 +1,152 @@
+internal import LMDB
+internal import Values
+
+/// The one write transaction of a store. Dropped without `commit()`, it never happened; so drop it after an error.
+///
+/// Every change of a record goes through it into the change log, in the same transaction.
+package final class StoreWriter: StoreReader {
+    private var transaction: WriteTransaction?
+    private var lock: WriterLock?
+    private var log: LogWriter
+    private var entities: [Int: EntityState] = [:]
+    /// Where the numbers of the objects inserted by this transaction begin.
+    private var firstInserted: [Int: UInt64] = [:]
+    private var canAppend = true
+    var isStateChanged = false
+
+    init(_ store: Store, author: String, _ lock: consuming WriterLock) throws {
+        let transaction = try store.environment.beginWrite()
+        let view = transaction.view
+        self.transaction = consume transaction
+        self.lock = consume lock
+        self.log = LogWriter(author: author)
+        try super.init(store, view)
+        log.commit = state.commit + 1
+    }
+
+    /// What `put` did.
+    package enum PutOutcome: Equatable, Sendable {
+        case inserted(ObjectID)
+        case updated(ObjectID)
+        /// The stored record had these bytes already.
+        case unchanged(ObjectID)
+    }
+
+    // MARK: Records
+
+    /// Adds an object. Throws when a unique value is taken; nothing is changed then. O(log n).
+    @discardableResult
+    package func insert(_ entity: Int, _ record: RawSpan) throws -> ObjectID {
+        try checkUnique(entity, record, except: nil)
+        var entityState = try entityState(entity)
+        let object = ObjectID(entity: entity, number: entityState.nextObject)
+        try putUniqueKeys(of: object, record, replacing: nil)
+        try append(record, as: object)
+        log.insert(object)
+        if firstInserted[entity] == nil { firstInserted[entity] = entityState.nextObject }
+        entityState.nextObject += 1
+        entityState.count += 1
+        entities[entity] = entityState
+        return object
+    }
+
+    /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
+    @discardableResult
+    package func update(_ object: ObjectID, _ record: RawSpan) throws -> Bool {
+        let old = try copyRecord(object)
+        if old.span.bytes.isEqual(to: record) { return false }
+        try checkUnique(object.entity, record, except: object)
+        try putUniqueKeys(of: object, record, replacing: old)
+        try view.put(record, for: object.rawValue, in: tables.records)
+        try log(object) { try $0.update(object, old.span.bytes, in: self) }
+        return true
+    }
+
+    /// Takes an object out. False when there is none. O(log n).
+    @discardableResult
+    package func delete(_ object: ObjectID) throws -> Bool {
+        guard try record(object, { _ in }) else { return false }
+        let old = try copyRecord(object)
+        try deleteUniqueKeys(of: object, old.span.bytes)
+        try view.delete(object.rawValue, in: tables.records)
+        var entityState = try entityState(object.entity)
+        entityState.count -= min(1, entityState.count)
+        entities[object.entity] = entityState
+        try log(object) { try $0.delete(object, old.span.bytes, in: self) }
+        return true
+    }
+
+    /// Logs the first change of an object that was there before this transaction.
+    private func log(_ object: ObjectID, _ body: (inout LogWriter) throws -> Void) throws {
+        if let first = firstInserted[object.entity], object.number >= first { return }
+        try body(&log)
+    }
+
+    /// Inserts a record, or updates the object that has its value of a unique attribute. O(log n).
+    package func put(_ entity: Int, _ record: RawSpan, uniqueSlot slot: Int) throws -> PutOutcome {
+        guard let key = try uniqueKey(entity, slot, record), let object = try object(entity, unique: key) else {
+            return .inserted(try insert(entity, record))
+        }
+        return try update(object, record) ? .updated(object) : .unchanged(object)
+    }
+
+    package override func entityState(_ entity: Int) throws -> EntityState {
+        if let state = entities[entity] { return state }
+        return try super.entityState(entity)
+    }
+
+    private func copyRecord(_ object: ObjectID) throws -> [UInt8] {
+        var copy: [UInt8]?
+        _ = try record(object) { copy = [UInt8](copying: $0) }
+        guard let copy else { throw StoreError.unknownObject("\(object.number)") }
+        return copy
+    }
+
+    /// LMDB fills its pages when it is told that a key is the greatest.
+    private func append(_ record: RawSpan, as object: ObjectID) throws {
+        if canAppend {
+            do {
+                try view.put(record, for: object.rawValue, in: tables.records, appending: true)
+                return
+            } catch let error as LMDBError where error == .keyExists {
+                canAppend = false
+            }
+        }
+        try view.put(record, for: object.rawValue, in: tables.records)
+    }
+
+    // MARK: Commit
+
+    func setModel(_ model: Model) throws {
+        let bytes = model.encoded
+        let key = StoreLayout.modelKey
+        try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+        state.modelVersion += 1
+        isStateChanged = true
+    }
+
+    /// Makes everything that was done here the store's newest state, on disk as the store's durability says. Returns the
+    /// number of the newest commit, which is a new one only when records changed.
+    @discardableResult
+    package func commit() throws -> UInt64 {
+        if log.hasChanges {
+            state.commit += 1
+            state.logBytes += try log.finish(in: self)
+            try enforceLogLimit()
+            for (entity, entityState) in entities {
+                let bytes = entityState.encoded
+                let key = StoreLayout.entityKey(entity)
+                try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+            }
+            isStateChanged = true
+        }
+        if isStateChanged {
+            let bytes = state.encoded
+            let key = StoreLayout.stateKey
+            try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+        }
+        defer { lock = nil }
+        if let ended = transaction.take() { try ended.commit() }
+        return state.commit
+    }
+}

@@ -1,0 +1,28 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+internal import LMDB
+
+/// The lock file that a writer holds beside LMDB's own lock, so that another can ask whether a writer is busy.
+/// The system drops it when its process dies.
+struct WriterLock: ~Copyable {
+    private let file: CInt
+
+    /// Nil when another writer holds the lock and `waits` is false. flock
+    init?(inFolder path: String, waits: Bool) throws(LMDBError) {
+        let opened = open(path + "/writer.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard opened >= 0 else { throw LMDBError(rawValue: errno) }
+        while flock(opened, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            let code = errno
+            close(opened)
+            if code == EWOULDBLOCK { return nil }
+            throw LMDBError(rawValue: code)
+        }
+        file = opened
+    }
+
+    deinit { close(file) }
+}

@@ -1,0 +1,130 @@
+import LMDB
+import Testing
+import Values
+
+@testable import Records
+
+private enum Operation: CaseIterable {
+    case insert, update, updateToEqual, delete
+}
+
+/// Random commits; the log's net changes between any two must turn one full snapshot into the other.
+@Suite struct ChangeLogTests {
+    @Test(arguments: 1...12) func netChangesTurnOneSnapshotIntoAnother(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let test = try TestStore()
+        var states: [[UInt64: [UInt8]]] = [[:]]
+        for _ in 0..<25 {
+            let commit = try test.write { writer in
+                for _ in 0..<Int.random(in: 1...12, using: &generator) {
+                    try apply(Operation.allCases.randomElement(using: &generator) ?? .insert, to: writer, test, &generator)
+                }
+                let shop = try writer.model.entities[1].record(["shop"])
+                if Bool.random(using: &generator) { try writer.insert(1, shop.span.bytes) }
+            }
+            let contents = try test.contents()
+            if commit == states.count { states.append(contents) }
+            #expect(states.last == contents, "seed \(seed): records changed without a commit")
+        }
+        let snapshot = try test.store.snapshot()
+        for first in states.indices {
+            for last in first..<states.count {
+                var replayed = states[first]
+                try snapshot.netChanges(of: 0, from: UInt64(first), to: UInt64(last)) { change in
+                    let context: Comment = "seed \(seed), from \(first) to \(last), object \(change.object.number)"
+                    #expect(change.old == replayed[change.object.number], context)
+                    #expect(change.old != change.new, context)
+                    replayed[change.object.number] = change.new
+                }
+                #expect(replayed == states[last], "seed \(seed), from \(first) to \(last)")
+            }
+        }
+    }
+
+    private func apply(
+        _ operation: Operation, to writer: StoreWriter, _ test: TestStore, _ generator: inout SeededGenerator
+    ) throws {
+        let next = try writer.entityState(0).nextObject
+        let object = ObjectID(entity: 0, number: .random(in: 0...next, using: &generator))
+        var old: [UInt8]?
+        _ = try writer.record(object) { old = [UInt8](copying: $0) }
+        let price = Int64.random(in: 0...3, using: &generator)
+        switch operation {
+        case .insert:
+            let book = try test.book("\(next)", price)
+            try writer.insert(0, book.span.bytes)
+        case .update:
+            if old == nil { return }
+            let book = try test.book("\(object.number)", price)
+            try writer.update(object, book.span.bytes)
+        case .updateToEqual:
+            guard let old else { return }
+            #expect(try !writer.update(object, old.span.bytes))
+        case .delete:
+            #expect(try writer.delete(object) == (old != nil))
+        }
+    }
+
+    @Test func headersTellAuthorTimeAndCounts() throws {
+        let test = try TestStore()
+        let writer = try test.store.beginWrite(author: "夜間バッチ")
+        for id in 0..<5000 {
+            let book = try test.book("\(id)", 5)
+            try writer.insert(0, book.span.bytes)
+        }
+        try writer.commit()
+        try test.write { writer in
+            let book = try test.book("7", 6)
+            try writer.update(ObjectID(entity: 0, number: 8), book.span.bytes)
+            try writer.delete(ObjectID(entity: 0, number: 9))
+        }
+        let snapshot = try test.store.snapshot()
+        let headers = try snapshot.commits(after: 0)
+        #expect(headers.map(\.author) == ["夜間バッチ", ""])
+        #expect(headers[0].changes[0]?.inserted == 5000 && headers[1].changes[0]?.total == 2)
+        #expect(headers[0].time > 1.7e9)
+        #expect(snapshot.state.logBytes < 400, "inserted objects are logged as a range")
+        #expect(try snapshot.changeCount(of: 0, after: 1) == 2)
+        #expect(try snapshot.changeCount(of: 1, after: 0) == 0)
+    }
+
+    @Test func trimmingCutsTheStartAndTheLimitHolds() throws {
+        let test = try TestStore()
+        for id in 0..<20 {
+            let book = try test.book("\(id)", 5)
+            try test.write { try $0.insert(0, book.span.bytes) }
+        }
+        try test.write { try $0.trimLog(through: 12) }
+        var snapshot = try test.store.snapshot()
+        #expect(!snapshot.logReaches(back: 11) && snapshot.logReaches(back: 12))
+        #expect(try snapshot.commits(after: 0).first?.commit == 13)
+        try test.write { $0.setLogLimit(1000) }
+        for number in 1...20 {
+            let book = try test.book("\(number - 1)", 6, String(repeating: "x", count: 100))
+            try test.write { try $0.update(ObjectID(entity: 0, number: UInt64(number)), book.span.bytes) }
+        }
+        snapshot = try test.store.snapshot()
+        #expect(snapshot.state.logBytes <= 1000 && snapshot.state.logStart > 12)
+        #expect(snapshot.state.commit == 40 && snapshot.logReaches(back: 40))
+    }
+
+    @Test func damagedLogPartsAreErrors() throws {
+        let test = try TestStore()
+        let a = try test.book("a"), b = try test.book("b")
+        try test.write { try $0.insert(0, a.span.bytes) }
+        try test.write { try $0.update(ObjectID(entity: 0, number: 1), b.span.bytes) }
+        let key = StoreLayout.logKey(commit: 2, part: 1)
+        var part: [UInt8] = []
+        let snapshot = try test.store.snapshot()
+        _ = try snapshot.view.get(key.span.bytes, in: test.store.tables.log) { part = [UInt8](copying: $0) }
+        for offset in part.indices {
+            var damaged = part
+            damaged[offset] ^= 0x10
+            try test.write { try $0.view.put(damaged.span.bytes, for: key.span.bytes, in: test.store.tables.log) }
+            #expect(throws: StoreError.self, "byte \(offset)") {
+                try test.store.snapshot().netChanges(of: 0, from: 1) { _ in }
+            }
+        }
+        try test.write { try $0.view.put(part.span.bytes, for: key.span.bytes, in: test.store.tables.log) }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+import Values
+
+@testable import Records
+
+@Suite struct RecordTests {
+    let entity = Entity("Everything", ValueType.allCases.map { Attribute($0.name, $0) })
+
+    func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> Value {
+        if Int.random(in: 0..<6, using: &generator) == 0 { return .null }
+        let number = Int64.random(in: .min ... .max, using: &generator) >> Int64.random(in: 0...63, using: &generator)
+        switch type {
+        case .boolean: return .boolean(number % 2 == 0)
+        case .integer: return .integer(number)
+        case .double: return .double(Double(number) / 7)
+        case .decimal: return .decimal(Decimal(number) / 100)
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: Double(number % 1_000_000_000)))
+        case .string: return .string(String(repeating: "虐", count: Int(number.magnitude % 300)))
+        case .data: return .data(Data(repeating: 7, count: Int(number.magnitude % 70_000)))
+        case .uuid: return .uuid(UUID())
+        case .url: return .url(URL(fileURLWithPath: "/\(number)"))
+        }
+    }
+
+    @Test(arguments: 1...5) func aRecordReadsBackAsItsValues(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<300 {
+            let values = entity.attributes.map { randomValue($0.type, using: &generator) }
+            let record = try entity.record(values)
+            #expect(try entity.values(of: record.span.bytes) == values, "seed \(seed), round \(round)")
+            let view = try RecordView(record.span.bytes)
+            let defects = view.check(as: entity)
+            #expect(defects == [])
+        }
+    }
+
+    @Test func integersTakeAsFewBytesAsTheyNeed() throws {
+        let numbers = Entity("Numbers", [Attribute("number", .integer)])
+        for (number, bytes) in [(0, 0), (1, 1), (-1, 1), (127, 1), (128, 2), (-128, 1), (-129, 2), (Int64.max, 8), (.min, 8)] {
+            let record = try numbers.record([.integer(number)])
+            #expect(record.count == 3 + 1 + 1 + bytes + 4, "\(number)")
+            #expect(try numbers.values(of: record.span.bytes) == [.integer(number)])
+        }
+    }
+
+    @Test func attributesAddedLaterAreNull() throws {
+        let old = Entity("Book", [Attribute("title", .string)])
+        let new = Entity("Book", [Attribute("title", .string), Attribute("price", .integer)])
+        let record = try old.record(["影との戦い"])
+        #expect(try new.values(of: record.span.bytes) == ["影との戦い", .null])
+    }
+
+    @Test func wrongTypesAndMissingValuesAreErrorsWithNames() {
+        let book = Entity("Book", [Attribute("title", .string, isOptional: false)])
+        #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is a string, not a integer")) {
+            try book.record([5])
+        }
+        #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is required")) { try book.record([]) }
+    }
+
+    /// Every byte flipped in turn and every truncation: an error or a value, never a trap, and the check finds it.
+    @Test func damagedRecordsNeverTrap() throws {
+        var generator = SeededGenerator(seed: 3)
+        let short = entity.attributes.map { attribute in
+            attribute.type == .data ? .data(Data([1, 2])) : randomValue(attribute.type, using: &generator)
+        }
+        let record = try entity.record(short)
+        for offset in record.indices {
+            for bit in 0..<8 {
+                var damaged = record
+                damaged[offset] ^= 1 << UInt8(bit)
+                _ = try? entity.values(of: damaged.span.bytes)
+                var isFound = true
+                do { isFound = try !RecordView(damaged.span.bytes).check(as: entity).isEmpty } catch {}
+                #expect(isFound, "bit \(bit) of byte \(offset)")
+            }
+            let truncated = Array(record[..<offset])
+            _ = try? entity.values(of: truncated.span.bytes)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import LMDB
+import Testing
+import Values
+
+@testable import Records
+
+@Suite struct StoreTests {
+    @Test func uniqueKeysGiveUpsertAndRefuseASecondObject() throws {
+        let test = try TestStore()
+        try test.write { writer in
+            let a = try test.book("a", 1), b = try test.book("b", 2)
+            #expect(try writer.put(0, a.span.bytes, uniqueSlot: 0) == .inserted(ObjectID(entity: 0, number: 1)))
+            #expect(try writer.put(0, b.span.bytes, uniqueSlot: 0) == .inserted(ObjectID(entity: 0, number: 2)))
+            #expect(try writer.put(0, a.span.bytes, uniqueSlot: 0) == .unchanged(ObjectID(entity: 0, number: 1)))
+            let dearer = try test.book("a", 9)
+            #expect(try writer.put(0, dearer.span.bytes, uniqueSlot: 0) == .updated(ObjectID(entity: 0, number: 1)))
+            let clash = try test.book("b")
+            #expect(throws: StoreError.notUnique(entity: "Book", attribute: "id", value: "b")) {
+                try writer.update(ObjectID(entity: 0, number: 1), clash.span.bytes)
+            }
+        }
+        try test.write { writer in
+            try writer.delete(ObjectID(entity: 0, number: 1))
+            #expect(try !writer.delete(ObjectID(entity: 0, number: 1)))
+        }
+        let snapshot = try test.store.snapshot()
+        #expect(try snapshot.object(0, slot: 0, equalTo: "a") == nil)
+        #expect(try snapshot.object(0, slot: 0, equalTo: "b")?.number == 2)
+        #expect(try snapshot.entityState(0).count == 1)
+    }
+
+    @Test func aUniqueValueThatIsTooLongIsAnError() throws {
+        let test = try TestStore()
+        let record = try test.book(String(repeating: "x", count: 600))
+        #expect(throws: StoreError.uniqueValueTooLong(entity: "Book", attribute: "id")) {
+            try test.write { try $0.insert(0, record.span.bytes) }
+        }
+    }
+
+    @Test func equalValuesMakeNoCommit() throws {
+        let test = try TestStore()
+        let record = try test.book("a", 1)
+        #expect(try test.write { try $0.insert(0, record.span.bytes) } == 1)
+        #expect(try test.write { _ = try $0.update(ObjectID(entity: 0, number: 1), record.span.bytes) } == 1)
+        #expect(try test.write { _ in } == 1)
+    }
+
+    @Test func aDroppedWriterNeverHappenedAndABusyOneIsSeen() throws {
+        let test = try TestStore()
+        let record = try test.book("a", 1)
+        do {
+            let writer = try test.store.beginWrite()
+            try writer.insert(0, record.span.bytes)
+            #expect(try test.store.tryBeginWrite() == nil)
+        }
+        #expect(try test.contents().isEmpty)
+        #expect(try test.store.tryBeginWrite() != nil)
+    }
+
+    @Test func aSnapshotStaysAsItIs() throws {
+        let test = try TestStore()
+        let a = try test.book("a"), b = try test.book("b")
+        try test.write { try $0.insert(0, a.span.bytes) }
+        let snapshot = try test.store.snapshot()
+        try test.write { try $0.insert(0, b.span.bytes) }
+        #expect(try snapshot.commit == 1 && snapshot.entityState(0).count == 1)
+        #expect(try test.store.snapshot().commit == 2)
+    }
+
+    @Test func theModelGrowsAndRefusesOtherChanges() throws {
+        let test = try TestStore()
+        func book(_ attributes: [Attribute]) -> Model { Model(entities: [Entity("Book", attributes)]) }
+        let stored = TestStore.model.entities[0].attributes
+        _ = try Store(at: test.path, model: book(stored + [Attribute("pages", .integer)]))
+        #expect(try test.store.snapshot().model.entities[0].attributes.count == 4)
+        #expect(try test.store.snapshot().model.entities.count == 2)
+        #expect(throws: StoreError.self) { try Store(at: test.path, model: book(Array(stored.prefix(1)))) }
+        #expect(throws: StoreError.self) { try Store(at: test.path, model: book([Attribute("id", .integer)])) }
+        #expect(throws: StoreError.self) {
+            try Store(at: test.path, model: Model(entities: [Entity("X", [Attribute("a", .string), Attribute("a", .string)])]))
+        }
+    }
+
+    @Test func otherFilesAndNewerFormatsAreRefusedWithASentence() throws {
+        let folder = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var options = Store.Options()
+        options.creates = false
+        #expect(throws: StoreError.missing(path: folder)) { try Store(at: folder, options: options) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        #expect(throws: StoreError.notAStore(path: folder, "it has no data.mdb")) { try Store(at: folder, options: options) }
+        try Data(repeating: 66, count: 9000).write(to: URL(fileURLWithPath: folder + "/data.mdb"))
+        #expect(throws: StoreError.self) { try Store(at: folder, options: options) }
+
+        let test = try TestStore()
+        var format: [UInt8] = []
+        format.appendNumber(UInt32(99))
+        format.appendChecksum()
+        let transaction = try test.store.environment.beginWrite()
+        let key = StoreLayout.formatKey
+        try transaction.view.put(format.span.bytes, for: key.span.bytes, in: test.store.tables.meta)
+        try transaction.commit()
+        #expect(throws: StoreError.newerFormat(found: 99, supported: 1)) { try Store(at: test.path) }
+    }
+
+    @Test func aStoreIsAPlainLMDBEnvironment() throws {
+        let test = try TestStore()
+        let record = try test.book("a", 1)
+        try test.write { try $0.insert(0, record.span.bytes) }
+        let (status, output) = try run("mdb_stat", ["-a", test.path])
+        #expect(status == 0)
+        for table in ["meta", "records", "log", "unique", "caches", "nodes"] {
+            #expect(output.contains("Status of \(table)\n"), "\(output)")
+        }
+        let (dumpStatus, dump) = try run("mdb_dump", ["-s", "unique", test.path])
+        #expect(dumpStatus == 0 && dump.contains("HEADER=END"))
+    }
+
+    private func run(_ command: String, _ arguments: [String]) throws -> (Int32, String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [command] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}
