@@ -1,0 +1,162 @@
+/// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a quote.
+struct Lexer {
+    private let characters: [Unicode.Scalar]
+    private var index = 0
+
+    init(_ format: String) { characters = Array(format.unicodeScalars) }
+
+    static func startsName(_ character: Unicode.Scalar) -> Bool { character.properties.isIDStart || character == "_" }
+
+    static func continuesName(_ character: Unicode.Scalar) -> Bool { character.properties.isIDContinue }
+
+    private var next: Unicode.Scalar? { index < characters.count ? characters[index] : nil }
+
+    private func character(after count: Int) -> Unicode.Scalar? {
+        index + count < characters.count ? characters[index + count] : nil
+    }
+
+    mutating func nextToken() throws(FetchPredicateError) -> Token {
+        while let next, next.properties.isWhitespace { index += 1 }
+        let start = index
+        let kind = try kind()
+        return Token(kind: kind, position: start + 1, text: text(start..<index))
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        var text = ""
+        text.unicodeScalars.append(contentsOf: characters[range])
+        return text
+    }
+
+    private mutating func kind() throws(FetchPredicateError) -> Token.Kind {
+        guard let next else { return .end }
+        if Self.startsName(next) { return name() }
+        if isDigit(next) || next == "." && isDigit(character(after: 1)) { return try number() }
+        switch next {
+        case "\"", "'": return .string(try string(closing: next))
+        case "`":
+            let name = try string(closing: "`")
+            guard !name.isEmpty else { throw unexpected("``", "a name", at: index - 2) }
+            return .name(name)
+        case "#":
+            index += 1
+            guard let next = self.next, Self.startsName(next) else { throw unexpected("#", "a name after it", at: index - 1) }
+            return .name(word())
+        case "%": return try argument()
+        default: return try symbol()
+        }
+    }
+
+    private func isDigit(_ character: Unicode.Scalar?) -> Bool { character.map { ("0"..."9").contains($0) } ?? false }
+
+    private func unexpected(_ found: String, _ expected: String, at index: Int) -> FetchPredicateError {
+        .unexpected(position: index + 1, found: found, expected: expected)
+    }
+
+    private mutating func word() -> String {
+        let start = index
+        while let next, Self.continuesName(next) || next == "." && character(after: 1).map(Self.startsName) == true {
+            index += 1
+        }
+        return text(start..<index)
+    }
+
+    private mutating func name() -> Token.Kind {
+        let word = word()
+        return Keyword(rawValue: word.uppercased()).map(Token.Kind.keyword) ?? .name(word)
+    }
+
+    private static let radixes: [Unicode.Scalar: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
+
+    /// Decimal with fraction and exponent, or 0x, 0o and 0b.
+    private mutating func number() throws(FetchPredicateError) -> Token.Kind {
+        let start = index
+        if next == "0", let marker = character(after: 1), let radix = Self.radixes[marker] {
+            index += 2
+            let digits = index
+            while let next, Character(next).isHexDigit { index += 1 }
+            if let value = Int64(text(digits..<index), radix: radix) { return .integer(value) }
+            throw unexpected(text(start..<index), "a number that fits 64 bits", at: start)
+        }
+        while isDigit(next) { index += 1 }
+        var isInteger = true
+        if next == ".", isDigit(character(after: 1)) {
+            isInteger = false
+            index += 1
+            while isDigit(next) { index += 1 }
+        }
+        if next == "e" || next == "E" {
+            let signLength = character(after: 1) == "-" || character(after: 1) == "+" ? 1 : 0
+            if isDigit(character(after: 1 + signLength)) {
+                isInteger = false
+                index += 1 + signLength
+                while isDigit(next) { index += 1 }
+            }
+        }
+        let text = text(start..<index)
+        // The parser puts the sign of the least integer before its digits.
+        if isInteger, let value = Int64(text) { return .integer(value) }
+        if isInteger, text == "9223372036854775808" { return .integer(.min) }
+        if !isInteger, let value = Double(text), value.isFinite { return .double(value) }
+        throw unexpected(text, "a number that fits 64 bits", at: start)
+    }
+
+    private mutating func string(closing quote: Unicode.Scalar) throws(FetchPredicateError) -> String {
+        let start = index
+        var text = ""
+        index += 1
+        while let next {
+            index += 1
+            if next == quote { return text }
+            text.unicodeScalars.append(next == "\\" && quote != "`" ? try escaped() : next)
+        }
+        throw unexpected("the end", "the closing \(quote) of position \(start + 1)", at: index)
+    }
+
+    private mutating func escaped() throws(FetchPredicateError) -> Unicode.Scalar {
+        guard let next else { throw unexpected("the end", "an escaped character", at: index) }
+        index += 1
+        switch next {
+        case "n": return "\n"
+        case "r": return "\r"
+        case "t": return "\t"
+        case "u":
+            let digits = text(index..<min(index + 4, characters.count))
+            guard digits.utf8.count == 4, let number = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(number) else {
+                throw unexpected("\\u", "four hexadecimal digits after it", at: index - 2)
+            }
+            index += 4
+            return scalar
+        default: return next
+        }
+    }
+
+    private static let arguments = ["@", "K", "d", "i", "u", "ld", "lu", "f", "x", "li", "lld", "llu", "lx", "lf"]
+
+    private mutating func argument() throws(FetchPredicateError) -> Token.Kind {
+        for length in [3, 2, 1] where index + length < characters.count {
+            let letters = text(index + 1..<index + 1 + length)
+            if Self.arguments.contains(letters) {
+                index += 1 + length
+                return .argument(letters)
+            }
+        }
+        throw unexpected("%", "a placeholder like %@, %K or %d", at: index)
+    }
+
+    private static let symbols = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"]
+
+    private mutating func symbol() throws(FetchPredicateError) -> Token.Kind {
+        if index + 1 < characters.count {
+            let pair = text(index..<index + 2)
+            if Self.symbols.contains(pair) {
+                index += 2
+                return .symbol(pair)
+            }
+        }
+        let single = text(index..<index + 1)
+        guard "=<>!(){}[],-+".contains(single) else { throw unexpected("\"\(single)\"", "a part of a predicate", at: index) }
+        index += 1
+        return .symbol(single)
+    }
+}

@@ -1,0 +1,50 @@
+/// A piece of a predicate format.
+struct Token: Equatable {
+    enum Kind: Equatable {
+        case name(String)
+        case keyword(Keyword)
+        case string(String)
+        case integer(Int64)
+        case double(Double)
+        /// A placeholder: the letters after %.
+        case argument(String)
+        case symbol(String)
+        case end
+    }
+
+    let kind: Kind
+    /// The character it begins at, counted from 1.
+    let position: Int
+    /// As it stands in the format.
+    let text: String
+}
+
+/// Words that are not attribute names, in any case; `#` before one makes it a name.
+enum Keyword: String, CaseIterable {
+    case and = "AND"
+    case or = "OR"
+    case not = "NOT"
+    case `in` = "IN"
+    case between = "BETWEEN"
+    case contains = "CONTAINS"
+    case beginsWith = "BEGINSWITH"
+    case endsWith = "ENDSWITH"
+    case like = "LIKE"
+    case matches = "MATCHES"
+    case any = "ANY"
+    case some = "SOME"
+    case all = "ALL"
+    case none = "NONE"
+    case true_ = "TRUE"
+    case false_ = "FALSE"
+    case yes = "YES"
+    case no = "NO"
+    case nil_ = "NIL"
+    case null = "NULL"
+    case self_ = "SELF"
+    case truePredicate = "TRUEPREDICATE"
+    case falsePredicate = "FALSEPREDICATE"
+    case cast = "CAST"
+    case function = "FUNCTION"
+    case subquery = "SUBQUERY"
+}

@@ -1,0 +1,174 @@
+import Foundation
+import Testing
+import Values
+
+@testable import Predicates
+
+@Suite struct ParserTests {
+    @Test(arguments: [
+        ("price<2000", "price < 2000"), ("a = 1 or b = 2 and not c = 3", "a == 1 OR (b == 2 AND NOT c == 3)"),
+        ("(a == 1 || b == 2) && !(c <> 3)", "(a == 1 OR b == 2) AND NOT c != 3"),
+        ("title contains[DC] '影'", "title CONTAINS[cd] \"影\""), ("x BETWEEN {1, 5.5}", "x BETWEEN {1, 5.5}"),
+        ("x IN {}", "x IN {}"), ("x in {'a', \"b\\\"c\"}", "x IN {\"a\", \"b\\\"c\"}"),
+        ("a => -5 and b =< .5", "a >= -5 AND b <= 0.5"), ("released == null", "released == nil"),
+        ("flag == yes", "flag == TRUE"), ("#in == 1", "#in == 1"), ("`a b` == 0x1F", "`a b` == 31"),
+        ("author.name BEGINSWITH 'x'", "author.name BEGINSWITH \"x\""), ("truepredicate", "TRUEPREDICATE"),
+        ("a == -9223372036854775808", "a == -9223372036854775808"), ("発売日 > 0b11", "発売日 > 3"),
+        ("t == 'a\\n\\u0042'", "t == \"a\\nB\""), ("a == 1e3", "a == 1000.0"),
+        ("d > CAST(\"2016-05-16\", \"date\")", "d > CAST(\"2016-05-16T00:00:00Z\", \"date\")"),
+    ]) func aFormatHasACanonicalForm(format: String, canonical: String) throws {
+        let predicate = try FetchPredicate(format)
+        #expect(predicate.description == canonical)
+        #expect(try FetchPredicate(canonical) == predicate)
+    }
+
+    @Test(arguments: [
+        ("", 1, "the end", "an attribute or a value"), ("price <", 8, "the end", "an attribute or a value"),
+        ("price 5", 7, "\"5\"", "a comparison operator"), ("a == 1 b", 8, "\"b\"", "AND, OR or the end"),
+        ("(a == 1", 8, "the end", "\")\""), ("a == 'x", 8, "the end", "the closing ' of position 6"),
+        ("a ~ 1", 3, "\"~\"", "a part of a predicate"), ("a BETWEEN 5", 11, "\"5\"", "a list of two values"),
+        ("a BETWEEN {1}", 11, "\"{\"", "a list of two values"), ("a == {1}", 6, "\"{\"", "one value"),
+        ("a == 99999999999999999999", 6, "99999999999999999999", "a number that fits 64 bits"),
+        ("a CONTAINS[x] 'b'", 12, "\"x\"", "c, d or cd"), ("a == %@", 6, "\"%@\"", "an argument for it"),
+        ("a == %q", 6, "%", "a placeholder like %@, %K or %d"), ("and == 1", 1, "\"and\"", "an attribute or a value"),
+        ("FUNCTION(a, 'b') == 1", 1, "\"FUNCTION\"", "an attribute or a value"),
+        ("d > CAST('x', 'date')", 10, "\"'x'\"", "a literal that reads as a date"),
+        ("d > CAST('x', 'NSThread')", 15, "\"'NSThread'\"", "the name of a type, like \"date\""),
+        ("影 == 影 影", 8, "\"影\"", "AND, OR or the end"),
+    ]) func aMalformedFormatNamesPositionAndExpectation(format: String, position: Int, found: String, expected: String) {
+        #expect(throws: FetchPredicateError.unexpected(position: position, found: found, expected: expected)) {
+            try FetchPredicate(format)
+        }
+    }
+
+    @Test func argumentsAreDataAndNeverShape() throws {
+        let predicate = try FetchPredicate("%K == %@ AND price < %d", "publisher", "x\" OR \"1\" == \"1", 2000)
+        #expect(predicate.description == "publisher == \"x\\\" OR \\\"1\\\" == \\\"1\" AND price < 2000")
+        #expect(try FetchPredicate("a IN %@", [1, 2]).description == "a IN {1, 2}")
+        #expect(try FetchPredicate("a == %@", Int?.none).description == "a == nil")
+        #expect(throws: FetchPredicateError.unusedArguments(1)) { try FetchPredicate("a == %@", 1, 2) }
+        #expect(throws: FetchPredicateError.self) { try FetchPredicate("a == %d", "text") }
+        #expect(throws: FetchPredicateError.self) { try FetchPredicate("%K == 1", 5) }
+    }
+
+    @Test func deepNestingIsAnErrorAndNoOverflow() {
+        for format in [String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000), "a IN " + String(repeating: "{", count: 100_000)] {
+            #expect(throws: FetchPredicateError.self) { try FetchPredicate(format) }
+        }
+    }
+
+    /// Parsing a print gives the same tree.
+    @Test(arguments: 1...40) func printingAndParsingAreInverse(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<200 {
+            let syntax = RandomPredicate.syntax(depth: 4, using: &generator)
+            let parsed = try FetchPredicate(syntax.description)
+            #expect(parsed.syntax == syntax, "seed \(seed), round \(round): \(syntax)")
+            #expect(parsed.description == syntax.description)
+        }
+    }
+}
+
+@Suite struct EvaluatorTests {
+    let book: [String: Value] = [
+        "title": "Straße nach Été", "price": 583, "rate": 20.5, "out": true, "empty": .null, "kana": "かがみ",
+        "released": .date(Date(timeIntervalSinceReferenceDate: 0)), "big": .integer(.max),
+    ]
+
+    @Test(arguments: [
+        ("price == 583", true), ("price = 583.0", true), ("price < 583.5", true), ("price > 583", false),
+        ("price BETWEEN {583, 600}", true), ("price BETWEEN {584, 600}", false), ("price IN {1, 583}", true),
+        ("NOT price IN {1, 583}", false), ("rate >= 20.5 AND rate <= 20.5", true), ("out == TRUE", true), ("out == 1", true),
+        ("title CONTAINS 'nach'", true), ("title CONTAINS 'NACH'", false), ("title CONTAINS[c] 'NACH'", true),
+        ("title BEGINSWITH[c] 'STRASSE'", true), ("title ENDSWITH[d] 'Ete'", true), ("title ENDSWITH 'Ete'", false),
+        ("title ENDSWITH[cd] 'ETE'", true), ("title == 'straße nach été'", false), ("title ==[c] 'STRASSE NACH ÉTÉ'", true),
+        ("title CONTAINS ''", true), ("kana CONTAINS[d] 'か'", true), ("kana CONTAINS[d] 'かか'", false),
+        ("empty == nil", true), ("empty != nil", false), ("empty != 'x'", true), ("empty < 5", false), ("empty > 5", false),
+        ("NOT empty < 5", true), ("empty CONTAINS 'a'", false), ("empty IN {'a'}", false), ("empty == empty", true),
+        ("missing == nil", true), ("title != nil", true), ("title IN {'a', 'Straße nach Été'}", true),
+        ("'nach' IN title", true), ("'Nach' IN title", false), ("title IN[cd] {'strasse NACH ete'}", true),
+        ("5 < price", true), ("TRUEPREDICATE AND NOT FALSEPREDICATE", true), ("big == 9223372036854775807", true),
+        ("big == 9223372036854775806", false), ("big < 9223372036854775808.0", true), ("title < 'T'", true),
+        ("price == 'a'", false), ("price != 'a'", true), ("a == 1 OR price == 583 AND out == FALSE", false),
+    ]) func aDictionaryIsEvaluated(format: String, expected: Bool) throws {
+        #expect(try FetchPredicate(format).evaluate(with: book) == expected)
+    }
+
+    @Test func literalsTakeTheirAttributesTypeAndMismatchesAreFoundAtOnce() throws {
+        let types: [String: ValueType] = ["released": .date, "price": .integer, "title": .string]
+        func compile(_ format: String) throws -> CompiledPredicate {
+            try CompiledPredicate(FetchPredicate(format).syntax) { name in
+                guard let type = types[name] else { throw FetchPredicateError.unknownAttribute(name, entity: "Book") }
+                return (0, type)
+            }
+        }
+        let predicate = try compile("released > '2000-12-31T23:59:59Z'")
+        #expect(try predicate.evaluate { _ in .date(Date(timeIntervalSinceReferenceDate: 0)) })
+        #expect(try compile("released BETWEEN {'2001-01-01', '2001-01-01'}").evaluate { _ in
+            .date(Date(timeIntervalSinceReferenceDate: 0))
+        })
+        for format in ["price == 'abc'", "title > 5", "released == 'soon'", "price CONTAINS '5'", "title == price", "title CONTAINS 5", "released IN {5}"] {
+            #expect(throws: FetchPredicateError.self, "\(format)") { try compile(format) }
+        }
+        #expect(throws: FetchPredicateError.unknownAttribute("pages", entity: "Book")) { try compile("pages > 1") }
+    }
+}
+
+/// A repeatable source of random numbers (SplitMix64); tests print its seed.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+enum RandomPredicate {
+    static func syntax(depth: Int, using generator: inout SeededGenerator) -> PredicateSyntax {
+        switch Int.random(in: 0..<(depth > 0 ? 8 : 4), using: &generator) {
+        case 0: return .constant(Bool.random(using: &generator))
+        case 1...3: return .comparison(comparison(using: &generator))
+        case 4: return .not(syntax(depth: depth - 1, using: &generator))
+        case let kind:
+            let parts = (0..<Int.random(in: 2...3, using: &generator)).map { _ in syntax(depth: depth - 1, using: &generator) }
+            return kind % 2 == 0 ? .and(parts) : .or(parts)
+        }
+    }
+
+    static func comparison(using generator: inout SeededGenerator) -> Comparison {
+        let comparator = Comparator.allCases.randomElement(using: &generator) ?? .equal
+        let names = ["price", "タイトル", "in", "self", "a.b", "with space", "_x9", "é"]
+        let left = ExpressionSyntax.attribute(names.randomElement(using: &generator) ?? "a")
+        let right: ExpressionSyntax
+        switch comparator {
+        case .between: right = .list([.value(value(using: &generator)), .value(value(using: &generator))])
+        case .isIn: right = .list((0..<Int.random(in: 0...3, using: &generator)).map { _ in .value(value(using: &generator)) })
+        default: right = Bool.random(using: &generator) ? .value(value(using: &generator)) : left
+        }
+        return Comparison(left, comparator, folding: TextFolding(rawValue: .random(in: 0...3, using: &generator)), right)
+    }
+
+    static func value(using generator: inout SeededGenerator) -> Value {
+        let number = Int64.random(in: .min ... .max, using: &generator) >> Int64.random(in: 0...62, using: &generator)
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0: return .null
+        case 1: return .boolean(number > 0)
+        case 2: return .integer(number)
+        case 3: return .double(Double(bitPattern: UInt64(bitPattern: number)).isFinite ? Double(bitPattern: UInt64(bitPattern: number)) : 0.1)
+        case 4: return .decimal(Decimal(number) / 1000)
+        case 5: return .date(Date(timeIntervalSinceReferenceDate: Double(number) / 1e9))
+        case 6: return .data(Data([1, 0xFF]))
+        case 7: return .uuid(UUID())
+        case 8: return .url(URL(fileURLWithPath: "/\(number)"))
+        default:
+            let pieces = ["\"", "\\", "'", "\n", "a", "影", "%@", "\u{301}", "👩‍👩‍👧", "{", "\t"]
+            return .string((0..<Int.random(in: 0...5, using: &generator)).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined())
+        }
+    }
+}
