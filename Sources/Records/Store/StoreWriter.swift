@@ -129,6 +129,19 @@ package final class StoreWriter: StoreReader {
     /// number of the newest commit, which is a new one only when records changed.
     @discardableResult
     package func commit() throws -> UInt64 {
+        defer { lock = nil }
+        try end()
+        return state.commit
+    }
+
+    /// Commits, and takes a snapshot of just that state, before another writer can come.
+    package func commitAndRead() throws -> Snapshot {
+        defer { lock = nil }
+        try end()
+        return try store.snapshot()
+    }
+
+    private func end() throws {
         if log.hasChanges {
             state.commit += 1
             state.logBytes += try log.finish(in: self)
@@ -145,8 +158,6 @@ package final class StoreWriter: StoreReader {
             let key = StoreLayout.stateKey
             try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
         }
-        defer { lock = nil }
         if let ended = transaction.take() { try ended.commit() }
-        return state.commit
     }
 }

@@ -1,0 +1,139 @@
+internal import CountedTree
+
+/// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with
+/// eight bytes a step kept beside each key (Rantala's caching variant), so that keys with long common beginnings
+/// are compared without going to memory.
+enum MultikeyQuicksort {
+    typealias Entry = KeySorter.Entry
+
+    private static let cacheLength = 8
+    private static let smallCount = 12
+
+    static func key(of entry: Entry, in arena: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let length = arena.loadUnaligned(fromByteOffset: entry.offset, as: UInt32.self)
+        let start = entry.offset + 4
+        return UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(length)])
+    }
+
+    static func sort(_ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer) {
+        load(entries, in: arena, depth: 0)
+        // Twice the depth that a lucky choice of pivots needs; past it, hostile keys are sorted by comparison.
+        let limit = 2 * (Int.bitWidth - entries.count.leadingZeroBitCount) + 8
+        sort(entries, in: arena, depth: 0, limit: limit)
+    }
+
+    /// Sorts keys that are equal up to a depth, whose next bytes are in their caches.
+    private static func sort(
+        _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int, limit: Int
+    ) {
+        var entries = entries
+        var depth = depth
+        while entries.count > smallCount {
+            if limit == 0 {
+                entries.sort { isLess($0, $1, in: arena, depth: depth) }
+                return
+            }
+            let (less, equal) = partition(entries, by: pivot(of: entries))
+            sort(part(entries, 0..<less), in: arena, depth: depth, limit: limit - 1)
+            sort(part(entries, equal..<entries.count), in: arena, depth: depth, limit: limit - 1)
+            entries = part(entries, less..<equal)
+            depth += cacheLength
+            guard load(entries, in: arena, depth: depth) else { return }
+        }
+        insertionSort(entries, in: arena, depth: depth)
+    }
+
+    private static func part(
+        _ entries: UnsafeMutableBufferPointer<Entry>, _ range: Range<Int>
+    ) -> UnsafeMutableBufferPointer<Entry> {
+        UnsafeMutableBufferPointer(rebasing: entries[range])
+    }
+
+    /// Fills the caches with the bytes at a depth. False when every key has ended there: then they are equal.
+    @discardableResult
+    private static func load(
+        _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int
+    ) -> Bool {
+        var hasMore = false
+        for index in entries.indices {
+            let key = key(of: entries[index], in: arena)
+            hasMore = hasMore || key.count > depth
+            entries[index].cache = cache(of: key, at: depth)
+        }
+        return hasMore
+    }
+
+    private static func cache(of key: UnsafeRawBufferPointer, at depth: Int) -> UInt64 {
+        if depth + cacheLength <= key.count {
+            return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: depth, as: UInt64.self))
+        }
+        var cache: UInt64 = 0
+        for offset in 0..<cacheLength {
+            cache = cache << 8 | (depth + offset < key.count ? UInt64(key[depth + offset]) : 0)
+        }
+        return cache
+    }
+
+    /// The median of three, of medians of three where there are many.
+    private static func pivot(of entries: UnsafeMutableBufferPointer<Entry>) -> UInt64 {
+        func median(_ a: UInt64, _ b: UInt64, _ c: UInt64) -> UInt64 { max(min(a, b), min(max(a, b), c)) }
+        func near(_ index: Int, _ step: Int) -> UInt64 {
+            median(entries[index - step].cache, entries[index].cache, entries[index + step].cache)
+        }
+        let middle = entries.count / 2
+        let eighth = entries.count / 8
+        if entries.count < 100 { return near(middle, middle / 2) }
+        return median(near(eighth, eighth / 2), near(middle, eighth), near(entries.count - eighth - 1, eighth / 2))
+    }
+
+    /// Dijkstra's partition into less, equal and greater; returns where equal begins and ends.
+    private static func partition(
+        _ entries: UnsafeMutableBufferPointer<Entry>, by pivot: UInt64
+    ) -> (less: Int, equal: Int) {
+        var less = 0
+        var index = 0
+        var greater = entries.count
+        while index < greater {
+            let cache = entries[index].cache
+            if cache < pivot {
+                entries.swapAt(less, index)
+                less += 1
+                index += 1
+            } else if cache > pivot {
+                greater -= 1
+                entries.swapAt(index, greater)
+            } else {
+                index += 1
+            }
+        }
+        return (less, greater)
+    }
+
+    private static func insertionSort(
+        _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int
+    ) {
+        guard entries.count > 1 else { return }
+        for index in 1..<entries.count {
+            let entry = entries[index]
+            var hole = index
+            while hole > 0 && isLess(entry, entries[hole - 1], in: arena, depth: depth) {
+                entries[hole] = entries[hole - 1]
+                hole -= 1
+            }
+            entries[hole] = entry
+        }
+    }
+
+    private static func isLess(
+        _ left: Entry, _ right: Entry, in arena: UnsafeRawBufferPointer, depth: Int
+    ) -> Bool {
+        if left.cache != right.cache { return left.cache < right.cache }
+        let leftKey = key(of: left, in: arena)
+        let rightKey = key(of: right, in: arena)
+        let start = depth + cacheLength
+        if start >= leftKey.count || start >= rightKey.count { return leftKey.count < rightKey.count }
+        let leftRest = UnsafeRawBufferPointer(rebasing: leftKey[start...])
+        let rightRest = UnsafeRawBufferPointer(rebasing: rightKey[start...])
+        return leftRest.bytes.compare(rightRest.bytes) < 0
+    }
+}

@@ -1,0 +1,79 @@
+internal import CountedTree
+
+/// Merges sorted runs into one sequence with a binary heap of their next keys.
+struct RunMerger {
+    /// A run and its next key.
+    private final class Source {
+        private let run: SortedRun
+        private var buffer: [UInt8]
+        private var offset = 0  // of the buffer in the run
+        private var filled = 0
+        private var next = 0  // in the buffer
+        private(set) var key = 0..<0
+
+        init(_ run: SortedRun, bufferLength: Int) {
+            self.run = run
+            buffer = [UInt8](repeating: 0, count: bufferLength)
+        }
+
+        var bytes: ArraySlice<UInt8> { buffer[key] }
+
+        /// Moves to the next key. False at the end.
+        func advance() throws -> Bool {
+            guard try fill(4) else { return false }
+            let length = buffer.withUnsafeBytes { Int($0.loadUnaligned(fromByteOffset: next, as: UInt32.self)) }
+            guard try fill(4 + length) else { throw TemporaryFileError(code: 5) }
+            key = next + 4..<next + 4 + length
+            next = key.upperBound
+            return true
+        }
+
+        /// Sees to it that the buffer holds so many bytes from `next` on. False at the end of the run.
+        private func fill(_ count: Int) throws -> Bool {
+            if next + count <= filled { return true }
+            offset += next
+            filled = 0
+            next = 0
+            if buffer.count < count { buffer = [UInt8](repeating: 0, count: count) }
+            while filled < count {
+                let read = try buffer.withUnsafeMutableBytes { bytes in
+                    try run.read(at: offset + filled, into: UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
+                }
+                if read == 0 { return false }
+                filled += read
+            }
+            return true
+        }
+
+        func isLess(than other: Source) -> Bool {
+            bytes.withUnsafeBytes { left in other.bytes.withUnsafeBytes { left.bytes.compare($0.bytes) < 0 } }
+        }
+    }
+
+    /// Hands out the keys of all runs in order. O(n log runs).
+    static func merge(_ runs: [SortedRun], bufferLength: Int, _ body: (RawSpan) throws -> Void) throws {
+        var heap = try runs.map { Source($0, bufferLength: bufferLength) }.filter { try $0.advance() }
+        for index in stride(from: heap.count / 2, through: 0, by: -1) { siftDown(index, in: &heap) }
+        while let least = heap.first {
+            try least.bytes.withUnsafeBytes { try body($0.bytes) }
+            if try !least.advance() {
+                heap.swapAt(0, heap.count - 1)
+                heap.removeLast()
+            }
+            siftDown(0, in: &heap)
+        }
+    }
+
+    private static func siftDown(_ index: Int, in heap: inout [Source]) {
+        var index = index
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < heap.count && heap[child].isLess(than: heap[least]) {
+                least = child
+            }
+            if least == index { return }
+            heap.swapAt(index, least)
+            index = least
+        }
+    }
+}

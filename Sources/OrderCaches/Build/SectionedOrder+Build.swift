@@ -1,0 +1,99 @@
+package import CountedTree
+package import Records
+internal import Values
+
+/// How an order is built from all records of its entity.
+package struct OrderBuilder {
+    package static let defaultMemoryBudget = 256 << 20
+
+    package let entity: Int
+    package let shape: OrderShape
+    package let placer: any RowPlacer
+    /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
+    package var memoryBudget = OrderBuilder.defaultMemoryBudget
+    /// Called now and then with the records read and all records.
+    package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+
+    package init(entity: Int, shape: OrderShape, placer: any RowPlacer) {
+        self.entity = entity
+        self.shape = shape
+        self.placer = placer
+    }
+
+    /// Places every record, sorts the placements, and loads both trees from the sorted stream. O(n log n).
+    package func build(from reader: StoreReader, in store: any NodeStore) throws -> SectionedOrder {
+        var rows = TreeBuilder(in: store)
+        var sections = KeySorter(memoryBudget: memoryBudget / 4, folder: reader.store.path)
+        var current = OpenSection()
+        try forEachSortedKey(from: reader) { key in
+            try rows.append(key)
+            guard shape.hasSections else { return }
+            try current.add(key) { try sections.append($0.keyAndCount(shape)) }
+        }
+        if current.count > 0 { try sections.append(current.keyAndCount(shape)) }
+        let rowsTree = try rows.finish()
+        return SectionedOrder(
+            entity: entity, shape: shape, rows: rowsTree, sections: try build(&sections, in: store))
+    }
+
+    /// Hands out the row keys of all members in order.
+    func forEachSortedKey(from reader: StoreReader, _ body: (RawSpan) throws -> Void) throws {
+        var sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
+        let total = Int(try reader.entityState(entity).count)
+        var placement = RowPlacement()
+        var done = 0
+        try reader.scan(entity) { object, record in
+            placement.begin()
+            if try placer.place(RecordView(record), &placement) {
+                placement.finish(object)
+                try sorter.append(placement.key)
+            }
+            done += 1
+            if done % 4096 == 0 { progress(done, total) }
+            return true
+        }
+        progress(done, total)
+        try sorter.forEachSorted(body)
+    }
+
+    /// A section whose rows are coming in.
+    private struct OpenSection {
+        var value: [UInt8] = []
+        var firstRow: [UInt8] = []
+        var count = 0
+
+        /// Counts a row; calls the body with the finished section when the row begins another.
+        mutating func add(_ key: RawSpan, ended: (OpenSection) throws -> Void) throws {
+            let isSame =
+                count > 0 && key.byteCount > value.count
+                && key.extracting(first: value.count).isEqual(to: value.span.bytes)
+            if !isSame {
+                if count > 0 { try ended(self) }
+                guard let length = OrderKey.lengthOfFirst(in: key) else {
+                    throw SectionedOrder.corrupted("a row key has no section")
+                }
+                value = [UInt8](copying: key.extracting(first: length))
+                firstRow = [UInt8](copying: key.extracting(length..<key.byteCount))
+                count = 0
+            }
+            count += 1
+        }
+
+        /// The section's key with its count behind it, which never decides the order of two sections.
+        func keyAndCount(_ shape: OrderShape) -> [UInt8] {
+            var key = shape.sectionKey(value: value, firstRow: firstRow, count: count)
+            key.appendBigEndian(UInt64(count))
+            return key
+        }
+    }
+
+    private func build(_ sorter: inout KeySorter, in store: any NodeStore) throws -> CountedTree {
+        var builder = TreeBuilder(in: store, isWeighted: true)
+        try sorter.forEachSorted { keyAndCount in
+            let end = keyAndCount.byteCount - 8
+            let count = UInt64(bigEndian: keyAndCount.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
+            try builder.append(keyAndCount.extracting(first: end), weight: Int(count))
+        }
+        return try builder.finish()
+    }
+}

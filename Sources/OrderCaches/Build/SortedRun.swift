@@ -1,0 +1,66 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// A system call on a temporary file failed, by its errno: most likely the disk is full.
+package struct TemporaryFileError: Error, CustomStringConvertible {
+    package let code: Int32
+    package var description: String { "a temporary file of the store cannot be used: \(String(cString: strerror(code)))" }
+}
+
+/// Sorted keys in a temporary file: length 4, bytes, one after the other. The file is in the store's folder and has no
+/// name, so that nothing is left of it when the process dies.
+final class SortedRun {
+    private static let bufferLength = 1 << 20
+
+    private let file: Int32
+    private var buffer: [UInt8] = []
+    private(set) var length = 0
+
+    init(inFolder folder: String) throws {
+        var template = Array((folder + "/sort-XXXXXX").utf8CString)
+        file = mkstemp(&template)
+        guard file >= 0 else { throw TemporaryFileError(code: errno) }
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        unlink(template)
+    }
+
+    deinit { close(file) }
+
+    func append(_ key: RawSpan) throws {
+        Swift.withUnsafeBytes(of: UInt32(key.byteCount)) { buffer.append(contentsOf: $0) }
+        key.withUnsafeBytes { buffer.append(contentsOf: $0) }
+        if buffer.count >= Self.bufferLength { try flush() }
+    }
+
+    func finish() throws {
+        try flush()
+        buffer = []
+    }
+
+    private func flush() throws {
+        try buffer.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                let count = pwrite(file, rest.baseAddress, rest.count, off_t(length + written))
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { throw TemporaryFileError(code: errno) }
+                written += count
+            }
+            length += written
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Reads bytes at an offset, as many as there are up to the buffer's size.
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw TemporaryFileError(code: errno) }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import CountedTree
+internal import Records
+
+extension CacheDirectory {
+    /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its
+    /// rows against an order computed anew. A cache that is behind is verified as of the newest records it can be brought to.
+    /// O(n log n).
+    package func verify(_ name: String, _ request: OrderRequest) throws -> [String] {
+        let snapshot = try store.snapshot()
+        let header: CacheHeader
+        do {
+            guard let found = try Self.header(name, in: snapshot) else { throw UnknownCache(name: name) }
+            header = found
+        } catch let error as UnusableHeader {
+            return ["its header is unusable: \(error.reason.rawValue)"]
+        }
+        let nodes = LMDBNodeStore(in: snapshot, cache: header.number, nextNode: header.nextNode)
+        let stored = header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
+        var reachable: Set<NodeNumber> = []
+        var defects = stored.rows.check(visiting: &reachable) + stored.sections.check(visiting: &reachable)
+        defects += try LMDBNodeStore.inspectNodes(of: header.number, in: snapshot, reachable: reachable).defects
+        guard defects.isEmpty else { return defects }
+        defects = stored.check()
+        guard defects.isEmpty else { return defects }
+        guard snapshot.logReaches(back: header.commit) else {
+            return []  // It will be rebuilt when it is opened; what it holds is sound in itself.
+        }
+        do {
+            let (current, _) = try replay(header, request, from: snapshot, nodes)
+            return try current.compare(withRowsOf: request.builder, from: snapshot)
+        } catch let error as TreeError {
+            return ["it cannot be brought to the newest records: \(error)"]
+        }
+    }
+}
+
+extension SectionedOrder {
+    /// Where the rows differ from those that a builder computes, one sentence.
+    fileprivate func compare(withRowsOf builder: OrderBuilder, from reader: StoreReader) throws -> [String] {
+        var row = 0
+        var defects: [String] = []
+        var page: [[UInt8]] = []
+        var next = 0
+        try builder.forEachSortedKey(from: reader) { key in
+            if next == page.count {
+                page = try keys(from: row, count: 512)
+                next = 0
+            }
+            let stored = next < page.count ? page[next] : []
+            if defects.isEmpty && !key.isEqual(to: stored.span.bytes) {
+                defects.append("row \(row) of the rows tree is not the one that the records give")
+            }
+            next = min(next + 1, page.count)
+            row += 1
+        }
+        if defects.isEmpty && row != rowCount { defects.append("it has \(rowCount) rows; the records give \(row)") }
+        return defects
+    }
+
+    private func keys(from rank: Int, count: Int) throws -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        try rows.walk(from: rank) { key, _ in
+            keys.append([UInt8](copying: key))
+            return keys.count < count
+        }
+        return keys
+    }
+}

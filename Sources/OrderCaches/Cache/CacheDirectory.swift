@@ -1,0 +1,173 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+internal import CountedTree
+internal import LMDB
+package import Records
+
+/// The named caches of a store.
+package struct CacheDirectory {
+    package let store: Store
+
+    package init(_ store: Store) { self.store = store }
+
+    /// A name that no cache can have: 1 to 511 bytes of UTF-8.
+    package struct InvalidName: Error, CustomStringConvertible {
+        package let name: String
+        package var description: String { "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)" }
+    }
+
+    static func validate(_ name: String) throws {
+        guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw InvalidName(name: name) }
+    }
+
+    static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// The header of a cache; nil when there is none of the name. Throws `UnusableHeader` when it cannot be used.
+    package static func header(_ name: String, in reader: StoreReader) throws -> CacheHeader? {
+        try validate(name)
+        var header: CacheHeader?
+        let key = Array(name.utf8)
+        _ = try reader.view.get(key.span.bytes, in: reader.tables.caches) { value in
+            header = try CacheHeader(name: name, decoding: value)
+        }
+        return header
+    }
+
+    static func put(_ header: CacheHeader, in writer: StoreWriter) throws {
+        let key = Array(header.name.utf8)
+        let value = header.encoded
+        try writer.view.put(value.span.bytes, for: key.span.bytes, in: writer.tables.caches)
+    }
+
+    /// What is known of a cache without looking at its request.
+    package struct Listing {
+        package let name: String
+        /// Nil when the header cannot be used; then the reason says why.
+        package let header: CacheHeader?
+        package let unusable: RebuildReason?
+        /// Whether the order is of the newest records: nothing of its entity changed since.
+        package let isFresh: Bool
+        /// How many changes of its entity the cache is behind; nil when the log no longer tells.
+        package let changesBehind: Int?
+        package let nodeCount: Int
+        /// Of its nodes, without LMDB's own overhead.
+        package let byteCount: Int
+        package let hits: Int
+        package let lastHit: Double?
+    }
+
+    /// All caches, by name. O(nodes), since bytes are counted.
+    package func list(in reader: StoreReader) throws -> [Listing] {
+        try Self.names(in: reader).map { try listing($0, in: reader) }
+    }
+
+    package static func names(in reader: StoreReader) throws -> [String] {
+        try reader.view.withCursor(on: reader.tables.caches) { cursor in
+            var names: [String] = []
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                names.append(cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+                isAtEntry = try cursor.moveToNext()
+            }
+            return names
+        }
+    }
+
+    package func listing(_ name: String, in reader: StoreReader) throws -> Listing {
+        let header: CacheHeader
+        do {
+            guard let found = try Self.header(name, in: reader) else { throw UnknownCache(name: name) }
+            header = found
+        } catch let error as UnusableHeader {
+            return Listing(
+                name: name, header: nil, unusable: error.reason, isFresh: false, changesBehind: nil, nodeCount: 0,
+                byteCount: 0, hits: 0, lastHit: nil)
+        }
+        var behind: Int?
+        if let entity = try? reader.model.number(of: header.identity.entity), reader.logReaches(back: header.commit) {
+            behind = try reader.changeCount(of: entity, after: header.commit)
+        }
+        let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
+        let hits = HitCounters(inFolder: store.path).hits(of: header.number)
+        return Listing(
+            name: name, header: header, unusable: nil, isFresh: behind == 0, changesBehind: behind,
+            nodeCount: nodes.count, byteCount: nodes.bytes, hits: hits.count, lastHit: hits.last)
+    }
+
+    package struct UnknownCache: Error, Equatable, CustomStringConvertible {
+        package let name: String
+        package var description: String { "there is no cache \"\(name)\" in the store" }
+    }
+
+    /// Takes out a cache, or all of them when no name is given. Returns how many there were.
+    @discardableResult
+    package func delete(_ name: String?) throws -> Int {
+        let writer = try store.beginWrite()
+        let names = try name.map { [$0] } ?? Self.names(in: writer)
+        var count = 0
+        for name in names where try delete(name, in: writer) { count += 1 }
+        if count > 0 {
+            try Self.trimLog(in: writer)
+            try writer.commit()
+        }
+        return count
+    }
+
+    private func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
+        try Self.validate(name)
+        let key = Array(name.utf8)
+        if let number = try Self.number(of: name, in: writer) {
+            try LMDBNodeStore.deleteNodes(of: number, in: writer)
+            HitCounters(inFolder: store.path).reset(number)
+        }
+        return try writer.view.delete(key.span.bytes, in: writer.tables.caches)
+    }
+
+    /// The number of a cache, read even from a header that is otherwise unusable; nil when there is none, or when another
+    /// cache has it, so that it must be wrong.
+    static func number(of name: String, in reader: StoreReader) throws -> UInt32? {
+        guard let number = try storedNumber(of: name, in: reader) else { return nil }
+        for other in try names(in: reader) where other != name {
+            if try storedNumber(of: other, in: reader) == number { return nil }
+        }
+        return number
+    }
+
+    private static func storedNumber(of name: String, in reader: StoreReader) throws -> UInt32? {
+        var number: UInt32?
+        let key = Array(name.utf8)
+        _ = try reader.view.get(key.span.bytes, in: reader.tables.caches) { value in
+            if value.byteCount >= 6 {
+                number = UInt32(littleEndian: value.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt32.self))
+            }
+        }
+        return number.flatMap { (1...LMDBNodeStore.maximumCache).contains($0) ? $0 : nil }
+    }
+
+    /// A number that no cache has and no node is left of.
+    static func newNumber(in reader: StoreReader) throws -> UInt32 {
+        var last: UInt32 = 0
+        for name in try names(in: reader) { last = max(last, try storedNumber(of: name, in: reader) ?? 0) }
+        try reader.view.withCursor(on: reader.tables.nodes) { cursor in
+            if try cursor.moveToLast() { last = max(last, UInt32(truncatingIfNeeded: cursor.integerKey >> 40)) }
+        }
+        return last % LMDBNodeStore.maximumCache + 1
+    }
+
+    /// Drops what no cache needs of the log any more. Without caches the log is kept, up to its limit.
+    static func trimLog(in writer: StoreWriter) throws {
+        var needed: UInt64?
+        for name in try names(in: writer) {
+            guard let header = try? header(name, in: writer) else { continue }
+            needed = min(needed ?? header.commit, header.commit)
+        }
+        if let needed { try writer.trimLog(through: needed) }
+    }
+}

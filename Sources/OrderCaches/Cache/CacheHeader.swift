@@ -1,0 +1,127 @@
+internal import CountedTree
+internal import Records
+
+/// What the caches table holds of a cache, under its name.
+///
+///     version 2 | cache number 4 | commit 8 | next node 8
+///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
+///     identity: entity, entity version, predicate, sort, section, collation: six texts
+///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
+package struct CacheHeader: Sendable {
+    static let version: UInt16 = 1
+
+    package let name: String
+    package let number: UInt32
+    package internal(set) var identity: CacheIdentity
+    /// The commit whose records the order is of.
+    package internal(set) var commit: UInt64
+    var nextNode: NodeNumber
+    var rows: TreeRoot
+    var sections: TreeRoot
+    package internal(set) var created: Double
+    package internal(set) var updated: Double
+    package internal(set) var builds: UInt32
+    package internal(set) var catchUps: UInt32
+
+    package var rowCount: Int { rows.measure.count }
+    package var sectionCount: Int { sections.measure.count }
+
+    init(name: String, number: UInt32, identity: CacheIdentity, created: Double) {
+        self.name = name
+        self.number = number
+        self.identity = identity
+        self.created = created
+        updated = created
+        commit = 0
+        nextNode = 1
+        rows = TreeRoot(isWeighted: false)
+        sections = TreeRoot(isWeighted: true)
+        builds = 0
+        catchUps = 0
+    }
+
+    /// A header that cannot be read is `.damaged`, one of another version `.formatChanged`.
+    init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
+        do {
+            var reader = try ByteReader(checked: bytes, "the header of the cache \"\(name)\"")
+            let version: UInt16 = try reader.number()
+            guard version == Self.version else { throw UnusableHeader(reason: .formatChanged) }
+            self.name = name
+            number = try reader.number()
+            commit = try reader.number()
+            nextNode = try reader.number()
+            rows = try Self.readRoot(&reader, isWeighted: false)
+            sections = try Self.readRoot(&reader, isWeighted: true)
+            identity = CacheIdentity(
+                entity: try reader.text(), entityVersion: try reader.text(), predicate: try reader.text(),
+                sort: try reader.text(), section: try reader.text(), collation: try reader.text())
+            created = Double(bitPattern: try reader.number())
+            updated = Double(bitPattern: try reader.number())
+            builds = try reader.number()
+            catchUps = try reader.number()
+        } catch let error as UnusableHeader {
+            throw error
+        } catch {
+            throw UnusableHeader(reason: .damaged)
+        }
+    }
+
+    private static func readRoot(_ reader: inout ByteReader, isWeighted: Bool) throws -> TreeRoot {
+        let node: UInt64 = try reader.number()
+        let level: UInt8 = try reader.number()
+        let count: UInt64 = try reader.number()
+        let weight: UInt64 = try reader.number()
+        guard count <= Measure.limit, weight <= Measure.limit, (node == 0) == (count == 0) else {
+            throw UnusableHeader(reason: .damaged)
+        }
+        return TreeRoot(
+            node: node, level: Int(level), measure: Measure(count: Int(count), weight: Int(weight)),
+            isWeighted: isWeighted)
+    }
+
+    var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendNumber(Self.version)
+        bytes.appendNumber(number)
+        bytes.appendNumber(commit)
+        bytes.appendNumber(nextNode)
+        for root in [rows, sections] {
+            bytes.appendNumber(root.node)
+            bytes.append(UInt8(root.level))
+            bytes.appendNumber(UInt64(root.measure.count))
+            bytes.appendNumber(UInt64(root.measure.weight))
+        }
+        let identity = identity
+        for text in [
+            identity.entity, identity.entityVersion, identity.predicate, identity.sort, identity.section,
+            identity.collation,
+        ] { bytes.appendText(text) }
+        bytes.appendNumber(created.bitPattern)
+        bytes.appendNumber(updated.bitPattern)
+        bytes.appendNumber(builds)
+        bytes.appendNumber(catchUps)
+        bytes.appendChecksum()
+        return bytes
+    }
+
+    /// The order that the header's roots are of.
+    func order(entity: Int, shape: OrderShape, in store: any NodeStore) -> SectionedOrder {
+        SectionedOrder(
+            entity: entity, shape: shape, rows: CountedTree(in: store, root: rows),
+            sections: CountedTree(in: store, root: sections))
+    }
+
+    /// Takes over an order's roots.
+    mutating func adopt(_ order: SectionedOrder, commit: UInt64, time: Double) {
+        rows = order.rows.root
+        sections = order.sections.root
+        nextNode = order.rows.store.nextNode
+        self.commit = commit
+        updated = time
+    }
+}
+
+/// A header that cannot be used, and so a cache that is rebuilt.
+package struct UnusableHeader: Error {
+    package let reason: RebuildReason
+}

@@ -1,0 +1,55 @@
+/// Everything that shapes an order, as canonical texts: a cache is valid for exactly one. The texts are readable, and
+/// whoever wrote them can make the request again from them.
+package struct CacheIdentity: Equatable, Sendable {
+    package var entity: String
+    /// Changes with the entity's attributes.
+    package var entityVersion: String
+    package var predicate: String
+    package var sort: String
+    package var section: String
+    /// Versions of what text order and calendar depend on.
+    package var collation: String
+
+    package init(
+        entity: String, entityVersion: String, predicate: String, sort: String, section: String, collation: String
+    ) {
+        self.entity = entity
+        self.entityVersion = entityVersion
+        self.predicate = predicate
+        self.sort = sort
+        self.section = section
+        self.collation = collation
+    }
+
+    /// The first part in which a wanted order differs from this one; nil when they are the same.
+    func difference(from wanted: CacheIdentity) -> RebuildReason? {
+        if entity != wanted.entity || entityVersion != wanted.entityVersion { return .modelChanged }
+        if predicate != wanted.predicate { return .predicateChanged }
+        if sort != wanted.sort { return .sortChanged }
+        if section != wanted.section { return .sectionKeyChanged }
+        if collation != wanted.collation { return .collationChanged }
+        return nil
+    }
+}
+
+/// Why an order was computed from all records.
+public enum RebuildReason: String, Hashable, Sendable {
+    /// There was no cache of the name.
+    case first
+    case predicateChanged
+    case sortChanged
+    case sectionKeyChanged
+    case modelChanged
+    /// ICU, its collator or its time zones have another version.
+    case collationChanged
+    /// The cache was written in another format.
+    case formatChanged
+    /// The change log no longer reaches back to the cache's commit.
+    case logTooShort
+    /// Catching up would cost more than computing anew.
+    case tooManyChanges
+    /// The cache's bytes are damaged.
+    case damaged
+    /// A rebuild was asked for.
+    case requested
+}

@@ -1,0 +1,104 @@
+internal import CountedTree
+internal import LMDB
+internal import Records
+
+/// The nodes of one cache in a store's nodes table.
+///
+/// A node has 4,076 bytes at most, so that with its checksum and LMDB's header it fills one overflow page of 4,096.
+final class LMDBNodeStore: NodeStore {
+    static let nodeCapacity = 4076
+    private static let checksumLength = 4
+    static let maximumCache: UInt32 = (1 << 24) - 1
+    private static let nodeMask: UInt64 = (1 << 40) - 1
+
+    /// Kept, so that its transaction lives as long as the nodes are read.
+    let reader: StoreReader
+    private let cache: UInt32
+    private(set) var nextNode: NodeNumber
+    private var canAppend = true
+
+    init(in reader: StoreReader, cache: UInt32, nextNode: NodeNumber) {
+        self.reader = reader
+        self.cache = cache
+        self.nextNode = nextNode
+    }
+
+    var capacity: Int { Self.nodeCapacity }
+
+    static func key(_ cache: UInt32, _ node: NodeNumber) -> UInt64 { UInt64(cache) << 40 | node & nodeMask }
+
+    func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
+        let isFound = try reader.view.get(Self.key(cache, node), in: reader.tables.nodes) { value in
+            guard value.byteCount > Self.checksumLength else {
+                throw TreeError.corrupted(node: node, "it is too short")
+            }
+            try body(value.extracting(first: value.byteCount - Self.checksumLength))
+        }
+        if !isFound { throw TreeError.corrupted(node: node, "it is missing") }
+    }
+
+    /// Nodes that are written in ascending order fill LMDB's pages.
+    func write(_ node: NodeNumber, _ bytes: RawSpan) throws {
+        nextNode = max(nextNode, node + 1)
+        var value: [UInt8] = []
+        value.reserveCapacity(bytes.byteCount + Self.checksumLength)
+        value.appendBytes(bytes)
+        value.appendChecksum()
+        let key = Self.key(cache, node)
+        if canAppend {
+            do {
+                try reader.view.put(value.span.bytes, for: key, in: reader.tables.nodes, appending: true)
+                return
+            } catch let error as LMDBError where error == .keyExists {
+                canAppend = false
+            }
+        }
+        try reader.view.put(value.span.bytes, for: key, in: reader.tables.nodes)
+    }
+
+    func allocate() -> NodeNumber {
+        defer { nextNode += 1 }
+        return nextNode
+    }
+
+    func free(_ node: NodeNumber) throws {
+        try reader.view.delete(Self.key(cache, node), in: reader.tables.nodes)
+    }
+}
+
+extension LMDBNodeStore {
+    /// Takes out all nodes of a cache.
+    static func deleteNodes(of cache: UInt32, in writer: StoreWriter) throws {
+        try writer.view.withCursor(on: writer.tables.nodes) { cursor in
+            var isAtEntry = try cursor.move(toKeyFrom: key(cache, 0))
+            while isAtEntry, cursor.integerKey >> 40 == UInt64(cache) {
+                try cursor.deleteCurrent()
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+    }
+
+    /// How many nodes a cache has, the bytes they hold, and what is wrong with them: checksums, and nodes that are not among
+    /// the given ones (all are, when nil). O(nodes).
+    static func inspectNodes(
+        of cache: UInt32, in reader: StoreReader, reachable: Set<NodeNumber>? = nil
+    ) throws -> (count: Int, bytes: Int, defects: [String]) {
+        var count = 0
+        var bytes = 0
+        var defects: [String] = []
+        try reader.view.withCursor(on: reader.tables.nodes) { cursor in
+            var isAtEntry = try cursor.move(toKeyFrom: key(cache, 0))
+            while isAtEntry, cursor.integerKey >> 40 == UInt64(cache) {
+                let node = cursor.integerKey & nodeMask
+                count += 1
+                bytes += cursor.value.byteCount
+                if let reachable {
+                    do { _ = try ByteReader(checked: cursor.value, "node \(node)") } catch { defects.append("\(error)") }
+                    if !reachable.contains(node) { defects.append("node \(node) belongs to no tree") }
+                }
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        return (count, bytes, defects)
+    }
+}

@@ -1,0 +1,140 @@
+/// Finds the fewest items that must move to turn one sequence into another, when only some items' places changed.
+///
+/// The items that stay put are a longest increasing subsequence of old positions read in new order. Items whose keys did not
+/// change keep their relative order, so runs of them between changed ones count as one item with the run's length:
+/// the heaviest increasing subsequence over changed items and runs, found with a Fenwick tree of prefix maxima, is
+/// the longest over all. O(k log k) for k changed items, whatever the length of the sequences.
+struct FewestMoves {
+    /// An item whose key changed: where it was and where it is, in the whole old and new sequence.
+    struct Changed {
+        let old: Int
+        let new: Int
+    }
+
+    /// What does not stay put.
+    struct Result {
+        /// Which of the changed items move, by index; the others stay.
+        var movedChanged: Set<Int> = []
+        /// The unchanged items that move, by their place among the unchanged.
+        var movedUnchanged: [Range<Int>] = []
+    }
+
+    private struct Item {
+        /// The place in old order: unchanged items before it, changed before a run that begins there, old position.
+        let oldOrder: (Int, Int, Int)
+        /// Its weight: items, and as a tie-break unchanged items, which are rather left alone.
+        let weight: Int
+        /// The run of unchanged items, or the index of a changed one.
+        let content: Content
+    }
+
+    private enum Content {
+        case changed(Int)
+        case run(Range<Int>)
+    }
+
+    /// `oldLeft` and `newCame` are the old positions of items that are gone and the new positions of new ones, ascending.
+    static func find(
+        _ changed: [Changed], oldCount: Int, oldLeft: [Int], newCame: [Int]
+    ) -> Result {
+        let oldOthers = merged(oldLeft, changed.map(\.old).sorted())
+        let newOthers = merged(newCame, changed.map(\.new).sorted())
+        let unchangedCount = oldCount - oldOthers.count
+        // How many unchanged items stand before each changed one.
+        let before = changed.map { item in
+            (old: item.old - count(of: oldOthers, below: item.old), new: item.new - count(of: newOthers, below: item.new))
+        }
+        let cuts = Set(before.flatMap { [$0.old, $0.new] } + [0, unchangedCount]).sorted()
+        var items: [(newOrder: (Int, Int, Int), Item)] = changed.indices.map { index in
+            let item = Item(oldOrder: (before[index].old, 0, changed[index].old), weight: 1 << 32, content: .changed(index))
+            return ((before[index].new, 0, changed[index].new), item)
+        }
+        for (start, end) in zip(cuts, cuts.dropFirst()) where start < end {
+            let weight = (end - start) << 32 + (end - start)
+            items.append(((start, 1, 0), Item(oldOrder: (start, 1, 0), weight: weight, content: .run(start..<end))))
+        }
+        items.sort { $0.newOrder < $1.newOrder }
+        return result(items.map(\.1))
+    }
+
+    /// The items outside the heaviest subsequence whose old order increases.
+    private static func result(_ items: [Item]) -> Result {
+        var oldRank = [Int](repeating: 0, count: items.count)
+        let byOld = items.indices.sorted { items[$0].oldOrder < items[$1].oldOrder }
+        for (rank, index) in byOld.enumerated() { oldRank[index] = rank }
+
+        var heaviest = PrefixMaximum(count: items.count)
+        var weights = [Int](repeating: 0, count: items.count)
+        var previous = [Int?](repeating: nil, count: items.count)
+        var last: Int?
+        for index in items.indices {
+            let best = heaviest.maximum(below: oldRank[index])
+            previous[index] = best?.item
+            weights[index] = (best?.weight ?? 0) + items[index].weight
+            heaviest.insert(weights[index], item: index, at: oldRank[index])
+            if last.map({ weights[index] > weights[$0] }) ?? true { last = index }
+        }
+        var stays = [Bool](repeating: false, count: items.count)
+        while let index = last {
+            stays[index] = true
+            last = previous[index]
+        }
+        var result = Result()
+        for index in items.indices where !stays[index] {
+            switch items[index].content {
+            case .changed(let changed): result.movedChanged.insert(changed)
+            case .run(let range): result.movedUnchanged.append(range)
+            }
+        }
+        return result
+    }
+
+    private static func merged(_ left: [Int], _ right: [Int]) -> [Int] { (left + right).sorted() }
+
+    /// How many of ascending numbers are below one.
+    static func count(of ascending: [Int], below number: Int) -> Int {
+        var low = 0
+        var high = ascending.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ascending[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The position of the n-th (from 0) item that is not among ascending positions.
+    static func position(ofOther ordinal: Int, without ascending: [Int]) -> Int {
+        var low = 0
+        var high = ascending.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ascending[middle] - middle <= ordinal { low = middle + 1 } else { high = middle }
+        }
+        return ordinal + low
+    }
+}
+
+/// A Fenwick tree (Fenwick, 1994) of the heaviest item at or before each rank.
+private struct PrefixMaximum {
+    private var best: [(weight: Int, item: Int)?]
+
+    init(count: Int) { best = Array(repeating: nil, count: count + 1) }
+
+    mutating func insert(_ weight: Int, item: Int, at rank: Int) {
+        var index = rank + 1
+        while index < best.count {
+            if best[index].map({ $0.weight < weight }) ?? true { best[index] = (weight, item) }
+            index += index & -index
+        }
+    }
+
+    func maximum(below rank: Int) -> (weight: Int, item: Int)? {
+        var index = rank
+        var maximum: (weight: Int, item: Int)?
+        while index > 0 {
+            if let found = best[index], maximum.map({ $0.weight < found.weight }) ?? true { maximum = found }
+            index -= index & -index
+        }
+        return maximum
+    }
+}

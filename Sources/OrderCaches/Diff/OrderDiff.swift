@@ -1,0 +1,175 @@
+internal import CountedTree
+internal import Records
+
+/// Computes what changed between two states of an order from the objects that were touched. O(k log n) for k objects.
+struct OrderDiff {
+    let old: SectionedOrder
+    let new: SectionedOrder
+    private var oldPlaces: [[UInt8]: SectionPlace] = [:]
+    private var newPlaces: [[UInt8]: SectionPlace] = [:]
+
+    /// What happened to the rows of one section that is in both states.
+    private struct SectionEdits {
+        /// Old row indexes of rows that left, new ones of rows that came.
+        var left: [Int] = []
+        var came: [Int] = []
+        /// Rows whose sort key changed, and rows that changed but kept it.
+        var changed: [(object: ObjectID, old: Int, new: Int)] = []
+        var updated: [(object: ObjectID, old: Int, new: Int)] = []
+    }
+
+    private init(from old: SectionedOrder, to new: SectionedOrder) {
+        self.old = old
+        self.new = new
+    }
+
+    /// The change from one state to another; the edits name every object whose record changed between them.
+    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit]) throws -> OrderChange {
+        var diff = OrderDiff(from: old, to: new)
+        return try diff.change(edits.filter { $0.old != nil || $0.new != nil })
+    }
+
+    private mutating func change(_ edits: [RowEdit]) throws -> OrderChange {
+        for section in Set(edits.compactMap { $0.old?.section } + edits.compactMap { $0.new?.section }) {
+            oldPlaces[section] = try old.place(ofSection: section)
+            newPlaces[section] = try new.place(ofSection: section)
+        }
+        var change = OrderChange()
+        if new.shape.hasSections { change.sections = try sectionEvents() }
+        change.rows = try rowEvents(edits)
+        return change
+    }
+
+    // MARK: Sections
+
+    private func sectionEvents() throws -> [OrderChange.SectionEvent] {
+        var deleted: [(Int, String)] = []
+        var inserted: [(Int, String)] = []
+        var changed: [FewestMoves.Changed] = []
+        for section in Set(oldPlaces.keys).union(newPlaces.keys) {
+            switch (oldPlaces[section], newPlaces[section]) {
+            case (let old?, nil): deleted.append((old.index, name(of: section)))
+            case (nil, let new?): inserted.append((new.index, name(of: section)))
+            case (let old?, let new?) where old.key != new.key:
+                changed.append(FewestMoves.Changed(old: old.index, new: new.index))
+            default: break
+            }
+        }
+        deleted.sort { $0.0 < $1.0 }
+        inserted.sort { $0.0 < $1.0 }
+        var events = deleted.map { OrderChange.SectionEvent.delete(from: $0.0, name: $0.1) }
+        events += inserted.map { OrderChange.SectionEvent.insert(to: $0.0, name: $0.1) }
+        let moves = Self.moves(
+            changed, oldCount: old.sectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
+        for move in moves.sorted(by: { $0.new < $1.new }) {
+            events.append(.move(from: move.old, to: move.new, name: try new.section(at: move.new).name))
+        }
+        return events
+    }
+
+    private func name(of section: [UInt8]) -> String { OrderShape.name(of: section.span.bytes) }
+
+    /// All items that move, changed or not, by old and new position.
+    private static func moves(
+        _ changed: [FewestMoves.Changed], oldCount: Int, left: [Int], came: [Int]
+    ) -> [FewestMoves.Changed] {
+        if changed.isEmpty { return [] }
+        let result = FewestMoves.find(changed, oldCount: oldCount, oldLeft: left, newCame: came)
+        var moves = result.movedChanged.map { changed[$0] }
+        let oldOthers = (left + changed.map(\.old)).sorted()
+        let newOthers = (came + changed.map(\.new)).sorted()
+        for ordinal in result.movedUnchanged.joined() {
+            moves.append(
+                FewestMoves.Changed(
+                    old: FewestMoves.position(ofOther: ordinal, without: oldOthers),
+                    new: FewestMoves.position(ofOther: ordinal, without: newOthers)))
+        }
+        return moves
+    }
+
+    // MARK: Rows
+
+    private func rowEvents(_ edits: [RowEdit]) throws -> [OrderChange.RowEvent] {
+        var events = RowEvents()
+        var sections: [[UInt8]: SectionEdits] = [:]
+        for edit in edits {
+            let from = try edit.old.map { try position(of: $0, in: old, oldPlaces) }
+            let to = try edit.new.map { try position(of: $0, in: new, newPlaces) }
+            switch (from, to) {
+            case (let from?, nil): events.deletes.append((edit.object, from))
+            case (nil, let to?): events.inserts.append((edit.object, to))
+            case (let from?, let to?) where edit.old?.section != edit.new?.section:
+                events.moves.append((edit.object, from, to))
+            case (let from?, let to?):
+                guard let section = edit.new?.section else { continue }
+                if edit.old == edit.new {
+                    sections[section, default: SectionEdits()].updated.append((edit.object, from.row, to.row))
+                } else {
+                    sections[section, default: SectionEdits()].changed.append((edit.object, from.row, to.row))
+                }
+                continue
+            case (nil, nil): continue
+            }
+            if let section = edit.old?.section, let from { sections[section, default: SectionEdits()].left.append(from.row) }
+            if let section = edit.new?.section, let to { sections[section, default: SectionEdits()].came.append(to.row) }
+        }
+        for (section, edits) in sections {
+            guard let oldPlace = oldPlaces[section], let newPlace = newPlaces[section] else { continue }
+            try addEvents(of: edits, from: oldPlace, to: newPlace, &events)
+        }
+        return events.inOrder
+    }
+
+    private func position(
+        of key: RowKey, in order: SectionedOrder, _ places: [[UInt8]: SectionPlace]
+    ) throws -> RowPath {
+        let rank = try order.rows.rank(of: key.bytes.span.bytes)
+        guard rank.isPresent, let place = places[key.section] else {
+            throw SectionedOrder.corrupted("a row that should be there is missing")
+        }
+        return RowPath(section: place.index, row: rank.before.count - place.firstRank)
+    }
+
+    /// Moves and updates among the rows that stayed in a section.
+    private func addEvents(
+        of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
+    ) throws {
+        let changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
+        let moves = Self.moves(changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
+        var moved = Dictionary(uniqueKeysWithValues: moves.map { ($0.old, $0.new) })
+        func path(_ place: SectionPlace, _ row: Int) -> RowPath { RowPath(section: place.index, row: row) }
+        for row in edits.changed + edits.updated {
+            let from = path(oldPlace, row.old)
+            let to = path(newPlace, row.new)
+            if moved.removeValue(forKey: row.old) != nil {
+                events.moves.append((row.object, from, to))
+            } else {
+                events.updates.append((row.object, from, to))
+            }
+        }
+        // What is left are rows that did not change: moving them explains more than moving those that did.
+        for (oldRow, newRow) in moved {
+            var object: ObjectID?
+            try old.rows.entry(at: oldPlace.firstRank + oldRow) { key, _ in
+                object = RowKey.object(in: key, entity: old.entity)
+            }
+            guard let object else { throw SectionedOrder.corrupted("a row key is too short") }
+            events.moves.append((object, path(oldPlace, oldRow), path(newPlace, newRow)))
+        }
+    }
+}
+
+/// Row events by kind, to be put in their order.
+private struct RowEvents {
+    var deletes: [(object: ObjectID, from: RowPath)] = []
+    var inserts: [(object: ObjectID, to: RowPath)] = []
+    var moves: [(object: ObjectID, from: RowPath, to: RowPath)] = []
+    var updates: [(object: ObjectID, from: RowPath, to: RowPath)] = []
+
+    var inOrder: [OrderChange.RowEvent] {
+        deletes.sorted { $0.from < $1.from }.map { .delete($0.object, from: $0.from) }
+            + inserts.sorted { $0.to < $1.to }.map { .insert($0.object, to: $0.to) }
+            + moves.sorted { $0.to < $1.to }.map { .move($0.object, from: $0.from, to: $0.to) }
+            + updates.sorted { $0.to < $1.to }.map { .update($0.object, from: $0.from, to: $0.to) }
+    }
+}

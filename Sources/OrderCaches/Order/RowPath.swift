@@ -1,0 +1,14 @@
+/// A row's place: its section's index and its index in the section, from 0.
+public struct RowPath: Hashable, Comparable, Sendable {
+    public var section: Int
+    public var row: Int
+
+    public init(section: Int, row: Int) {
+        self.section = section
+        self.row = row
+    }
+
+    public static func < (left: RowPath, right: RowPath) -> Bool {
+        (left.section, left.row) < (right.section, right.row)
+    }
+}

@@ -1,0 +1,67 @@
+package import Records
+
+/// Says where an object stands in an order. A pure function of the record: no clock, no locale of the moment.
+package protocol RowPlacer: AnyObject {
+    /// Writes the object's place into `placement`. False when the object is not a member.
+    func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool
+}
+
+/// A row's place: the key of the rows tree in the making.
+///
+///     section value as ascending OrderKey (none without sections) | sort key | object number 6 BE
+///
+/// The rows of a section share its value's bytes, which no other section's bytes begin with, so they are contiguous; within
+/// it they stand by sort key; and the object number makes the order total.
+package struct RowPlacement {
+    static let objectLength = 6
+
+    /// The section's value and the sort key; the placer appends to it.
+    package var key: [UInt8] = []
+    /// How many bytes of the key are the section's value. The placer sets it.
+    package var sectionLength = 0
+
+    package init() {}
+
+    package mutating func begin() {
+        key.removeAll(keepingCapacity: true)
+        sectionLength = 0
+    }
+
+    /// Closes the key with the object's number.
+    mutating func finish(_ object: ObjectID) {
+        for shift in stride(from: 40, through: 0, by: -8) {
+            key.append(UInt8(truncatingIfNeeded: object.number >> UInt64(shift)))
+        }
+    }
+}
+
+/// A finished row key.
+struct RowKey: Hashable, Sendable {
+    let bytes: [UInt8]
+    let sectionLength: Int
+
+    var section: [UInt8] { Array(bytes[..<sectionLength]) }
+    /// Sort key and object number: by what rows of a section are ordered.
+    var remainder: ArraySlice<UInt8> { bytes[sectionLength...] }
+
+    /// The object that a key of an entity's order ends with.
+    static func object(in key: RawSpan, entity: Int) -> ObjectID? {
+        guard key.byteCount >= RowPlacement.objectLength else { return nil }
+        var number: UInt64 = 0
+        for offset in key.byteCount - RowPlacement.objectLength..<key.byteCount {
+            number = number << 8 | UInt64(key.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+        }
+        return ObjectID(entity: entity, number: number)
+    }
+}
+
+extension RowPlacer {
+    /// The row key of an object; nil when it is not a member, or there is no record.
+    func key(of object: ObjectID, _ record: [UInt8]?, _ placement: inout RowPlacement) throws -> RowKey? {
+        guard let record else { return nil }
+        placement.begin()
+        guard try place(RecordView(record.span.bytes), &placement) else { return nil }
+        placement.finish(object)
+        return RowKey(bytes: placement.key, sectionLength: placement.sectionLength)
+    }
+}

@@ -1,0 +1,162 @@
+internal import CountedTree
+package import Records
+
+extension SectionedOrder {
+    /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount.
+    package func section(at index: Int) throws -> OrderSection {
+        precondition(index >= 0 && index < sectionCount, "A section index must be less than the section count.")
+        guard shape.hasSections else { return OrderSection(name: "", count: rowCount, rowsBefore: 0, value: []) }
+        var found: OrderSection?
+        var key: [UInt8] = []
+        try sections.entry(at: index) { entry, weight in
+            found = try Self.section(entry, weight, rowsBefore: 0)
+            key = [UInt8](copying: entry)
+        }
+        let rowsBefore = try sections.rank(of: key.span.bytes).before.weight
+        guard let found else { throw Self.corrupted("section \(index) is missing") }
+        return OrderSection(name: found.name, count: found.count, rowsBefore: rowsBefore, value: found.value)
+    }
+
+    static func section(_ key: RawSpan, _ weight: Int, rowsBefore: Int) throws -> OrderSection {
+        guard let value = OrderShape.sectionValue(in: key) else { throw corrupted("a section key is too short") }
+        return OrderSection(
+            name: OrderShape.name(of: value.span.bytes), count: weight, rowsBefore: rowsBefore, value: value)
+    }
+
+    /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
+    package func walkSections(from index: Int = 0, _ body: (OrderSection) throws -> Bool) throws {
+        guard shape.hasSections else {
+            if index == 0 { _ = try body(try section(at: 0)) }
+            return
+        }
+        guard index >= 0, index < sections.count else { return }
+        var rowsBefore = index == 0 ? 0 : try section(at: index).rowsBefore
+        try sections.walk(from: index) { key, weight in
+            let section = try Self.section(key, weight, rowsBefore: rowsBefore)
+            rowsBefore += weight
+            return try body(section)
+        }
+    }
+
+    /// The object of a row. O(log n). Traps unless the row exists.
+    package func object(at path: RowPath) throws -> ObjectID {
+        let section = try section(at: path.section)
+        precondition(path.row >= 0 && path.row < section.count, "A row index must be less than its section's count.")
+        return try object(atRank: try firstRank(of: section.value) + path.row)
+    }
+
+    /// The object of the row that stands n-th over all sections. O(log n). Traps unless 0 <= n < rowCount.
+    package func object(at row: Int) throws -> ObjectID {
+        guard shape.hasSections else { return try object(atRank: row) }
+        var value: [UInt8]?
+        var rowsBefore = 0
+        try sections.entry(atWeight: row) { key, _, before in
+            value = OrderShape.sectionValue(in: key)
+            rowsBefore = before.weight
+        }
+        guard let value else { throw Self.corrupted("a section key is too short") }
+        return try object(atRank: try firstRank(of: value) + row - rowsBefore)
+    }
+
+    private func object(atRank rank: Int) throws -> ObjectID {
+        guard rank < rows.count else { throw Self.corrupted("the sections count more rows than there are") }
+        var object: ObjectID?
+        try rows.entry(at: rank) { key, _ in object = RowKey.object(in: key, entity: entity) }
+        guard let object else { throw Self.corrupted("a row key is too short") }
+        return object
+    }
+
+    /// Hands out the rows from the n-th on, over all sections in display order, until the body returns false.
+    /// O(log n + rows + sections touched x log n).
+    package func walkRows(from row: Int, _ body: (ObjectID, RowPath) throws -> Bool) throws {
+        guard row >= 0, row < rowCount else { return }
+        var index = 0
+        var skipped = row
+        if shape.hasSections && row > 0 {
+            try sections.entry(atWeight: row) { _, _, before in
+                index = before.count
+                skipped = row - before.weight
+            }
+        }
+        var goesOn = true
+        try walkSections(from: index) { section in
+            let first = try firstRank(of: section.value)
+            var next = skipped
+            skipped = 0
+            try rows.walk(from: first + next) { key, _ in
+                guard next < section.count else { return false }
+                guard let object = RowKey.object(in: key, entity: entity) else {
+                    throw Self.corrupted("a row key is too short")
+                }
+                goesOn = try body(object, RowPath(section: index, row: next))
+                next += 1
+                return goesOn && next < section.count
+            }
+            index += 1
+            return goesOn
+        }
+    }
+
+    /// The place of a row key; nil when it is not in the order. O(log n).
+    func position(of key: RowKey) throws -> RowPath? {
+        let rank = try rows.rank(of: key.bytes.span.bytes)
+        guard rank.isPresent, let place = try place(ofSection: key.section) else { return nil }
+        return RowPath(section: place.index, row: rank.before.count - place.firstRank)
+    }
+
+    /// The place of an object by its record; nil when it is not in the order. O(log n).
+    package func position(of object: ObjectID, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
+        var placement = RowPlacement()
+        guard let key = try placer.key(of: object, record, &placement) else { return nil }
+        return try position(of: key)
+    }
+}
+
+/// Where a section stands, and what of it a section key is made of.
+struct SectionPlace {
+    /// In the sections tree.
+    let index: Int
+    /// The rank of its first row in the rows tree.
+    let firstRank: Int
+    let count: Int
+    let key: [UInt8]
+}
+
+extension SectionedOrder {
+    /// The rank of a section's first row in the rows tree.
+    func firstRank(of section: [UInt8]) throws -> Int {
+        section.isEmpty ? 0 : try rows.rank(of: section.span.bytes).before.count
+    }
+
+    /// A section's rows in the rows tree.
+    private func ranks(of section: [UInt8]) throws -> Range<Int> {
+        guard shape.hasSections else { return 0..<rows.count }
+        // No sort key begins with these bytes.
+        let end = section + [UInt8](repeating: 0xFF, count: 8)
+        let first = try firstRank(of: section)
+        let last = try rows.rank(of: end.span.bytes).before.count
+        guard first <= last else { throw Self.corrupted("ranks of a section are out of order") }
+        return first..<last
+    }
+
+    /// The key that a section has in the sections tree, made from its rows; nil when it has none.
+    func sectionKey(of section: [UInt8]) throws -> (key: [UInt8], ranks: Range<Int>)? {
+        let ranks = try ranks(of: section)
+        guard !ranks.isEmpty else { return nil }
+        var remainder: [UInt8] = []
+        try rows.entry(at: ranks.lowerBound) { key, _ in
+            guard key.byteCount >= section.count else { throw Self.corrupted("a row key is too short") }
+            remainder = [UInt8](copying: key.extracting(section.count..<key.byteCount))
+        }
+        return (shape.sectionKey(value: section, firstRow: remainder, count: ranks.count), ranks)
+    }
+
+    /// Where a section stands; nil when it has no rows (without section key: never).
+    func place(ofSection section: [UInt8]) throws -> SectionPlace? {
+        guard shape.hasSections else { return SectionPlace(index: 0, firstRank: 0, count: rowCount, key: []) }
+        guard let (key, ranks) = try sectionKey(of: section) else { return nil }
+        let rank = try sections.rank(of: key.span.bytes)
+        guard rank.isPresent else { throw Self.corrupted("a section with rows is not among the sections") }
+        return SectionPlace(index: rank.before.count, firstRank: ranks.lowerBound, count: ranks.count, key: key)
+    }
+}
