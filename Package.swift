@@ -63,16 +63,22 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: strict),
-        .testTarget(name: "ValuesTests", dependencies: ["Values"], swiftSettings: strict),
-        .testTarget(name: "CountedTreeTests", dependencies: ["CountedTree"], swiftSettings: strict),
-        .testTarget(name: "RecordsTests", dependencies: ["Records"], swiftSettings: strict),
-        .testTarget(name: "PredicatesTests", dependencies: ["Predicates"], swiftSettings: strict),
-        .testTarget(name: "OrderCachesTests", dependencies: ["OrderCaches"], swiftSettings: strict),
+        // seeds, folders and stores that tests share
+        .target(
+            name: "TestSupport", dependencies: ["LMDB", "Records"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "ValuesTests", dependencies: ["Values", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "CountedTreeTests", dependencies: ["CountedTree", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "RecordsTests", dependencies: ["Records", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "PredicatesTests", dependencies: ["Predicates", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "FetchIndexTests", dependencies: ["FetchIndex"],
+            name: "OrderCachesTests", dependencies: ["OrderCaches", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "FetchIndexTests", dependencies: ["FetchIndex", "TestSupport"],
             resources: [.copy("Catalogues")], swiftSettings: strict),
-        .testTarget(name: "ToolTests", dependencies: ["FetchIndexTool"], swiftSettings: strict),
+        .testTarget(
+            name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -38,7 +38,7 @@ extension CountedTree {
             root.level += 1
             try store.write(root.node, writer.node().span.bytes)
         }
-        root.measure += added
+        try changeMeasure { $0 += added }
         return .inserted
     }
 

@@ -26,7 +26,7 @@ extension CountedTree {
             root = TreeRoot(isWeighted: root.isWeighted)
             return .removed(weight: removed.weight)
         case .removed(let removed), .sparse(let removed):
-            root.measure -= removed
+            try changeMeasure { $0 -= removed }
             try lowerRoot()
             return .removed(weight: removed.weight)
         }

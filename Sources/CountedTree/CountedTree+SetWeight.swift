@@ -5,7 +5,7 @@ extension CountedTree {
         precondition(root.isWeighted, "Only entries of a weighted tree have weights.")
         guard root.node != 0 else { return false }
         guard let old = try setWeight(weight, of: key, in: root.node, level: root.level) else { return false }
-        root.measure.weight += weight - old
+        try changeMeasure { $0.weight += weight - old }
         return true
     }
 

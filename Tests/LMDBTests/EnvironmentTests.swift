@@ -1,14 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LMDB
-
-/// A folder of its own for each test, removed with it.
-final class TemporaryFolder {
-    let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
 
 @Suite struct EnvironmentTests {
     let folder = TemporaryFolder()

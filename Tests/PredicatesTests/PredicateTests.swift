@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Values
 
@@ -111,21 +112,6 @@ import Values
             #expect(throws: FetchPredicateError.self, "\(format)") { try compile(format) }
         }
         #expect(throws: FetchPredicateError.unknownAttribute("pages", entity: "Book")) { try compile("pages > 1") }
-    }
-}
-
-/// A repeatable source of random numbers (SplitMix64); tests print its seed.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 import Values
 
@@ -12,7 +13,7 @@ private enum Operation: CaseIterable {
 @Suite struct ChangeLogTests {
     @Test(arguments: 1...12) func netChangesTurnOneSnapshotIntoAnother(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         var states: [[UInt64: [UInt8]]] = [[:]]
         for _ in 0..<25 {
             let commit = try test.write { writer in
@@ -66,7 +67,7 @@ private enum Operation: CaseIterable {
     }
 
     @Test func headersTellAuthorTimeAndCounts() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         let writer = try test.store.beginWrite(author: "夜間バッチ")
         for id in 0..<5000 {
             let book = try test.book("\(id)", 5)
@@ -89,7 +90,7 @@ private enum Operation: CaseIterable {
     }
 
     @Test func trimmingCutsTheStartAndTheLimitHolds() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         for id in 0..<20 {
             let book = try test.book("\(id)", 5)
             try test.write { try $0.insert(0, book.span.bytes) }
@@ -98,18 +99,18 @@ private enum Operation: CaseIterable {
         var snapshot = try test.store.snapshot()
         #expect(!snapshot.logReaches(back: 11) && snapshot.logReaches(back: 12))
         #expect(try snapshot.commits(after: 0).first?.commit == 13)
-        try test.write { $0.setLogLimit(1000) }
+        try test.write { $0.setLogLimit(500) }
         for number in 1...20 {
             let book = try test.book("\(number - 1)", 6, String(repeating: "x", count: 100))
             try test.write { try $0.update(ObjectID(entity: 0, number: UInt64(number)), book.span.bytes) }
         }
         snapshot = try test.store.snapshot()
-        #expect(snapshot.state.logBytes <= 1000 && snapshot.state.logStart > 12)
+        #expect(snapshot.state.logBytes <= 500 && snapshot.state.logStart > 12)
         #expect(snapshot.state.commit == 40 && snapshot.logReaches(back: 40))
     }
 
     @Test func damagedLogPartsAreErrors() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")
         try test.write { try $0.insert(0, a.span.bytes) }
         try test.write { try $0.update(ObjectID(entity: 0, number: 1), b.span.bytes) }

@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import TestSupport
 import Testing
 import Values
 
@@ -7,7 +8,7 @@ import Values
 
 @Suite struct StoreTests {
     @Test func uniqueKeysGiveUpsertAndRefuseASecondObject() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         try test.write { writer in
             let a = try test.book("a", 1), b = try test.book("b", 2)
             #expect(try writer.put(0, a.span.bytes, uniqueSlot: 0) == .inserted(ObjectID(entity: 0, number: 1)))
@@ -31,7 +32,7 @@ import Values
     }
 
     @Test func aUniqueValueThatIsTooLongIsAnError() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         let record = try test.book(String(repeating: "x", count: 600))
         #expect(throws: StoreError.uniqueValueTooLong(entity: "Book", attribute: "id")) {
             try test.write { try $0.insert(0, record.span.bytes) }
@@ -39,7 +40,7 @@ import Values
     }
 
     @Test func equalValuesMakeNoCommit() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         #expect(try test.write { try $0.insert(0, record.span.bytes) } == 1)
         #expect(try test.write { _ = try $0.update(ObjectID(entity: 0, number: 1), record.span.bytes) } == 1)
@@ -47,7 +48,7 @@ import Values
     }
 
     @Test func aDroppedWriterNeverHappenedAndABusyOneIsSeen() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         do {
             let writer = try test.store.beginWrite()
@@ -59,7 +60,7 @@ import Values
     }
 
     @Test func aSnapshotStaysAsItIs() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")
         try test.write { try $0.insert(0, a.span.bytes) }
         let snapshot = try test.store.snapshot()
@@ -69,9 +70,9 @@ import Values
     }
 
     @Test func theModelGrowsAndRefusesOtherChanges() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         func book(_ attributes: [Attribute]) -> Model { Model(entities: [Entity("Book", attributes)]) }
-        let stored = TestStore.model.entities[0].attributes
+        let stored = TestStore.books.entities[0].attributes
         _ = try Store(at: test.path, model: book(stored + [Attribute("pages", .integer)]))
         #expect(try test.store.snapshot().model.entities[0].attributes.count == 4)
         #expect(try test.store.snapshot().model.entities.count == 2)
@@ -93,7 +94,7 @@ import Values
         try Data(repeating: 66, count: 9000).write(to: URL(fileURLWithPath: folder + "/data.mdb"))
         #expect(throws: StoreError.self) { try Store(at: folder, options: options) }
 
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         var format: [UInt8] = []
         format.appendNumber(UInt32(99))
         format.appendChecksum()
@@ -105,27 +106,15 @@ import Values
     }
 
     @Test func aStoreIsAPlainLMDBEnvironment() throws {
-        let test = try TestStore()
+        let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         try test.write { try $0.insert(0, record.span.bytes) }
-        let (status, output) = try run("mdb_stat", ["-a", test.path])
+        let (status, output) = try TemporaryFolder.run("mdb_stat", ["-a", test.path])
         #expect(status == 0)
         for table in ["meta", "records", "log", "unique", "caches", "nodes"] {
             #expect(output.contains("Status of \(table)\n"), "\(output)")
         }
-        let (dumpStatus, dump) = try run("mdb_dump", ["-s", "unique", test.path])
+        let (dumpStatus, dump) = try TemporaryFolder.run("mdb_dump", ["-s", "unique", test.path])
         #expect(dumpStatus == 0 && dump.contains("HEADER=END"))
-    }
-
-    private func run(_ command: String, _ arguments: [String]) throws -> (Int32, String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [command] + arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 }

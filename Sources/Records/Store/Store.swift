@@ -38,6 +38,7 @@ package final class Store: Sendable {
                     ? StoreError.notAStore(path: path, "it has no data.mdb") : StoreError.missing(path: path)
             }
         }
+        isReadOnly = options.isReadOnly
         try model?.validate()
         do {
             var environmentOptions = Environment.Options()
@@ -54,7 +55,8 @@ package final class Store: Sendable {
     }
 
     package var path: String { environment.path }
-    package var isReadOnly: Bool { environment.isReadOnly }
+    /// Also when the process has the environment open for writing elsewhere.
+    package let isReadOnly: Bool
 
     private static func explain(_ error: LMDBError, at path: String) -> any Error {
         switch error {

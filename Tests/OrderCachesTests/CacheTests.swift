@@ -1,0 +1,284 @@
+import CountedTree
+import Foundation
+import LMDB
+import Records
+import TestSupport
+import Testing
+import Values
+
+@testable import OrderCaches
+
+@Suite struct CacheTests {
+    let test: TestStore
+    let caches: CacheDirectory
+
+    init() throws {
+        test = try TestStore(model: TestRow.model)
+        caches = CacheDirectory(test.store)
+    }
+
+    func rows() throws -> [UInt64: TestRow] { try test.contents().mapValues { try TestRow($0) } }
+
+    @discardableResult
+    func insert(_ rows: TestRow...) throws -> UInt64 {
+        try test.write { writer in
+            for row in rows {
+                let record = try row.record()
+                try writer.insert(0, record.span.bytes)
+            }
+        }
+    }
+
+    func update(_ number: UInt64, _ row: TestRow) throws {
+        let record = try row.record()
+        try test.write { try $0.update(ObjectID(entity: 0, number: number), record.span.bytes) }
+    }
+
+    /// Random commits between openings: each opening must give sort and group, and the change must replay.
+    @Test(arguments: TestOrder.all) func aCacheFollowsTheStoreExactly(order: TestOrder) throws {
+        var generator = SeededGenerator(seed: 21)
+        let request = try order.request()
+        var shown: [[ObjectID]] = []
+        for round in 0..<40 {
+            for _ in 0..<Int.random(in: 0...2, using: &generator) { try randomCommit(&generator) }
+            let opened = try caches.open("rows", request)
+            let context: Comment = "\(order), round \(round), \(opened.outcome)"
+            #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), context)
+            let objects = try opened.order.objects()
+            switch opened.outcome {
+            case .hit: #expect(objects == shown, context)
+            case .caughtUp(let change): #expect(change.replay(on: shown) == objects && !change.isEmpty, context)
+            case .rebuilt(let reason): #expect(reason == .first && round == 0, context)
+            case .computed: Issue.record(context)
+            }
+            shown = objects
+            #expect(try caches.verify("rows", request) == [], context)
+        }
+    }
+
+    func randomCommit(_ generator: inout SeededGenerator) throws {
+        try test.write { writer in
+            for _ in 0..<Int.random(in: 1...6, using: &generator) {
+                let row = TestRow.random(using: &generator)
+                let record = try row.record()
+                let object = ObjectID(entity: 0, number: .random(in: 1...20, using: &generator))
+                if try writer.record(object, { _ in }) {
+                    if Bool.random(using: &generator) {
+                        try writer.update(object, record.span.bytes)
+                    } else {
+                        try writer.delete(object)
+                    }
+                } else {
+                    try writer.insert(0, record.span.bytes)
+                }
+            }
+        }
+    }
+
+    @Test func outcomesTellWhatHappened() throws {
+        let request = try TestOrder(hasSections: true).request()
+        try insert(TestRow(group: "a", rank: 1), TestRow(group: "b", rank: 2))
+        #expect(try caches.open("n", request).outcome == .rebuilt(.first))
+        #expect(try caches.open("n", request).outcome == .hit)
+        try test.write { writer in
+            let other = try TestRow.model.entities[1].record(["x"])
+            try writer.insert(1, other.span.bytes)
+        }
+        #expect(try caches.open("n", request).outcome == .hit, "another entity's changes do not touch it")
+        try update(1, TestRow(group: "a", rank: 1, note: 5))
+        var expected = OrderChange()
+        expected.rows = [.update(ObjectID(entity: 0, number: 1), from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 0))]
+        #expect(try caches.open("n", request).outcome == .caughtUp(expected))
+        try insert(TestRow(group: "z", rank: 0, isMember: false))
+        #expect(try caches.open("n", request).outcome == .hit, "a row outside of the predicate changes nothing")
+        #expect(try caches.list(in: test.store.snapshot()).first?.hits == 2)
+    }
+
+    @Test func eachPartOfTheIdentityHasItsReason() throws {
+        let request = try TestOrder(hasSections: true).request()
+        try insert(TestRow(group: "a", rank: 1))
+        let changes: [(WritableKeyPath<CacheIdentity, String>, RebuildReason)] = [
+            (\.entityVersion, .modelChanged), (\.predicate, .predicateChanged), (\.sort, .sortChanged),
+            (\.section, .sectionKeyChanged), (\.collation, .collationChanged), (\.entity, .modelChanged),
+        ]
+        for (part, reason) in changes {
+            var identity = request.identity
+            identity[keyPath: part] += " changed"
+            let changed = OrderRequest(builder: request.builder, identity: identity)
+            #expect(try caches.open("n", changed).outcome == .rebuilt(reason == .modelChanged && part == \.entityVersion ? .first : reason))
+            #expect(try caches.open("n", changed).outcome == .hit)
+            #expect(try caches.open("n", request).outcome == .rebuilt(reason))
+        }
+    }
+
+    @Test func aTrimmedLogAndTooManyChangesRebuild() throws {
+        let request = try TestOrder(hasSections: true).request()
+        try insert(TestRow(group: "a", rank: 1))
+        _ = try caches.open("n", request)
+        try insert(TestRow(group: "b", rank: 1))
+        try test.write { try $0.trimLog(through: 2) }
+        #expect(try caches.open("n", request).outcome == .rebuilt(.logTooShort))
+        try test.write { writer in
+            let record = try TestRow(group: "c", rank: 3).record()
+            for _ in 0..<10_100 { try writer.insert(0, record.span.bytes) }
+        }
+        #expect(try caches.open("n", request).outcome == .rebuilt(.tooManyChanges))
+    }
+
+    @Test func theLogIsKeptForTheSlowestCacheOnly() throws {
+        let request = try TestOrder(hasSections: true).request()
+        try insert(TestRow(group: "a", rank: 1))
+        _ = try caches.open("slow", request)
+        _ = try caches.open("quick", request)
+        for rank in 2...5 {
+            try insert(TestRow(group: "a", rank: Int64(rank)))
+            _ = try caches.open("quick", request)
+        }
+        #expect(try test.store.snapshot().state.logStart == 1)
+        #expect(try caches.delete("slow") == 1)
+        #expect(try test.store.snapshot().state.logStart == 5)
+        #expect(try caches.delete(nil) == 1 && caches.delete("n") == 0)
+        let snapshot = try test.store.snapshot()
+        #expect(try snapshot.view.statistics(of: snapshot.tables.nodes).entries == 0)
+    }
+
+    @Test func aHitOfAnIdleCacheDoesNotKeepTheLog() throws {
+        let request = try TestOrder(hasSections: true).request()
+        try insert(TestRow(group: "a", rank: 1))
+        _ = try caches.open("n", request)
+        let other = try TestRow.model.entities[1].record(["x"])
+        for _ in 0..<70 { try test.write { try $0.insert(1, other.span.bytes) } }
+        #expect(try caches.open("n", request).outcome == .hit)
+        #expect(try test.store.snapshot().state.logStart == 71)
+    }
+
+    @Test func aBusyWriterIsNotWaitedFor() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        try insert(TestRow(group: "a", rank: 1))
+        _ = try caches.open("n", request)
+        try insert(TestRow(group: "b", rank: 0))
+        let writer = try test.store.beginWrite()
+        let opened = try caches.open("n", request)
+        guard case .caughtUp(let change) = opened.outcome else {
+            Issue.record("\(opened.outcome)")
+            return
+        }
+        #expect(change.sections == [.insert(to: 0, name: "b")])
+        #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))
+        try writer.commit()
+        #expect(try caches.open("n", request).outcome == .caughtUp(change), "the cache itself was not changed")
+    }
+
+    @Test func aReadOnlyStoreAnswersFromMemory() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        try insert(TestRow(group: "a", rank: 1))
+        _ = try caches.open("n", request)
+        try insert(TestRow(group: "b", rank: 0))
+        var options = Store.Options()
+        options.isReadOnly = true
+        let readOnly = try Store(at: test.path, options: options)
+        let opened = try CacheDirectory(readOnly).open("n", request)
+        #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))
+        #expect(throws: StoreError.readOnly) { _ = try readOnly.beginWrite() }
+    }
+
+    /// Every byte of every value of a cache flipped in turn: opening gives the right rows or a rebuild, reading gives an error at
+    /// worst, verify finds it, and nothing traps.
+    @Test func damagedCachesAreFoundAndRebuilt() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        var generator = SeededGenerator(seed: 8)
+        for _ in 0..<30 { try insert(TestRow.random(using: &generator)) }
+        _ = try caches.open("n", request)
+        let nodes = try nodes()
+        #expect(!nodes.isEmpty)
+        for (key, bytes) in nodes {
+            for offset in bytes.indices {
+                var damaged = bytes
+                damaged[offset] ^= 0x41
+                try test.write { try $0.view.put(damaged.span.bytes, for: key, in: $0.tables.nodes) }
+                #expect(try !caches.verify("n", request).isEmpty, "byte \(offset) of node \(key)")
+                _ = try? caches.open("n", request).order.contents()
+            }
+            try test.write { try $0.view.put(bytes.span.bytes, for: key, in: $0.tables.nodes) }
+        }
+        #expect(try caches.verify("n", request) == [])
+    }
+
+    /// Catching up meets the damage, or leaves it to be found: never a trap, and after a rebuild all is well.
+    @Test func catchingUpADamagedCacheNeverTraps() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        var generator = SeededGenerator(seed: 9)
+        for _ in 0..<30 { try insert(TestRow.random(using: &generator)) }
+        var rebuilds = 0
+        for trial in 0..<150 {
+            _ = try caches.rebuild("n", request, .requested)
+            guard let (key, bytes) = try nodes().randomElement(using: &generator) else { continue }
+            var damaged = bytes
+            damaged[Int.random(in: 0..<bytes.count, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
+            try test.write { try $0.view.put(damaged.span.bytes, for: key, in: $0.tables.nodes) }
+            try randomCommit(&generator)
+            let opened = try caches.open("n", request)
+            if opened.outcome == .rebuilt(.damaged) {
+                rebuilds += 1
+                #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), "trial \(trial)")
+            }
+            _ = try? opened.order.contents()
+        }
+        #expect(rebuilds > 20)
+    }
+
+    private func nodes() throws -> [UInt64: [UInt8]] {
+        var nodes: [UInt64: [UInt8]] = [:]
+        let snapshot = try test.store.snapshot()
+        try snapshot.view.withCursor(on: snapshot.tables.nodes) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                nodes[cursor.integerKey] = [UInt8](copying: cursor.value)
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        return nodes
+    }
+
+    @Test func aDamagedHeaderIsRebuiltAndANewerOneToo() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        try insert(TestRow(group: "a", rank: 1), TestRow(group: nil, rank: 2))
+        _ = try caches.open("n", request)
+        try damageHeaders(request, order)
+    }
+
+    private func damageHeaders(_ request: OrderRequest, _ order: TestOrder) throws {
+        var bytes: [UInt8] = []
+        let name = Array("n".utf8)
+        let snapshot = try test.store.snapshot()
+        _ = try snapshot.view.get(name.span.bytes, in: snapshot.tables.caches) { bytes = [UInt8](copying: $0) }
+        for offset in bytes.indices {
+            var damaged = bytes
+            damaged[offset] ^= 0x41
+            try test.write { try $0.view.put(damaged.span.bytes, for: name.span.bytes, in: $0.tables.caches) }
+            #expect(try caches.listing("n", in: test.store.snapshot()).unusable == .damaged)
+            let opened = try caches.open("n", request)
+            #expect(opened.outcome == .rebuilt(.damaged), "byte \(offset)")
+            #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))
+        }
+        var newer = Array(bytes.dropLast(4))
+        newer[0] = 99
+        newer.appendChecksum()
+        try test.write { try $0.view.put(newer.span.bytes, for: name.span.bytes, in: $0.tables.caches) }
+        #expect(try caches.open("n", request).outcome == .rebuilt(.formatChanged))
+    }
+
+    @Test func namesAreChecked() throws {
+        let request = try TestOrder(hasSections: true).request()
+        #expect(throws: CacheDirectory.InvalidName.self) { try caches.open("", request) }
+        #expect(throws: CacheDirectory.InvalidName.self) { try caches.open(String(repeating: "名", count: 200), request) }
+        #expect(throws: CacheDirectory.UnknownCache(name: "x")) { try caches.verify("x", request) }
+        _ = try caches.open("出版社別 ★", request)
+        #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["出版社別 ★"])
+    }
+}

@@ -1,0 +1,147 @@
+import CountedTree
+import Records
+import TestSupport
+import Testing
+
+@testable import OrderCaches
+
+/// The fewest moves by the plain rule: what is not in a longest increasing subsequence of old places moves.
+func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
+    let places = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
+    let sequence = new.compactMap { places[$0] }
+    var longest = [Int](repeating: 1, count: sequence.count)
+    for index in sequence.indices {
+        for before in 0..<index where sequence[before] < sequence[index] {
+            longest[index] = max(longest[index], longest[before] + 1)
+        }
+    }
+    return sequence.count - (longest.max() ?? 0)
+}
+
+@Suite struct FewestMovesTests {
+    @Test(arguments: 1...300) func movesAreTheFewestAndExplainTheOrder(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let oldCount = Int.random(in: 0...14, using: &generator)
+        let old = Array(0..<oldCount)
+        let left = old.filter { _ in Int.random(in: 0..<6, using: &generator) == 0 }
+        let staying = old.filter { !left.contains($0) }
+        let moving = staying.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 }
+        // Unchanged items keep their order; changed and new ones go anywhere.
+        var new = staying.filter { !moving.contains($0) }
+        let came = (0..<Int.random(in: 0...3, using: &generator)).map { 100 + $0 }
+        for item in moving + came { new.insert(item, at: Int.random(in: 0...new.count, using: &generator)) }
+
+        let changed = moving.map { item in FewestMoves.Changed(old: item, new: new.firstIndex(of: item) ?? 0) }
+        let newCame = came.compactMap { new.firstIndex(of: $0) }.sorted()
+        let result = FewestMoves.find(changed, oldCount: oldCount, oldLeft: left, newCame: newCame)
+
+        let unchanged = staying.filter { !moving.contains($0) }
+        let moved = result.movedChanged.map { moving[$0] } + result.movedUnchanged.joined().map { unchanged[$0] }
+        let oldRest = staying.filter { !moved.contains($0) }
+        let newRest = new.filter { staying.contains($0) && !moved.contains($0) }
+        #expect(oldRest == newRest, "seed \(seed): \(old) to \(new), moved \(moved)")
+        #expect(moved.count == fewestMoves(staying, new.filter { staying.contains($0) }), "seed \(seed): \(old) to \(new)")
+    }
+}
+
+/// The events between two states, drawn as columns in the failure message.
+@Suite struct OrderDiffTests {
+    /// Replays random edits on an order in memory and holds the change against sort and group, old and new.
+    @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func changesReplayToTheNewOrder(order: TestOrder, seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed * 77)
+        var rows: [UInt64: TestRow] = [:]
+        let store = MemoryNodeStore(capacity: 256)
+        let shape = try OrderShape(hasSections: order.hasSections, sectionOrder: order.sectionOrder)
+        var current = SectionedOrder(
+            entity: 0, shape: shape, rows: CountedTree(in: store), sections: CountedTree(in: store, isWeighted: true))
+        for batch in 0..<60 {
+            let (newRows, edits) = try randomEdits(rows, order, &generator)
+            let fork = ForkNodeStore(over: store)
+            var next = current.moved(to: fork)
+            try next.update(edits)
+            let context: Comment = "\(order), seed \(seed), batch \(batch)"
+            #expect(next.check() == [], context)
+            #expect(isEqual(try next.contents(), order.sections(of: newRows)), context)
+            let change = try OrderDiff.change(from: current, to: next, edits)
+            try expectExact(change, from: current, to: next, rows, newRows, order, context)
+            // The way back is a change too.
+            let back = try OrderDiff.change(from: next, to: current, edits.map { RowEdit(object: $0.object, old: $0.new, new: $0.old) })
+            #expect(back.replay(on: try next.objects()) == (try current.objects()), context)
+            try fork.publish(to: store)
+            current = next.moved(to: store)
+            rows = newRows
+        }
+    }
+
+    private func randomEdits(
+        _ rows: [UInt64: TestRow], _ order: TestOrder, _ generator: inout SeededGenerator
+    ) throws -> ([UInt64: TestRow], [RowEdit]) {
+        var new = rows
+        for _ in 0..<Int.random(in: 1...5, using: &generator) {
+            let number = UInt64.random(in: 1...25, using: &generator)
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0: new[number] = nil
+            case 1: new[number]?.note += 1
+            case 2: new[number]?.rank = .random(in: 0...5, using: &generator)
+            default: new[number] = TestRow.random(using: &generator)
+            }
+        }
+        let placer = TestPlacer(hasSections: order.hasSections, isDescending: order.isDescending)
+        var placement = RowPlacement()
+        let touched = Set(rows.keys).union(new.keys).filter { rows[$0] != new[$0] }
+        let edits = try touched.map { number in
+            let object = ObjectID(entity: 0, number: number)
+            return RowEdit(
+                object: object, old: try placer.key(of: object, try rows[number]?.record(), &placement),
+                new: try placer.key(of: object, try new[number]?.record(), &placement))
+        }
+        return (new, edits.filter { $0.old != nil || $0.new != nil })
+    }
+
+    private func expectExact(
+        _ change: OrderChange, from old: SectionedOrder, to new: SectionedOrder, _ oldRows: [UInt64: TestRow],
+        _ newRows: [UInt64: TestRow], _ order: TestOrder, _ context: Comment
+    ) throws {
+        let before = try old.objects(), after = try new.objects()
+        #expect(change.replay(on: before) == after, "\(context): \(before) | \(change) | \(after)")
+        let oldSections = order.sections(of: oldRows), newSections = order.sections(of: newRows)
+        var rowMoves = 0, sectionMoves = 0
+        var reported: Set<ObjectID> = []
+        for event in change.rows {
+            switch event {
+            case .delete(let object, let from):
+                #expect(before[from.section][from.row] == object, context)
+                #expect(newRows[object.number]?.isMember != true, context)
+                #expect(reported.insert(object).inserted, context)
+            case .insert(let object, let to):
+                #expect(after[to.section][to.row] == object, context)
+                #expect(oldRows[object.number]?.isMember != true, context)
+                #expect(reported.insert(object).inserted, context)
+            case .move(let object, let from, let to):
+                #expect(before[from.section][from.row] == object && after[to.section][to.row] == object, context)
+                #expect(reported.insert(object).inserted, context)
+                if !order.hasSections || oldRows[object.number]?.group == newRows[object.number]?.group { rowMoves += 1 }
+            case .update(let object, let from, let to):
+                #expect(before[from.section][from.row] == object && after[to.section][to.row] == object, context)
+                #expect(oldRows[object.number] != newRows[object.number], context)
+                #expect(reported.insert(object).inserted, context)
+            }
+        }
+        for case .move in change.sections { sectionMoves += 1 }
+        // Every member whose record changed is reported; and the moves are the fewest.
+        for (number, row) in newRows where row.isMember && oldRows[number] != row {
+            #expect(reported.contains(ObjectID(entity: 0, number: number)), context)
+        }
+        var expectedMoves = 0
+        for (name, rows) in newSections {
+            guard let oldSection = oldSections.first(where: { $0.name == name }) else { continue }
+            let staying = Set(oldSection.rows).intersection(rows)
+            expectedMoves += fewestMoves(
+                oldSection.rows.filter(staying.contains).map(Int.init), rows.filter(staying.contains).map(Int.init))
+        }
+        #expect(rowMoves == expectedMoves, context)
+        let names = Set(oldSections.map { $0.name }).intersection(newSections.map { $0.name }).sorted()
+        func places(_ sections: [(name: String, rows: [UInt64])]) -> [Int] { sections.compactMap { names.firstIndex(of: $0.name) } }
+        #expect(sectionMoves == fewestMoves(places(oldSections), places(newSections)), context)
+    }
+}

@@ -1,0 +1,23 @@
+package import Foundation
+
+/// A folder of its own for each test, made by its first user and removed with it.
+package final class TemporaryFolder: Sendable {
+    package let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
+
+    package init() {}
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Runs a command and returns its status and standard output.
+    package static func run(_ command: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [command] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}

@@ -1,0 +1,43 @@
+internal import LMDB
+package import Records
+
+/// A store in a folder of its own, which checks itself when the test is done with it.
+package final class TestStore {
+    package let folder = TemporaryFolder()
+    package let store: Store
+
+    package init(model: Model) throws {
+        var options = Store.Options()
+        options.durability = .none
+        store = try Store(at: folder.path, model: model, options: options)
+    }
+
+    package var path: String { folder.path }
+
+    deinit {
+        do {
+            let defects = try store.snapshot().check()
+            precondition(defects.isEmpty, "The store is damaged: \(defects)")
+        } catch {
+            preconditionFailure("The store cannot be checked: \(error)")
+        }
+    }
+
+    @discardableResult
+    package func write(_ body: (StoreWriter) throws -> Void) throws -> UInt64 {
+        let writer = try store.beginWrite()
+        try body(writer)
+        return try writer.commit()
+    }
+
+    /// All records of an entity by object number.
+    package func contents(_ entity: Int = 0) throws -> [UInt64: [UInt8]] {
+        var contents: [UInt64: [UInt8]] = [:]
+        let snapshot = try store.snapshot()
+        try snapshot.scan(entity) { object, record in
+            contents[object.number] = [UInt8](copying: record)
+            return true
+        }
+        return contents
+    }
+}
