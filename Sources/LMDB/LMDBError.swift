@@ -1,4 +1,9 @@
 internal import CLMDB
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
 
 /// An error of LMDB or of the system below it: the raw code that a C call returned.
 package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
@@ -15,6 +20,8 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let pageNotFound = LMDBError(rawValue: MDB_PAGE_NOTFOUND)
     package static let badValueSize = LMDBError(rawValue: MDB_BAD_VALSIZE)
     package static let keyExists = LMDBError(rawValue: MDB_KEYEXIST)
+    package static let permissionDenied = LMDBError(rawValue: EACCES)
+    package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
 }
 

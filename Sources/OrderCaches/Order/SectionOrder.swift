@@ -28,6 +28,9 @@ package struct OrderShape: Sendable {
         }
     }
 
+    /// The version of the collator that names are ordered by, if there is one.
+    package var collationVersion: String? { collator?.version }
+
     /// The key of a section in the sections tree.
     ///
     ///     section order key | section value | its length 4 BE

@@ -1,0 +1,100 @@
+/// Writes many objects of an entity without making them: in transactions, through unique keys, logged like every change.
+package final class BatchWriter {
+    package struct Counts: Equatable, Sendable {
+        package var inserted = 0
+        package var updated = 0
+        package var unchanged = 0
+        package var deleted = 0
+    }
+
+    private let store: Store
+    package let entity: Entity
+    private let entityNumber: Int
+    private let keySlot: Int?
+    private let author: String
+    private var writer: StoreWriter?
+    package private(set) var counts = Counts()
+
+    /// `key` names the unique attribute by which rows update objects; without one every row is a new object.
+    package init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
+        store = container.store
+        let model = try container.model()
+        entityNumber = try model.number(of: name)
+        let entity = model.entities[entityNumber]
+        self.entity = entity
+        self.author = author
+        keySlot = try key.map { key in
+            let slot = try entity.requireSlot(of: key)
+            guard entity.attributes[slot].isUnique else {
+                throw RequestError.wrongType("\(name).\(key) is not unique, so it cannot be the key")
+            }
+            return slot
+        }
+    }
+
+    /// The transaction being written; begun when it is needed.
+    private func transaction() throws -> StoreWriter {
+        if let writer { return writer }
+        let begun = try store.beginWrite(author: author)
+        writer = begun
+        return begun
+    }
+
+    /// Inserts a record, or updates the object that has its key. O(log n).
+    package func put(_ record: RawSpan) throws {
+        guard let keySlot else {
+            try transaction().insert(entityNumber, record)
+            counts.inserted += 1
+            return
+        }
+        switch try transaction().put(entityNumber, record, uniqueSlot: keySlot) {
+        case .inserted: counts.inserted += 1
+        case .updated: counts.updated += 1
+        case .unchanged: counts.unchanged += 1
+        }
+    }
+
+    /// The object with a key; nil when there is none. O(log n).
+    package func object(key: Value) throws -> ObjectID? {
+        guard let keySlot else { throw RequestError.malformed("\(entity.name) has no key") }
+        return try transaction().object(entityNumber, slot: keySlot, equalTo: key)
+    }
+
+    /// An object by its number; nil when there is none.
+    package func object(number: UInt64) throws -> ObjectID? {
+        let object = ObjectID(entity: entityNumber, number: number)
+        return try transaction().record(object, { _ in }) ? object : nil
+    }
+
+    package func values(of object: ObjectID) throws -> [Value] {
+        var values: [Value] = []
+        _ = try transaction().record(object) { values = try entity.values(of: $0) }
+        return values
+    }
+
+    package func insert(_ values: [Value]) throws {
+        let record = try entity.record(values)
+        try transaction().insert(entityNumber, record.span.bytes)
+        counts.inserted += 1
+    }
+
+    package func update(_ object: ObjectID, _ values: [Value]) throws {
+        let record = try entity.record(values)
+        if try transaction().update(object, record.span.bytes) { counts.updated += 1 } else { counts.unchanged += 1 }
+    }
+
+    package func delete(_ object: ObjectID) throws {
+        if try transaction().delete(object) { counts.deleted += 1 }
+    }
+
+    /// Makes what was written so far durable. Returns the newest commit; nil when nothing was written.
+    @discardableResult
+    package func commit() throws -> UInt64? {
+        guard let ended = writer else { return nil }
+        writer = nil
+        return try ended.commit()
+    }
+
+    /// Forgets what was written since the last commit.
+    package func rollback() { writer = nil }
+}

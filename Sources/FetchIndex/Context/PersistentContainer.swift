@@ -1,0 +1,60 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A store with its model: where everything begins. It may be shared by threads and tasks.
+///
+/// A store is a folder, for processes of one machine; it must not be on a network file system.
+public final class PersistentContainer: Sendable {
+    package let store: Store
+
+    /// Opens the store in a folder, or makes one. The given model may bring new entities, and new optional attributes at the
+    /// end of stored ones; without one, the stored model counts. Throws `StoreError`.
+    public convenience init(at url: URL, model: Model? = nil) throws {
+        try self.init(path: url.path, model: model)
+    }
+
+    package init(path: String, model: Model? = nil, options: Store.Options = Store.Options()) throws {
+        store = try Store(at: path, model: model, options: options)
+    }
+
+    /// The stored model as it is now.
+    public func model() throws -> Model { try store.snapshot().model }
+
+    package var caches: CacheDirectory { CacheDirectory(store) }
+}
+
+extension PersistentContainer {
+    /// How an order is opened.
+    package struct OrderOptions {
+        /// Nil: computed in memory.
+        package var cacheName: String?
+        package var memoryBudget = OrderBuilder.defaultMemoryBudget
+        package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+
+        package init(cacheName: String? = nil) { self.cacheName = cacheName }
+    }
+
+    package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
+        var request = try definition.compile(in: try model())
+        request.builder.memoryBudget = options.memoryBudget
+        request.builder.progress = options.progress
+        return request
+    }
+
+    /// Opens an order, from its named cache when it has one, and calls the body with it. Should the body meet damage in the
+    /// cache, the cache is rebuilt and the body called again, so it must be able to begin anew.
+    package func withOrder<Result>(
+        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
+    ) throws -> Result {
+        let request = try compile(definition, options)
+        guard let name = options.cacheName else { return try body(FetchedOrder(try caches.compute(request))) }
+        do {
+            return try body(FetchedOrder(try caches.open(name, request)))
+        } catch where error.isDamage {
+            return try body(FetchedOrder(try caches.rebuild(name, request, .damaged)))
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// All that shapes the order of a request: what a cache is made for. Limit and offset do not shape it.
+public struct OrderDefinition: Hashable, Sendable {
+    public var entity: String
+    public var predicate: FetchPredicate?
+    public var sortKeys: [SortKey]
+    /// Nil: one section without a name.
+    public var sectionKey: SectionKey?
+    public var sectionOrder: SectionOrder
+
+    public init(
+        entity: String, predicate: FetchPredicate? = nil, sortKeys: [SortKey] = [], sectionKey: SectionKey? = nil,
+        sectionOrder: SectionOrder = .byFirstRow
+    ) {
+        self.entity = entity
+        self.predicate = predicate
+        self.sortKeys = sortKeys
+        self.sectionKey = sectionKey
+        self.sectionOrder = sectionOrder
+    }
+
+    /// The order in a model: how it is built, and the identity that its cache is valid for.
+    /// Throws when it names attributes that are not there or are of types that cannot be used so.
+    func compile(in model: Model) throws -> OrderRequest {
+        let number = try model.number(of: entity)
+        let entity = model.entities[number]
+        let placer = try RecordPlacer(self, entity)
+        let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder)
+        let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
+        let identity = CacheIdentity(
+            entity: entity.name, entityVersion: entity.versionHash, predicate: predicate?.description ?? "",
+            sort: sortKeys.map(\.description).joined(separator: ","),
+            section: sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
+            collation: versions.sorted().joined(separator: ", "))
+        return OrderRequest(builder: OrderBuilder(entity: number, shape: shape, placer: placer), identity: identity)
+    }
+
+    /// The definition that a cache was made for, read from its identity.
+    package init(_ identity: CacheIdentity) throws {
+        self.init(entity: identity.entity)
+        if !identity.predicate.isEmpty { predicate = try FetchPredicate(format: identity.predicate, argumentArray: []) }
+        sortKeys = try SortKey.list(parsing: identity.sort)
+        if let blank = identity.section.lastIndex(of: " ") {
+            sectionKey = try SectionKey(parsing: String(identity.section[..<blank]))
+            sectionOrder = try SectionOrder(parsing: String(identity.section[identity.section.index(after: blank)...]))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// Places the records of an entity as a definition says: member or not, section value, sort key.
+final class RecordPlacer: RowPlacer {
+    private struct SortColumn {
+        let slot: Int
+        let type: ValueType
+        let isDescending: Bool
+        let collator: TextCollator?
+    }
+
+    private let types: [ValueType]
+    private let predicate: CompiledPredicate?
+    private let section: SectionColumn?
+    private let sortColumns: [SortColumn]
+
+    init(_ definition: OrderDefinition, _ entity: Entity) throws {
+        types = entity.attributes.map(\.type)
+        predicate = try definition.predicate.map { predicate in
+            try CompiledPredicate(predicate.syntax) { name in
+                guard let slot = entity.slot(of: name) else {
+                    throw FetchPredicateError.unknownAttribute(name, entity: entity.name)
+                }
+                return (slot, entity.attributes[slot].type)
+            }
+        }
+        section = try definition.sectionKey.map { try SectionColumn($0, entity) }
+        sortColumns = try definition.sortKeys.map { key in
+            let slot = try entity.requireSlot(of: key.attribute)
+            let type = entity.attributes[slot].type
+            let collator = try TextCollator(key.textOrder)
+            if collator != nil && type != .string {
+                throw RequestError.wrongType(
+                    "the sort key \(key) needs a text, and \(entity.name).\(key.attribute) is a \(type.name)")
+            }
+            return SortColumn(slot: slot, type: type, isDescending: key.direction == .descending, collator: collator)
+        }
+    }
+
+    /// The versions of collators and time zone data that placements depend on.
+    var versions: [String] { sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? []) }
+
+    func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
+        if let predicate {
+            let isMember = try predicate.evaluate { slot in try record.value(at: slot, as: types[slot]) }
+            if !isMember { return false }
+        }
+        try section?.append(record, to: &placement.key)
+        placement.sectionLength = placement.key.count
+        for column in sortColumns {
+            let start = placement.key.count
+            if let collator = column.collator, let range = try record.range(of: column.slot) {
+                collator.withSortKey(of: record.bytes(range)) {
+                    OrderKey.appendBytes($0, as: .string, to: &placement.key)
+                }
+            } else {
+                try record.appendOrderKey(of: column.slot, as: column.type, to: &placement.key)
+            }
+            if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
+        }
+        return true
+    }
+}

@@ -1,0 +1,59 @@
+/// An attribute that rows are sorted by.
+public struct SortKey: Hashable, Sendable {
+    public enum Direction: Hashable, Sendable {
+        /// Null first.
+        case ascending
+        /// Null last.
+        case descending
+    }
+
+    public let attribute: String
+    public let direction: Direction
+    /// For text attributes.
+    public let textOrder: TextOrder
+
+    public init(_ attribute: String, _ direction: Direction = .ascending, _ textOrder: TextOrder = .binary) {
+        self.attribute = attribute
+        self.direction = direction
+        self.textOrder = textOrder
+    }
+}
+
+extension SortKey: CustomStringConvertible {
+    /// KEY[:desc][:text order], as the tool reads it.
+    public var description: String {
+        var text = RequestText.quoted(attribute)
+        if direction == .descending { text += ":desc" }
+        if textOrder != .binary { text += ":" + textOrder.name }
+        return text
+    }
+
+    /// Reads `description`'s form; `asc` and `binary` may be written too.
+    public init(parsing text: String) throws {
+        let parts = RequestText.split(text, at: ":")
+        guard let first = parts.first, !first.isEmpty else {
+            throw RequestError.malformed("a sort key is KEY[:desc][:text order], not \"\(text)\"")
+        }
+        var direction = Direction.ascending
+        var textOrder = TextOrder.binary
+        for part in parts.dropFirst() {
+            switch part {
+            case "desc": direction = .descending
+            case "asc": direction = .ascending
+            default:
+                guard let order = TextOrder(name: part) else {
+                    throw RequestError.malformed(
+                        "in the sort key \"\(text)\", \"\(part)\" is none of desc, binary, caseInsensitive, "
+                            + "diacriticInsensitive, caseDiacriticInsensitive, localized=ja, localizedStandard=ja")
+                }
+                textOrder = order
+            }
+        }
+        self.init(RequestText.unquoted(first), direction, textOrder)
+    }
+
+    /// Reads sort keys that are separated by commas.
+    public static func list(parsing text: String) throws -> [SortKey] {
+        text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try SortKey(parsing: $0) }
+    }
+}

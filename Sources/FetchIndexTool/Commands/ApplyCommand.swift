@@ -1,0 +1,192 @@
+internal import ArgumentParser
+internal import FetchIndex
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+struct ApplyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Apply changes from JSON lines, transaction by transaction.",
+        discussion: """
+            Each line is {"op":"insert|update|delete","key":…,"values":{…}}; a blank line ends a transaction. \
+            With --cache, the change of that order is printed for each transaction.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The changes, a JSON object a line.") var file: String
+    @Option(help: "The entity.") var entity: String
+    @Option(help: "The unique attribute that \"key\" is of; the entity's own unless said. Without one it is the object's number.")
+    var key: String?
+    @Option(name: .customLong("cache"), help: "The order whose changes are printed.") var cacheName: String?
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open()
+        guard let stored = try container.model().entity(named: entity) else { throw StoreError.unknownEntity(entity) }
+        let keyName = key ?? stored.attributes.first(where: \.isUnique)?.name
+        let writer = try BatchWriter(container, entity: entity, key: keyName, author: "apply")
+        let applier = ChangeApplier(writer, key: keyName, file: file)
+        var printer: BatchPrinter?
+        if let cacheName {
+            let definition = try request.definition(of: entity, cache: cacheName, in: container)
+            printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
+            try printer?.open()
+        }
+        var splitter = LineSplitter()
+        var transactions = 0
+        func endTransaction() throws {
+            guard try writer.commit() != nil else { return }
+            transactions += 1
+            try printer?.printChange()
+        }
+        try splitter.forEachLine(of: try FileReader(file)) { line, number in
+            if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return try endTransaction() }
+            // An error drops the open transaction; those before it are done.
+            try applier.apply(line, number)
+        }
+        try endTransaction()
+        try printSummary(writer.counts, transactions)
+    }
+
+    private func printSummary(_ counts: BatchWriter.Counts, _ transactions: Int) throws {
+        if output.isJSON {
+            if cacheName != nil { return }
+            let summary = [
+                "transactions": transactions, "inserted": counts.inserted, "updated": counts.updated,
+                "unchanged": counts.unchanged, "deleted": counts.deleted,
+            ]
+            return try Output.jsonLine(summary)
+        }
+        Output.line(
+            "\(Numbers.grouped(transactions)) transactions: \(Numbers.grouped(counts.inserted)) inserted, "
+                + "\(Numbers.grouped(counts.updated)) updated, \(Numbers.grouped(counts.unchanged)) unchanged, "
+                + "\(Numbers.grouped(counts.deleted)) deleted")
+    }
+}
+
+/// Applies lines of changes to the transaction being written.
+private final class ChangeApplier {
+    private struct Line: Decodable {
+        let op: String
+        let key: JSONScalar?
+        let values: [String: JSONScalar]?
+    }
+
+    private let writer: BatchWriter
+    private let key: String?
+    private let file: String
+    private let decoder = JSONDecoder()
+
+    init(_ writer: BatchWriter, key: String?, file: String) {
+        self.writer = writer
+        self.key = key
+        self.file = file
+    }
+
+    func apply(_ line: UnsafeRawBufferPointer, _ number: Int) throws {
+        func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
+        let change: Line
+        do {
+            change = try decoder.decode(Line.self, from: Data(line))
+        } catch {
+            throw bad("it is not a change like {\"op\":\"update\",\"key\":…,\"values\":{…}}")
+        }
+        do {
+            switch change.op {
+            case "insert": try insert(change, bad)
+            case "update":
+                let object = try find(change, bad)
+                var values = try writer.values(of: object)
+                try set(change.values ?? [:], in: &values, bad)
+                try writer.update(object, values)
+            case "delete": try writer.delete(try find(change, bad))
+            default: throw bad("\"op\" is \"\(change.op)\", not insert, update or delete")
+            }
+        } catch let error as StoreError where error.isOfRow {
+            throw bad(error.description)
+        }
+    }
+
+    private func insert(_ change: Line, _ bad: (String) -> BadInput) throws {
+        var values = [Value](repeating: .null, count: writer.entity.attributes.count)
+        if let key, let scalar = change.key { try set([key: scalar], in: &values, bad) }
+        try set(change.values ?? [:], in: &values, bad)
+        try writer.insert(values)
+    }
+
+    private func find(_ change: Line, _ bad: (String) -> BadInput) throws -> ObjectID {
+        guard let scalar = change.key else { throw bad("\"\(change.op)\" needs a \"key\"") }
+        if let key, let slot = writer.entity.attributes.firstIndex(where: { $0.name == key }) {
+            guard let value = scalar.value(as: writer.entity.attributes[slot].type), !value.isNull else {
+                throw bad("\"key\" is no \(writer.entity.attributes[slot].type.name)")
+            }
+            guard let object = try writer.object(key: value) else {
+                throw bad("there is no \(writer.entity.name) with \(key) \"\(value)\"")
+            }
+            return object
+        }
+        guard case .integer(let number) = scalar, let object = try writer.object(number: UInt64(clamping: number)) else {
+            throw bad("there is no \(writer.entity.name) with number \(scalar.text)")
+        }
+        return object
+    }
+
+    private func set(_ given: [String: JSONScalar], in values: inout [Value], _ bad: (String) -> BadInput) throws {
+        for (name, scalar) in given.sorted(by: { $0.key < $1.key }) {
+            guard let slot = writer.entity.attributes.firstIndex(where: { $0.name == name }) else {
+                throw bad("\(writer.entity.name) has no attribute \"\(name)\"")
+            }
+            let type = writer.entity.attributes[slot].type
+            guard let value = scalar.value(as: type) else {
+                throw bad("\"\(scalar.text.fitted(to: 40))\" for \(name) is no \(type.name)")
+            }
+            values[slot] = value
+        }
+    }
+}
+
+/// Prints what each transaction changes in an order.
+private final class BatchPrinter {
+    private let container: PersistentContainer
+    private let definition: OrderDefinition
+    private let request: RequestOptions
+    private let cacheName: String
+    private let isJSON: Bool
+
+    init(
+        _ container: PersistentContainer, _ definition: OrderDefinition, _ request: RequestOptions, cacheName: String,
+        isJSON: Bool
+    ) {
+        self.container = container
+        self.definition = definition
+        self.request = request
+        self.cacheName = cacheName
+        self.isJSON = isJSON
+    }
+
+    /// Brings the order up to date, so that what is printed is of the transactions to come.
+    func open() throws {
+        let bar = ProgressBar("building")
+        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { _ in }
+        bar.finish()
+    }
+
+    func printChange() throws {
+        let bar = ProgressBar("building")
+        let outcome = try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { $0.outcome }
+        bar.finish()
+        var change = OrderChange()
+        switch outcome {
+        case .caughtUp(let caughtUp): change = caughtUp
+        case .rebuilt(let reason): Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
+        case .hit, .computed: break
+        }
+        if isJSON { return try Output.jsonLine(ChangeReport(change)) }
+        for line in ChangeReport(change).lines { Output.line(line) }
+        Output.line("")
+    }
+}

@@ -1,0 +1,201 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+struct CacheCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cache", abstract: "Look after named caches.",
+        subcommands: [
+            CacheListCommand.self, CacheShowCommand.self, CacheVerifyCommand.self, CacheRebuildCommand.self,
+            CacheDeleteCommand.self,
+        ])
+}
+
+/// What is known of a cache, for people and programs.
+struct CacheReport: Encodable {
+    let name: String
+    let state: String
+    let fresh: Bool
+    let changesBehind: Int?
+    let commit: UInt64?
+    let entity: String?
+    let predicate: String?
+    let sort: String?
+    let section: String?
+    let collation: String?
+    let rows: Int?
+    let sections: Int?
+    let nodes: Int
+    let bytes: Int
+    let builds: UInt32?
+    let catchUps: UInt32?
+    let hits: Int
+    /// ISO 8601.
+    let created: String?
+    let updated: String?
+    let lastHit: String?
+    var defects: [String]?
+
+    init(_ listing: CacheDirectory.Listing) {
+        let header = listing.header
+        name = listing.name
+        fresh = listing.isFresh
+        changesBehind = listing.changesBehind
+        state =
+            listing.unusable.map { "unusable: \($0.rawValue)" }
+            ?? (fresh ? "fresh" : changesBehind.map { "\(Numbers.grouped($0)) behind" } ?? "log too short")
+        commit = header?.commit
+        entity = header?.identity.entity
+        predicate = header?.identity.predicate
+        sort = header?.identity.sort
+        section = header?.identity.section
+        collation = header?.identity.collation
+        rows = header?.rowCount
+        // Without a section key there is one section, unnamed.
+        sections = header.map { $0.identity.section.isEmpty ? 1 : $0.sectionCount }
+        nodes = listing.nodeCount
+        bytes = listing.byteCount
+        builds = header?.builds
+        catchUps = header?.catchUps
+        hits = listing.hits
+        created = header.map { Clock.iso8601($0.created) }
+        updated = header.map { Clock.iso8601($0.updated) }
+        lastHit = listing.lastHit.map(Clock.iso8601)
+    }
+}
+
+struct CacheListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "All caches and whether they are fresh.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let reports = try container.caches.list(in: container.store.snapshot()).map(CacheReport.init)
+        if output.isJSON { return try Output.jsonLine(reports) }
+        if reports.isEmpty { return Output.line("the store has no caches") }
+        var table = TextTable([
+            .init(title: "cache"), .init(title: "state"), .init(title: "rows", isNumber: true),
+            .init(title: "sections", isNumber: true), .init(title: "size", isNumber: true), .init(title: "hits", isNumber: true),
+            .init(title: "caught up", isNumber: true), .init(title: "built", isNumber: true), .init(title: "updated"),
+        ])
+        for report in reports {
+            table.append([
+                report.name, report.state, report.rows.map(Numbers.grouped) ?? "", report.sections.map(Numbers.grouped) ?? "",
+                Numbers.bytes(report.bytes), "\(report.hits)", report.catchUps.map(String.init) ?? "",
+                report.builds.map(String.init) ?? "", report.updated ?? "",
+            ])
+        }
+        table.print()
+    }
+}
+
+struct CacheShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "A cache's request, statistics and sections.")
+
+    private static let mostBars = 40
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name.") var name: String
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let snapshot = try container.store.snapshot()
+        let report = CacheReport(try container.caches.listing(name, in: snapshot))
+        let sections = try container.caches.storedSections(name, in: snapshot)
+        if output.isJSON {
+            struct Shown: Encodable {
+                let cache: CacheReport
+                let sections: [SectionReport]
+            }
+            return try Output.jsonLine(Shown(cache: report, sections: sections.map(SectionReport.init)))
+        }
+        var lines = [("cache", report.name), ("state", report.state)]
+        lines += [("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section)]
+            .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
+        lines.append(("rows", "\(Numbers.grouped(report.rows ?? 0)) in \(Numbers.grouped(report.sections ?? 0)) sections"))
+        lines.append(("size", "\(Numbers.bytes(report.bytes)) in \(Numbers.grouped(report.nodes)) nodes"))
+        lines.append(("used", "\(report.hits) hits, caught up \(report.catchUps ?? 0) times, built \(report.builds ?? 0) times"))
+        lines.append(("updated", report.updated ?? "–"))
+        for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text)") }
+        if report.section?.isEmpty == false && !sections.isEmpty {
+            Output.line("")
+            let bars = sections.prefix(Self.mostBars).map { (name: $0.name, value: $0.count) }
+            for line in BarChart(bars: bars).lines(width: Output.width) { Output.line(line) }
+            if sections.count > Self.mostBars { Output.line("… \(sections.count - Self.mostBars) more sections") }
+        }
+    }
+}
+
+struct CacheVerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Compute orders anew and compare; exit 1 when a cache is wrong.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name; all caches unless said.") var name: String?
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
+        var reports: [CacheReport] = []
+        for name in names {
+            let bar = ProgressBar("verifying \(name)")
+            let defects = try container.verifyCache(name) { bar.show(rows: $0, of: $1) }
+            bar.finish()
+            var report = CacheReport(try container.caches.listing(name, in: container.store.snapshot()))
+            report.defects = defects
+            reports.append(report)
+            if !output.isJSON {
+                Output.line("\(name): \(defects.isEmpty ? "sound (\(report.state))" : "wrong")")
+                for defect in defects { Output.line("  \(defect)") }
+            }
+        }
+        if output.isJSON { try Output.jsonLine(reports) }
+        if reports.contains(where: { $0.defects?.isEmpty == false }) { throw Failure() }
+    }
+}
+
+struct CacheRebuildCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "rebuild", abstract: "Compute a cache anew from the records.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name.") var name: String
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open()
+        let definition = try RequestOptions.parse([]).definition(of: nil, cache: name, in: container)
+        let bar = ProgressBar("building")
+        let start = ContinuousClock.now
+        let request = try container.compile(definition, RequestOptions.parse([]).orderOptions(cacheName: name, bar))
+        let opened = try container.caches.rebuild(name, request, .requested)
+        bar.finish()
+        let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
+        if output.isJSON { return try Output.jsonLine(outcome) }
+        Output.line("\(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows")
+    }
+}
+
+struct CacheDeleteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "delete", abstract: "Take out a cache, or all of them.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name.") var name: String?
+    @Flag(help: "All caches.") var all = false
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        guard (name == nil) == all else { throw ValidationError("Name a cache, or say --all.") }
+    }
+
+    func run() throws {
+        let container = try store.open()
+        let count = try container.caches.delete(name)
+        if let name, count == 0 { throw CacheDirectory.UnknownCache(name: name) }
+        if output.isJSON { return try Output.jsonLine(["deleted": count]) }
+        Output.line("deleted \(count) \(count == 1 ? "cache" : "caches")")
+    }
+}

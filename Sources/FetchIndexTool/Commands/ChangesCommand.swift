@@ -1,0 +1,35 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+struct ChangesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changes",
+        abstract: "Print what changed in a cached order since it was last current, and bring it up to date.")
+
+    @OptionGroup var store: StoreArgument
+    @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
+    @Option(help: "The entity; the cache's own unless said.") var entity: String?
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open()
+        let definition = try request.definition(of: entity, cache: cacheName, in: container)
+        let bar = ProgressBar("building")
+        let start = ContinuousClock.now
+        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in
+            let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
+            bar.finish()
+            var change = OrderChange()
+            if case .caughtUp(let caughtUp) = order.outcome { change = caughtUp }
+            let report = ChangeReport(change, outcome: outcome)
+            if output.isJSON { return try Output.jsonLine(report) }
+            Output.line(outcome.sentence)
+            if case .rebuilt = order.outcome {
+                Output.line("what changed before is not known")
+            } else {
+                for line in report.lines { Output.line(line) }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+struct FetchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch", abstract: "Fetch sections and rows, from a named cache when one is given.")
+
+    private static let defaultTableLimit = 50
+
+    @OptionGroup var store: StoreArgument
+    @Option(help: "The entity.") var entity: String
+    @OptionGroup var request: RequestOptions
+    @Option(name: .customLong("cache"), help: "The name under which the order is kept.") var cacheName: String?
+    @Option(help: "Rows to skip.") var offset = 0
+    @Option(help: "Rows to print (tables: 50 unless said).") var limit: Int?
+    @Flag(help: "No rows.") var sectionsOnly = false
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        guard offset >= 0, limit ?? 0 >= 0 else { throw ValidationError("--offset and --limit are not negative.") }
+    }
+
+    func run() throws {
+        let container = try store.open(forWriting: cacheName != nil)
+        let definition = try request.definition(of: entity)
+        let bar = ProgressBar("building")
+        let start = ContinuousClock.now
+        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in
+            let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
+            bar.finish()
+            if output.isJSON { try printJSON(order, outcome) } else { try printTables(order, outcome, definition) }
+        }
+    }
+
+    // The text is printed only when all of it could be read: a damaged cache is rebuilt and read again.
+
+    private func printJSON(_ order: FetchedOrder, _ outcome: OutcomeReport) throws {
+        var sections: [SectionReport] = []
+        try order.forEachSection { section in
+            sections.append(SectionReport(section))
+            return true
+        }
+        try check(order)
+        Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.rowCount)")
+        Output.write(",\"sections\":\(try Output.json(sections)),\"rows\":[")
+        if !sectionsOnly {
+            var isFirst = true
+            let attributes = order.entity.attributes
+            try order.forEachRow(from: offset, limit: limit) { object, path, record in
+                var values: [String: JSONValue] = [:]
+                for (slot, attribute) in attributes.enumerated() {
+                    values[attribute.name] = .value(try record.value(at: slot, as: attribute.type))
+                }
+                let row = RowReport(id: object.number, section: path.section, row: path.row, values: values)
+                Output.write((isFirst ? "\n" : ",\n") + (try Output.json(row)))
+                isFirst = false
+            }
+        }
+        Output.line("]}")
+    }
+
+    /// Reads a few rows before anything is printed, so that most damage is met while it can still be mended.
+    private func check(_ order: FetchedOrder) throws {
+        if sectionsOnly { return }
+        try order.forEachRow(from: offset, limit: min(limit ?? 100, 100)) { _, _, _ in }
+    }
+
+    private func printTables(_ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition) throws {
+        var sections: [OrderSection] = []
+        try order.forEachSection { section in
+            sections.append(section)
+            return true
+        }
+        let attributes = order.entity.attributes
+        var table = TextTable(
+            [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
+                + attributes.map { TextTable.Column(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
+        var rowCount = 0
+        if !sectionsOnly {
+            try order.forEachRow(from: offset, limit: limit ?? Self.defaultTableLimit) { _, path, record in
+                var cells = [sections[path.section].name, String(path.row)]
+                for (slot, attribute) in attributes.enumerated() {
+                    cells.append(try record.value(at: slot, as: attribute.type).description)
+                }
+                table.append(cells)
+                rowCount += 1
+            }
+        }
+        let rows = "\(Numbers.grouped(order.rowCount)) rows"
+        let grouped = definition.sectionKey == nil ? rows : "\(rows) in \(Numbers.grouped(order.sectionCount)) sections"
+        Output.line("\(outcome.sentence): \(grouped)")
+        if definition.sectionKey != nil {
+            var sectionTable = TextTable([TextTable.Column(title: "section"), TextTable.Column(title: "rows", isNumber: true)])
+            for section in sections.prefix(sectionsOnly ? .max : 20) {
+                sectionTable.append([section.name.isEmpty ? "(no value)" : section.name, Numbers.grouped(section.count)])
+            }
+            sectionTable.print()
+            if !sectionsOnly && sections.count > 20 { Output.line("… \(sections.count - 20) more sections (--sections-only)") }
+            if !sectionsOnly { Output.line("") }
+        }
+        if sectionsOnly { return }
+        table.print()
+        let left = order.rowCount - offset - rowCount
+        if left > 0 && limit == nil { Output.line("… \(Numbers.grouped(left)) more rows (--limit, --offset)") }
+    }
+}

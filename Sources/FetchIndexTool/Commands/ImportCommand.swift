@@ -1,0 +1,182 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+enum CatalogueFormat: String, ExpressibleByArgument, CaseIterable {
+    case csv
+    case tsv
+    case jsonl
+
+    init?(path: String) {
+        switch path.split(separator: ".").last?.lowercased() {
+        case "csv": self = .csv
+        case "tsv", "tab": self = .tsv
+        case "jsonl", "ndjson": self = .jsonl
+        default: return nil
+        }
+    }
+
+    func open(_ path: String) throws -> any RowSource {
+        switch self {
+        case .csv: try CommaSeparatedSource(path)
+        case .tsv: try TabSeparatedSource(path)
+        case .jsonl: try JSONLinesSource(path)
+        }
+    }
+}
+
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Import a catalogue file, in transactions; an interrupted import can be run again.")
+
+    /// Rows of a transaction.
+    private static let batchLength = 50_000
+    private static let sampledRows = 1000
+    /// Bad rows that are listed.
+    private static let listedBadRows = 20
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The catalogue: CSV, TSV or JSON lines.") var file: String
+    @Option(help: "The entity; made when the store has none of the name.") var entity: String
+    @Option(help: "The attribute by which rows update objects.") var key: String?
+    @Option(help: "Types of attributes, e.g. name:string,price:integer; others are inferred.") var types: String?
+    @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
+    @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
+    @OptionGroup var output: OutputOption
+
+    private struct Report: Encodable {
+        var inserted = 0
+        var updated = 0
+        var unchanged = 0
+        var badRows: [String] = []
+        var badRowCount = 0
+        var commit: UInt64 = 0
+        var milliseconds = 0.0
+    }
+
+    func run() throws {
+        let start = ContinuousClock.now
+        guard let format = format ?? CatalogueFormat(path: file) else {
+            throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
+        }
+        let source = try format.open(file)
+        let container = try PersistentContainer(path: store.store, model: nil)
+        try prepareEntity(source, container, format)
+        let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
+        var report = Report()
+        try importRows(of: source, with: writer, &report)
+        report.inserted = writer.counts.inserted
+        report.updated = writer.counts.updated
+        report.unchanged = writer.counts.unchanged
+        report.commit = try container.store.snapshot().commit
+        report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        try printReport(report)
+    }
+
+    private func importRows(of source: any RowSource, with writer: BatchWriter, _ report: inout Report) throws {
+        var converter = try RowConverter(source.columns, to: writer.entity, file: file)
+        let bar = ProgressBar("importing")
+        var rows = 0
+        defer { bar.finish() }
+        do {
+            try source.forEachRow { row in
+                do {
+                    let record = try converter.record(row)
+                    do {
+                        try writer.put(record.span.bytes)
+                    } catch let error as StoreError where error.isOfRow {
+                        throw BadInput(file: file, line: row.line, reason: error.description)
+                    }
+                } catch let bad as BadInput where skipBadRows {
+                    report.badRowCount += 1
+                    if report.badRows.count < Self.listedBadRows { report.badRows.append(bad.description) }
+                }
+                rows += 1
+                if rows % Self.batchLength == 0 { try writer.commit() }
+                if rows % 1024 == 0 {
+                    let progress = source.progress
+                    bar.show(rows: rows, fraction: Double(progress.done) / Double(max(progress.total, 1)))
+                }
+            }
+        } catch {
+            // What came before the bad row is right, and stays.
+            if error is BadInput { try writer.commit() }
+            throw error
+        }
+        try writer.commit()
+    }
+
+    /// Makes the entity when it is missing; a stored one keeps its types.
+    private func prepareEntity(_ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat) throws {
+        if let stored = try container.model().entity(named: entity) {
+            for column in source.columns { _ = try stored.requireSlot(of: column) }
+            return
+        }
+        if let key, !source.columns.contains(key) {
+            throw StoreError.unknownAttribute(entity: entity, attribute: key)
+        }
+        let given = try givenTypes(source.columns)
+        let inferred = try inferTypes(source, format)
+        let attributes = source.columns.indices.map { column in
+            let name = source.columns[column]
+            return Attribute(
+                name, given[name] ?? inferred[column], isOptional: name != key, isUnique: name == key)
+        }
+        _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
+    }
+
+    private func givenTypes(_ columns: [String]) throws -> [String: ValueType] {
+        var given: [String: ValueType] = [:]
+        for part in (types ?? "").split(separator: ",") {
+            guard let colon = part.lastIndex(of: ":"), let type = ValueType(name: String(part[part.index(after: colon)...])) else {
+                let names = ValueType.allCases.map(\.name).joined(separator: ", ")
+                throw ValidationError("--types wants NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
+            }
+            let name = String(part[..<colon])
+            guard columns.contains(name) else { throw StoreError.unknownAttribute(entity: file, attribute: name) }
+            given[name] = type
+        }
+        return given
+    }
+
+    private struct Sampled: Error {}
+
+    private func inferTypes(_ source: any RowSource, _ format: CatalogueFormat) throws -> [ValueType] {
+        if let source = source as? JSONLinesSource { return source.columns.map { source.types[$0] ?? .string } }
+        var inference = TypeInference(columns: source.columns.count)
+        var rows = 0
+        do {
+            try format.open(file).forEachRow { row in
+                guard row.count == source.columns.count else { return }
+                for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
+                rows += 1
+                if rows == Self.sampledRows { throw Sampled() }
+            }
+        } catch is Sampled {}
+        return inference.types
+    }
+
+    private func printReport(_ report: Report) throws {
+        if output.isJSON { return try Output.jsonLine(report) }
+        let rows = report.inserted + report.updated + report.unchanged
+        let rate = Int(Double(rows) / max(report.milliseconds / 1000, 0.001))
+        Output.line(
+            "\(Numbers.grouped(rows)) rows in \(Numbers.duration(milliseconds: report.milliseconds)) (\(Numbers.grouped(rate))/s): "
+                + "\(Numbers.grouped(report.inserted)) inserted, \(Numbers.grouped(report.updated)) updated, "
+                + "\(Numbers.grouped(report.unchanged)) unchanged; commit \(report.commit)")
+        if report.badRowCount > 0 {
+            Output.line("\(Numbers.grouped(report.badRowCount)) bad rows were skipped:")
+            for bad in report.badRows { Output.line("  \(bad)") }
+            if report.badRowCount > report.badRows.count { Output.line("  …") }
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether a row's values are to blame.
+    var isOfRow: Bool {
+        switch self {
+        case .notUnique, .uniqueValueTooLong, .invalidValue: true
+        default: false
+        }
+    }
+}

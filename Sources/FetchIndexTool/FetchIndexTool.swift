@@ -1,0 +1,75 @@
+internal import ArgumentParser
+internal import FetchIndex
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+struct FetchIndexTool: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetchindex",
+        abstract: "Sectioned fetches over large catalogues, with named caches that stay current.",
+        subcommands: [
+            ImportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self, CacheCommand.self,
+            InfoCommand.self, CheckCommand.self,
+        ])
+}
+
+/// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage.
+@main
+enum Main {
+    static func main() {
+        // Whoever reads the output may stop; that is no fault.
+        signal(SIGPIPE, SIG_DFL)
+        do {
+            var command = try FetchIndexTool.parseAsRoot()
+            try command.run()
+            Output.flush()
+        } catch {
+            Output.flush()
+            exit(report(error))
+        }
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        if let failure = error as? Failure {
+            if !failure.sentence.isEmpty { Output.error(failure.sentence) }
+            return 1
+        }
+        if isUsage(error) {
+            Output.error("\(error)")
+            return 2
+        }
+        switch FetchIndexTool.exitCode(for: error) {
+        case .success:
+            Output.write(FetchIndexTool.fullMessage(for: error) + "\n")
+            Output.flush()
+            return 0
+        case .validationFailure:
+            Output.errorLines(FetchIndexTool.fullMessage(for: error))
+            return 2
+        default:
+            Output.error("\(error)")
+            return 1
+        }
+    }
+
+    /// What is wrong is what was asked, not the data.
+    private static func isUsage(_ error: any Error) -> Bool {
+        switch error {
+        case StoreError.unknownEntity, StoreError.unknownAttribute: true
+        case is FetchPredicateError, is RequestError, is UnknownLocale, is UnknownTimeZone,
+            is CacheDirectory.InvalidName, is CacheDirectory.UnknownCache:
+            true
+        default: false
+        }
+    }
+}
+
+/// The data failed: one sentence, or none when what is wrong was printed already.
+struct Failure: Error {
+    let sentence: String
+
+    init(_ sentence: String = "") { self.sentence = sentence }
+}

@@ -1,0 +1,95 @@
+internal import FetchIndex
+
+/// Turns rows of a file into records of an entity. Numbers and texts go from bytes to bytes.
+struct RowConverter {
+    private let file: String
+    private let entity: Entity
+    private let columns: [String]
+    /// The column of each attribute; nil for attributes that the file has not.
+    private let columnOfSlot: [Int?]
+    private var builder = RecordBuilder()
+
+    init(_ columns: [String], to entity: Entity, file: String) throws {
+        self.file = file
+        self.entity = entity
+        self.columns = columns
+        for name in columns { _ = try entity.requireSlot(of: name) }
+        columnOfSlot = entity.attributes.map { columns.firstIndex(of: $0.name) }
+    }
+
+    /// Throws `BadInput` with line, column and reason.
+    mutating func record(_ row: FieldRow) throws -> [UInt8] {
+        guard row.count == columns.count else {
+            throw BadInput(file: file, line: row.line, reason: "it has \(row.count) fields, not \(columns.count)")
+        }
+        builder.begin()
+        for (slot, attribute) in entity.attributes.enumerated() {
+            guard let column = columnOfSlot[slot], !row.range(of: column).isEmpty else {
+                if !attribute.isOptional {
+                    throw bad(row, columnOfSlot[slot], "a value is required")
+                }
+                builder.appendNull()
+                continue
+            }
+            try append(row, column, attribute)
+        }
+        return builder.finish()
+    }
+
+    private func bad(_ row: FieldRow, _ column: Int?, _ reason: String) -> BadInput {
+        BadInput(
+            file: file, line: row.line, column: column.map { $0 + 1 }, columnName: column.map { columns[$0] }, reason: reason)
+    }
+
+    private mutating func append(_ row: FieldRow, _ column: Int, _ attribute: Attribute) throws {
+        let range = row.range(of: column)
+        switch attribute.type {
+        case .string:
+            try row.bytes.withUnsafeBytes { bytes in
+                let field = UnsafeRawBufferPointer(rebasing: bytes[range])
+                guard field.isUTF8 else { throw bad(row, column, "it is not valid UTF-8") }
+                builder.appendBytes(field.bytes)
+            }
+        case .integer:
+            guard let number = row.bytes.withUnsafeBytes({ UnsafeRawBufferPointer(rebasing: $0[range]).decimalInteger }) else {
+                throw unreadable(row, column, attribute)
+            }
+            builder.appendInteger(number)
+        default:
+            guard let value = Value(row.text(of: column), as: attribute.type) else {
+                throw unreadable(row, column, attribute)
+            }
+            builder.append(value)
+        }
+    }
+
+    private func unreadable(_ row: FieldRow, _ column: Int, _ attribute: Attribute) -> BadInput {
+        let article = attribute.type == .integer ? "an" : "a"
+        return bad(row, column, "\"\(row.text(of: column).fitted(to: 40))\" is not \(article) \(attribute.type.name)")
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the bytes are UTF-8; all ASCII, as most are, is seen at once.
+    fileprivate var isUTF8: Bool {
+        if allSatisfy({ $0 < 0x80 }) { return true }
+        return String(validating: self, as: UTF8.self) != nil
+    }
+
+    /// The decimal integer that is written here; nil when it is none or takes more than 64 bits.
+    fileprivate var decimalInteger: Int64? {
+        let isNegative = first == 0x2D
+        let digits = isNegative || first == 0x2B ? UnsafeRawBufferPointer(rebasing: dropFirst()) : self
+        guard !digits.isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in digits {
+            guard (48...57).contains(byte) else { return nil }
+            let (shifted, overflows) = number.multipliedReportingOverflow(by: 10)
+            let digit = Int64(byte - 48)
+            let (sum, sumOverflows) = isNegative ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
+            if overflows || sumOverflows { return nil }
+            number = sum
+        }
+        return number
+    }
+}

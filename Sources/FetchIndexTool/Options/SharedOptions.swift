@@ -1,0 +1,89 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+    case table
+    case json
+}
+
+struct OutputOption: ParsableArguments {
+    @Option(help: "A table for people, or JSON for programs.")
+    var output = OutputFormat.table
+
+    var isJSON: Bool { output == .json }
+}
+
+struct StoreArgument: ParsableArguments {
+    @Argument(help: "The store's folder.")
+    var store: String
+
+    /// Opens a store that exists. Where it cannot be written, for reading only.
+    func open(forWriting: Bool = true) throws -> PersistentContainer {
+        var options = Store.Options()
+        options.creates = false
+        do {
+            return try PersistentContainer(path: store, options: options)
+        } catch let error where !forWriting && error.isPermission {
+            options.isReadOnly = true
+            return try PersistentContainer(path: store, options: options)
+        }
+    }
+}
+
+/// What shapes an order, as BEHAVIOUR's syntax of the tool has it.
+struct RequestOptions: ParsableArguments {
+    @Option(name: .customLong("where"), help: "A predicate, e.g. 'price < 2000 AND title CONTAINS[c] \"影\"'.")
+    var predicate: String?
+
+    @Option(help: "Sort keys: KEY[:desc][:caseInsensitive|:localized=ja|…], separated by commas.")
+    var sort: String?
+
+    @Option(help: "Section key: KEY, prefix(KEY,1), day(KEY), month(KEY), year(KEY) or bucket(KEY,1000).")
+    var section: String?
+
+    @Option(help: "first-row, name, name:desc, count or count:asc.")
+    var sectionOrder: String?
+
+    @Option(help: "Memory for sorting in MiB; more goes to disk.")
+    var memory = OrderBuilder.defaultMemoryBudget >> 20
+
+    func validate() throws {
+        guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory is a number of MiB from 1 on.") }
+    }
+
+    var isEmpty: Bool { predicate == nil && sort == nil && section == nil && sectionOrder == nil }
+
+    func definition(of entity: String) throws -> OrderDefinition {
+        var definition = OrderDefinition(entity: entity)
+        definition.predicate = try predicate.map { try FetchPredicate(format: $0, argumentArray: []) }
+        definition.sortKeys = try SortKey.list(parsing: sort ?? "")
+        definition.sectionKey = try section.map { try SectionKey(parsing: $0) }
+        definition.sectionOrder = try sectionOrder.map { try SectionOrder(parsing: $0) } ?? .byFirstRow
+        return definition
+    }
+
+    /// The definition that was asked for; where nothing was, the one that the cache was made for.
+    func definition(of entity: String?, cache: String, in container: PersistentContainer) throws -> OrderDefinition {
+        if let entity, !isEmpty { return try definition(of: entity) }
+        do {
+            guard let header = try CacheDirectory.header(cache, in: try container.store.snapshot()) else {
+                if let entity { return try definition(of: entity) }
+                throw CacheDirectory.UnknownCache(name: cache)
+            }
+            if isEmpty && (entity == nil || entity == header.identity.entity) {
+                return try OrderDefinition(header.identity)
+            }
+            return try definition(of: entity ?? header.identity.entity)
+        } catch let error as UnusableHeader {
+            throw Failure(
+                "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it")
+        }
+    }
+
+    func orderOptions(cacheName: String?, _ bar: ProgressBar) -> PersistentContainer.OrderOptions {
+        var options = PersistentContainer.OrderOptions(cacheName: cacheName)
+        options.memoryBudget = memory << 20
+        options.progress = { done, total in bar.show(rows: done, of: total) }
+        return options
+    }
+}

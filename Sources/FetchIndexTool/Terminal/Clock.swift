@@ -1,0 +1,13 @@
+internal import FetchIndex
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+enum Clock {
+    /// Seconds since 1970 as ISO 8601 in UTC, to the second.
+    static func iso8601(_ seconds: Double) -> String {
+        Value.date(Date(timeIntervalSince1970: seconds.rounded(.down))).description
+    }
+}

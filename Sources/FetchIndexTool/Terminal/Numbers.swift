@@ -1,0 +1,42 @@
+/// Numbers as people read them.
+enum Numbers {
+    /// 1,234,567
+    static func grouped(_ number: Int) -> String {
+        var digits = String(number.magnitude)
+        var groups: [String] = []
+        while digits.count > 3 {
+            groups.append(String(digits.suffix(3)))
+            digits.removeLast(3)
+        }
+        groups.append(digits)
+        return (number < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
+    }
+
+    /// 12.3 MiB
+    static func bytes(_ count: Int) -> String {
+        let units = ["B", "KiB", "MiB", "GiB", "TiB"]
+        var size = Double(count)
+        var unit = 0
+        while size >= 1024 && unit < units.count - 1 {
+            size /= 1024
+            unit += 1
+        }
+        return unit == 0 ? "\(count) B" : "\(rounded(size, places: 1)) \(units[unit])"
+    }
+
+    /// 0.042 ms, 12.3 ms, 4.56 s
+    static func duration(milliseconds: Double) -> String {
+        if milliseconds < 1 { return "\(rounded(milliseconds, places: 3)) ms" }
+        if milliseconds < 1000 { return "\(rounded(milliseconds, places: 1)) ms" }
+        return "\(rounded(milliseconds / 1000, places: 2)) s"
+    }
+
+    static func rounded(_ number: Double, places: Int) -> String {
+        var scale = 1
+        for _ in 0..<places { scale *= 10 }
+        let scaled = Int((number * Double(scale)).rounded())
+        let fraction = String(scaled.magnitude % UInt(scale))
+        let padding = String(repeating: "0", count: max(0, places - fraction.count))
+        return "\(scaled < 0 ? "-" : "")\(scaled.magnitude / UInt(scale)).\(padding)\(fraction)"
+    }
+}
