@@ -52,7 +52,7 @@ let package = Package(
         // requests, container, fetched orders (public)
         .target(
             name: "FetchIndex",
-            dependencies: ["Values", "Records", "Predicates", "OrderCaches"],
+            dependencies: ["LMDB", "Values", "Records", "Predicates", "OrderCaches"],
             swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(

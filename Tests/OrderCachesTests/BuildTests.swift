@@ -79,7 +79,8 @@ import Testing
             let found = try order.section(at: index)
             #expect(found.name == section.name && found.count == section.rows.count && found.rowsBefore == row)
             for (offset, number) in section.rows.enumerated() {
-                #expect(try order.object(at: row).number == number)
+                let found = try order.row(at: row)
+                #expect(found.object.number == number && found.path == RowPath(section: index, row: offset))
                 #expect(try order.object(at: RowPath(section: index, row: offset)).number == number)
                 var first: (ObjectID, RowPath)?
                 try order.walkRows(from: row) { object, path in

@@ -1,22 +1,26 @@
 /// Writes many objects of an entity without making them: in transactions, through unique keys, logged like every change.
-package final class BatchWriter {
-    package struct Counts: Equatable, Sendable {
-        package var inserted = 0
-        package var updated = 0
-        package var unchanged = 0
-        package var deleted = 0
+///
+/// The first change begins a transaction, which holds the store's write lock until `commit` or `rollback`. After an error, roll
+/// back. A writer belongs to one thread.
+public final class BatchWriter {
+    public struct Counts: Equatable, Sendable {
+        public internal(set) var inserted = 0
+        public internal(set) var updated = 0
+        /// Rows that had these values already.
+        public internal(set) var unchanged = 0
+        public internal(set) var deleted = 0
     }
 
     private let store: Store
-    package let entity: Entity
+    public let entity: Entity
     private let entityNumber: Int
     private let keySlot: Int?
     private let author: String
     private var writer: StoreWriter?
-    package private(set) var counts = Counts()
+    public private(set) var counts = Counts()
 
     /// `key` names the unique attribute by which rows update objects; without one every row is a new object.
-    package init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
+    public init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
         store = container.store
         let model = try container.model()
         entityNumber = try model.number(of: name)
@@ -55,7 +59,7 @@ package final class BatchWriter {
     }
 
     /// The object with a key; nil when there is none. O(log n).
-    package func object(key: Value) throws -> ObjectID? {
+    public func object(key: Value) throws -> ObjectID? {
         guard let keySlot else { throw RequestError.malformed("\(entity.name) has no key") }
         return try transaction().object(entityNumber, slot: keySlot, equalTo: key)
     }
@@ -66,35 +70,42 @@ package final class BatchWriter {
         return try transaction().record(object, { _ in }) ? object : nil
     }
 
-    package func values(of object: ObjectID) throws -> [Value] {
+    /// An object's values in the order of the entity's attributes; empty when there is no such object.
+    public func values(of object: ObjectID) throws -> [Value] {
         var values: [Value] = []
         _ = try transaction().record(object) { values = try entity.values(of: $0) }
         return values
     }
 
-    package func insert(_ values: [Value]) throws {
+    /// Adds an object with values in the order of the entity's attributes. O(log n).
+    /// Throws `StoreError` when a value has another type, is missing, or is not unique.
+    @discardableResult
+    public func insert(_ values: [Value]) throws -> ObjectID {
         let record = try entity.record(values)
-        try transaction().insert(entityNumber, record.span.bytes)
+        let object = try transaction().insert(entityNumber, record.span.bytes)
         counts.inserted += 1
+        return object
     }
 
-    package func update(_ object: ObjectID, _ values: [Value]) throws {
+    /// Gives an object new values. Equal values change nothing. O(log n).
+    public func update(_ object: ObjectID, _ values: [Value]) throws {
         let record = try entity.record(values)
         if try transaction().update(object, record.span.bytes) { counts.updated += 1 } else { counts.unchanged += 1 }
     }
 
-    package func delete(_ object: ObjectID) throws {
+    /// Takes an object out, if it is there. O(log n).
+    public func delete(_ object: ObjectID) throws {
         if try transaction().delete(object) { counts.deleted += 1 }
     }
 
     /// Makes what was written so far durable. Returns the newest commit; nil when nothing was written.
     @discardableResult
-    package func commit() throws -> UInt64? {
+    public func commit() throws -> UInt64? {
         guard let ended = writer else { return nil }
         writer = nil
         return try ended.commit()
     }
 
     /// Forgets what was written since the last commit.
-    package func rollback() { writer = nil }
+    public func rollback() { writer = nil }
 }

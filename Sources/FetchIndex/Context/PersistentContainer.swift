@@ -12,8 +12,10 @@ public final class PersistentContainer: Sendable {
 
     /// Opens the store in a folder, or makes one. The given model may bring new entities, and new optional attributes at the
     /// end of stored ones; without one, the stored model counts. Throws `StoreError`.
-    public convenience init(at url: URL, model: Model? = nil) throws {
-        try self.init(path: url.path, model: model)
+    public convenience init(at url: URL, model: Model? = nil, durability: Durability = .full) throws {
+        var options = Store.Options()
+        options.setDurability(durability)
+        try self.init(path: url.path, model: model, options: options)
     }
 
     package init(path: String, model: Model? = nil, options: Store.Options = Store.Options()) throws {
@@ -28,14 +30,20 @@ public final class PersistentContainer: Sendable {
 
 extension PersistentContainer {
     /// How an order is opened.
-    package struct OrderOptions {
-        /// Nil: computed in memory.
-        package var cacheName: String?
-        package var memoryBudget = OrderBuilder.defaultMemoryBudget
-        package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    public struct OrderOptions {
+        /// The name under which the order is kept; nil: it is computed in memory.
+        public var cacheName: String?
+        /// Bytes that sorting may take; more is sorted on disk, in the store's folder.
+        public var memoryBudget = 256 << 20
+        /// Called now and then while an order is built, with the records read and all records.
+        public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        package init(cacheName: String? = nil) { self.cacheName = cacheName }
+        public init(cacheName: String? = nil) { self.cacheName = cacheName }
     }
+
+    /// Takes out a named cache, or all of them. Returns how many there were.
+    @discardableResult
+    public func deleteCache(named name: String?) throws -> Int { try caches.delete(name) }
 
     package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
         var request = try definition.compile(in: try model())
@@ -46,7 +54,14 @@ extension PersistentContainer {
 
     /// Opens an order, from its named cache when it has one, and calls the body with it. Should the body meet damage in the
     /// cache, the cache is rebuilt and the body called again, so it must be able to begin anew.
-    package func withOrder<Result>(
+    ///
+    /// A fresh cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n).
+    ///
+    ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
+    ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
+    ///         try order.forEachRow(limit: 50) { row in print(try row.value(of: "title")) }
+    ///     }
+    public func withOrder<Result>(
         _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
         let request = try compile(definition, options)

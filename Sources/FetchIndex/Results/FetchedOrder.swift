@@ -1,44 +1,76 @@
-/// An opened order with the records of its snapshot: sections and rows are read as they are asked for.
-package struct FetchedOrder {
+/// An opened order with the records of its snapshot: sections and rows are read as they are asked for, and nothing is loaded.
+///
+/// It keeps its snapshot, and so the pages of the store's old state, for as long as it lives.
+public struct FetchedOrder {
     private let opened: OpenedOrder
 
     init(_ opened: OpenedOrder) { self.opened = opened }
 
-    package var outcome: OrderOutcome { opened.outcome }
-    package var rowCount: Int { opened.order.rowCount }
-    package var sectionCount: Int { opened.order.sectionCount }
-    package var entity: Entity { opened.snapshot.model.entities[opened.order.entity] }
+    /// Whether the order was there, caught up, or computed.
+    public var outcome: OrderOutcome { opened.outcome }
 
-    /// Hands out the sections in order until the body returns false. O(log n + sections).
-    package func forEachSection(_ body: (OrderSection) throws -> Bool) throws {
+    /// Rows in all sections. O(1).
+    public var rowCount: Int { opened.order.rowCount }
+
+    /// Without a section key 1, else the sections that have rows. O(1).
+    public var sectionCount: Int { opened.order.sectionCount }
+
+    public var entity: Entity { opened.snapshot.model.entities[opened.order.entity] }
+
+    /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws when the cache is damaged.
+    public func section(at index: Int) throws -> OrderSection { try opened.order.section(at: index) }
+
+    /// Hands out the sections in order until the body returns false. O(sections).
+    public func forEachSection(_ body: (OrderSection) throws -> Bool) throws {
         try opened.order.walkSections(from: 0, body)
     }
 
-    /// A row: its object, where it stands, and its record in place.
-    package typealias RowBody = (ObjectID, RowPath, RecordView) throws -> Void
-
-    /// Hands out rows from an offset over all sections. O(log n) and a record each.
-    package func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: RowBody) throws {
+    /// Hands out rows from an offset over all sections. O(log n), and a record a row.
+    public func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: (FetchedRow) throws -> Void) throws {
         var left = limit ?? Int.max
         guard left > 0 else { return }
         try opened.order.walkRows(from: offset) { object, path in
-            try withRecord(object) { try body(object, path, $0) }
+            try withRow(object, path, body)
             left -= 1
             return left > 0
         }
     }
 
-    /// Hands out the record of the n-th row over all sections. O(log n). Traps unless 0 <= row < rowCount.
-    package func withRow(at row: Int, _ body: (ObjectID, RecordView) throws -> Void) throws {
-        let object = try opened.order.object(at: row)
-        try withRecord(object) { try body(object, $0) }
+    /// Hands out the row that stands n-th over all sections. O(log n). Traps unless 0 <= row < rowCount.
+    public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
+        let (object, path) = try opened.order.row(at: row)
+        try withRow(object, path, body)
     }
 
-    private func withRecord(_ object: ObjectID, _ body: (RecordView) throws -> Void) throws {
-        let isFound = try opened.snapshot.record(object) { try body(RecordView($0)) }
-        guard isFound else {
-            throw StaleOrder(object: object)
+    private func withRow(_ object: ObjectID, _ path: RowPath, _ body: (FetchedRow) throws -> Void) throws {
+        let isFound = try opened.snapshot.record(object) { record in
+            try body(FetchedRow(id: object, path: path, entity: entity, record: try RecordView(record)))
         }
+        guard isFound else { throw StaleOrder(object: object) }
+    }
+}
+
+/// A row of a fetched order: its object, its place, and its values, which are decoded when they are asked for.
+public struct FetchedRow: ~Escapable {
+    public let id: ObjectID
+    public let path: RowPath
+    private let entity: Entity
+    private let record: RecordView
+
+    @_lifetime(copy record)
+    init(id: ObjectID, path: RowPath, entity: Entity, record: RecordView) {
+        self.id = id
+        self.path = path
+        self.entity = entity
+        self.record = record
+    }
+
+    /// The value of an attribute. O(its length). Throws when there is no such attribute or its bytes are damaged.
+    public func value(of attribute: String) throws -> Value { try value(at: entity.requireSlot(of: attribute)) }
+
+    /// The value of the attribute at an index of the entity's attributes.
+    public func value(at slot: Int) throws -> Value {
+        try record.value(at: slot, as: entity.attributes[slot].type)
     }
 }
 

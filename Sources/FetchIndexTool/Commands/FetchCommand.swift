@@ -46,13 +46,11 @@ struct FetchCommand: ParsableCommand {
         if !sectionsOnly {
             var isFirst = true
             let attributes = order.entity.attributes
-            try order.forEachRow(from: offset, limit: limit) { object, path, record in
+            try order.forEachRow(from: offset, limit: limit) { row in
                 var values: [String: JSONValue] = [:]
-                for (slot, attribute) in attributes.enumerated() {
-                    values[attribute.name] = .value(try record.value(at: slot, as: attribute.type))
-                }
-                let row = RowReport(id: object.number, section: path.section, row: path.row, values: values)
-                Output.write((isFirst ? "\n" : ",\n") + (try Output.json(row)))
+                for (slot, attribute) in attributes.enumerated() { values[attribute.name] = .value(try row.value(at: slot)) }
+                let report = RowReport(id: row.id.number, section: row.path.section, row: row.path.row, values: values)
+                Output.write((isFirst ? "\n" : ",\n") + (try Output.json(report)))
                 isFirst = false
             }
         }
@@ -62,7 +60,7 @@ struct FetchCommand: ParsableCommand {
     /// Reads a few rows before anything is printed, so that most damage is met while it can still be mended.
     private func check(_ order: FetchedOrder) throws {
         if sectionsOnly { return }
-        try order.forEachRow(from: offset, limit: min(limit ?? 100, 100)) { _, _, _ in }
+        try order.forEachRow(from: offset, limit: min(limit ?? 100, 100)) { _ in }
     }
 
     private func printTables(_ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition) throws {
@@ -77,12 +75,9 @@ struct FetchCommand: ParsableCommand {
                 + attributes.map { TextTable.Column(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
         var rowCount = 0
         if !sectionsOnly {
-            try order.forEachRow(from: offset, limit: limit ?? Self.defaultTableLimit) { _, path, record in
-                var cells = [sections[path.section].name, String(path.row)]
-                for (slot, attribute) in attributes.enumerated() {
-                    cells.append(try record.value(at: slot, as: attribute.type).description)
-                }
-                table.append(cells)
+            try order.forEachRow(from: offset, limit: limit ?? Self.defaultTableLimit) { row in
+                let values = try attributes.indices.map { try row.value(at: $0).description }
+                table.append([sections[row.path.section].name, String(row.path.row)] + values)
                 rowCount += 1
             }
         }

@@ -45,17 +45,18 @@ extension SectionedOrder {
         return try object(atRank: try firstRank(of: section.value) + path.row)
     }
 
-    /// The object of the row that stands n-th over all sections. O(log n). Traps unless 0 <= n < rowCount.
-    package func object(at row: Int) throws -> ObjectID {
-        guard shape.hasSections else { return try object(atRank: row) }
+    /// The row that stands n-th over all sections. O(log n). Traps unless 0 <= n < rowCount.
+    package func row(at row: Int) throws -> (object: ObjectID, path: RowPath) {
+        guard shape.hasSections else { return (try object(atRank: row), RowPath(section: 0, row: row)) }
         var value: [UInt8]?
-        var rowsBefore = 0
-        try sections.entry(atWeight: row) { key, _, before in
+        var before = Measure.zero
+        try sections.entry(atWeight: row) { key, _, measure in
             value = OrderShape.sectionValue(in: key)
-            rowsBefore = before.weight
+            before = measure
         }
         guard let value else { throw Self.corrupted("a section key is too short") }
-        return try object(atRank: try firstRank(of: value) + row - rowsBefore)
+        let path = RowPath(section: before.count, row: row - before.weight)
+        return (try object(atRank: try firstRank(of: value) + path.row), path)
     }
 
     private func object(atRank rank: Int) throws -> ObjectID {

@@ -2,11 +2,13 @@ package import CountedTree
 internal import Records
 
 /// A section of an order.
-package struct OrderSection: Equatable, Sendable {
-    package let name: String
-    package let count: Int
+public struct OrderSection: Equatable, Sendable {
+    /// The section's value as plain text.
+    public let name: String
+    /// Rows in it.
+    public let count: Int
     /// The rows of the sections before it.
-    package let rowsBefore: Int
+    public let rowsBefore: Int
     /// The section's value as an OrderKey.
     let value: [UInt8]
 }
