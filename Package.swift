@@ -75,7 +75,7 @@ let package = Package(
         .testTarget(
             name: "OrderCachesTests", dependencies: ["OrderCaches", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "FetchIndexTests", dependencies: ["FetchIndex", "TestSupport"],
+            name: "FetchIndexTests", dependencies: ["FetchIndex", "LMDB", "TestSupport"],
             resources: [.copy("Catalogues")], swiftSettings: strict),
         .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),

@@ -37,4 +37,9 @@ extension [UInt8] {
     mutating func appendLittleEndian<Number: FixedWidthInteger>(_ number: Number) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
+
+    /// Overwrites eight bytes.
+    mutating func replaceLittleEndian(_ number: UInt64, at offset: Int) {
+        withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: UInt64.self) }
+    }
 }

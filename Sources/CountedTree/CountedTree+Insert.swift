@@ -23,7 +23,7 @@ extension CountedTree {
             writer.appendLeafCell(try store.storedForm(of: key), weight: weight)
             root.node = try store.allocate()
             root.level = 0
-            try store.write(root.node, writer.node().span.bytes)
+            try store.write(root.node, writer.node())
             root.measure = added
             return .inserted
         }
@@ -36,7 +36,7 @@ extension CountedTree {
             writer.appendBranchCell(child: new, upper, separator)
             root.node = try store.allocate()
             root.level += 1
-            try store.write(root.node, writer.node().span.bytes)
+            try store.write(root.node, writer.node())
         }
         try changeMeasure { $0 += added }
         return .inserted
@@ -64,7 +64,7 @@ extension CountedTree {
             try writer.append(slot..<view.slotCount, of: view)
         }
         if writer.byteCount <= store.capacity {
-            try store.write(node, writer.node().span.bytes)
+            try store.write(node, writer.node())
             return .inserted
         }
         return try split(writer, of: node, level: 0, added: slot)
@@ -93,7 +93,7 @@ extension CountedTree {
                 try writer.append(slot + 1..<view.slotCount, of: view)
             }
             if writer.byteCount <= store.capacity {
-                try store.write(node, writer.node().span.bytes)
+                try store.write(node, writer.node())
                 return .inserted
             }
             return try split(writer, of: node, level: level, added: slot + 1)
@@ -112,8 +112,8 @@ extension CountedTree {
         let lowerMeasure = try measure(of: lower, node, level: level)
         let upperMeasure = try measure(of: upper, node, level: level)
         let new = try store.allocate()
-        try store.write(node, lower.span.bytes)
-        try store.write(new, upper.span.bytes)
+        try store.write(node, lower)
+        try store.write(new, upper)
         return .split(new, separator: separator, lower: lowerMeasure, upper: upperMeasure)
     }
 
@@ -149,18 +149,22 @@ extension CountedTree {
 }
 
 extension CountedTree {
-    /// Rewrites a branch with one child's measure changed by a delta.
+    /// Changes one child's measure in a branch by a delta.
     func adjust(_ slot: Int, of node: NodeNumber, level: Int, _ change: (inout Measure) -> Void) throws {
-        var writer = NodeWriter(level: level, isWeighted: root.isWeighted)
+        var bytes: [UInt8] = []
         try read(node, level: level) { view in
             let cell = try view.cell(at: slot)
             var measure = try view.measure(of: cell)
             change(&measure)
-            try writer.append(0..<slot, of: view)
-            writer.appendBranchCell(child: view.child(of: cell), measure, try view.storedKey(at: slot))
-            try writer.append(slot + 1..<view.slotCount, of: view)
+            bytes.reserveCapacity(view.bytes.byteCount + 8)
+            bytes.append(contentsOf: view.bytes)
+            let offset = cell.range.lowerBound + 8
+            bytes.replaceLittleEndian(UInt64(truncatingIfNeeded: measure.count), at: offset)
+            if root.isWeighted {
+                bytes.replaceLittleEndian(UInt64(truncatingIfNeeded: measure.weight), at: offset + 8)
+            }
         }
-        try store.write(node, writer.node().span.bytes)
+        try store.write(node, bytes)
     }
 }
 

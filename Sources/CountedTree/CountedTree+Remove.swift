@@ -106,7 +106,7 @@ extension CountedTree {
             try store.free(node)
             return .emptied(removed)
         }
-        try store.write(node, writer.node().span.bytes)
+        try store.write(node, writer.node())
         return writer.byteCount < store.capacity / 4 ? .sparse(removed) : .removed(removed)
     }
 
@@ -151,10 +151,10 @@ extension CountedTree {
             try merged.append((level > 1 ? 1 : 0)..<view.slotCount, of: view)
         }
         guard fits else { return false }
-        try store.write(children.lower, merged.node().span.bytes)
+        try store.write(children.lower, merged.node())
         try store.free(children.upper)
         for node in rest { try store.free(node) }
-        try store.write(node, parent.node().span.bytes)
+        try store.write(node, parent.node())
         return true
     }
 }

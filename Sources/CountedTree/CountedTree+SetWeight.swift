@@ -34,7 +34,7 @@ extension CountedTree {
             writer.appendLeafCell(try view.storedKey(at: slot), weight: weight)
             try writer.append(slot + 1..<view.slotCount, of: view)
         }
-        if old != nil { try store.write(node, writer.node().span.bytes) }
+        if old != nil { try store.write(node, writer.node()) }
         return old
     }
 }

@@ -27,8 +27,8 @@ package final class ForkNodeStore: NodeStore {
         }
     }
 
-    package func write(_ node: NodeNumber, _ bytes: RawSpan) {
-        changes[node] = .written(bytes.withUnsafeBytes { [UInt8]($0) })
+    package func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) {
+        changes[node] = .written(bytes)
         nextNode = max(nextNode, node + 1)
     }
 
@@ -43,7 +43,7 @@ package final class ForkNodeStore: NodeStore {
     package func publish(to store: any NodeStore) throws {
         for node in changes.keys.sorted() {
             switch changes[node] {
-            case .written(let bytes): try store.write(node, bytes.span.bytes)
+            case .written(let bytes): try store.write(node, bytes)
             case .freed where node < base.nextNode: try store.free(node)
             case .freed, nil: break
             }

@@ -29,7 +29,7 @@ extension NodeStore {
             bytes.appendLittleEndian(next)
             bytes.append(contentsOf: rest.extracting(start..<end))
             let node = try allocate()
-            try write(node, bytes.span.bytes)
+            try write(node, bytes)
             next = node
             end = start
         }

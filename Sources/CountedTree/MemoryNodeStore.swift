@@ -17,9 +17,9 @@ package final class MemoryNodeStore: NodeStore {
         try body(bytes.span.bytes)
     }
 
-    package func write(_ node: NodeNumber, _ bytes: RawSpan) {
+    package func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) {
         while node >= nodes.count { nodes.append(nil) }
-        nodes[Int(node)] = bytes.withUnsafeBytes { [UInt8]($0) }
+        nodes[Int(node)] = bytes
     }
 
     package func allocate() -> NodeNumber {

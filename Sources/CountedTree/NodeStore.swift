@@ -13,7 +13,7 @@ package protocol NodeStore: AnyObject {
     /// Hands out a node's bytes. Throws `TreeError.corrupted` when there is no such node.
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws
     /// Replaces a node that was allocated here, or in a fork that is being published.
-    func write(_ node: NodeNumber, _ bytes: RawSpan) throws
+    func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws
     /// A number that has never been used; its node is written before it is read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws

@@ -46,7 +46,7 @@ package struct TreeBuilder {
             level += 1
         }
         let node = try store.allocate()
-        try store.write(node, levels[level].writer.node().span.bytes)
+        try store.write(node, levels[level].writer.node())
         let root = TreeRoot(node: node, level: level, measure: measure, isWeighted: isWeighted)
         return CountedTree(in: store, root: root)
     }
@@ -54,7 +54,7 @@ package struct TreeBuilder {
     /// Writes a level's node, hands it to the level above, and begins the next one with its separator.
     private mutating func close(level: Int, separator: StoredKey) throws {
         let node = try store.allocate()
-        try store.write(node, levels[level].writer.node().span.bytes)
+        try store.write(node, levels[level].writer.node())
         if level + 1 == levels.count {
             levels.append(OpenNode(writer: NodeWriter(level: level + 1, isWeighted: isWeighted)))
         }

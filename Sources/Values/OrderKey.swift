@@ -156,9 +156,22 @@ extension OrderKey {
     /// The first value of an ascending key and the bytes it takes; nil when the bytes are none.
     package static func first(in key: RawSpan) -> (value: Value, length: Int)? {
         guard let length = lengthOfFirst(in: key) else { return nil }
+        if let text = plainText(in: key, length: length) { return (.string(text), length) }
         let bytes = key.extracting(0..<length).withUnsafeBytes { [UInt8]($0) }
         guard bytes[0] != nullTag, let type = ValueType(rawValue: bytes[0] - 2) else { return (.null, length) }
         return value(of: type, bytes).map { ($0, length) }
+    }
+
+    /// The text of a key that is one without escaped bytes, as nearly all are; nil when it is not.
+    private static func plainText(in key: RawSpan, length: Int) -> String? {
+        guard length > 2, key.unsafeLoad(as: UInt8.self) == tag(.string) else { return nil }
+        return key.extracting(1..<length - 2).withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { bytes in
+                if bytes.contains(0) { return nil }
+                let text = String(decoding: bytes, as: UTF8.self)
+                return text.utf8.count == bytes.count ? text : nil
+            }
+        }
     }
 
     private static func value(of type: ValueType, _ bytes: [UInt8]) -> Value? {

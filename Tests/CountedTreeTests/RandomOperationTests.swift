@@ -45,7 +45,7 @@ private enum Operation: CaseIterable {
         try upper.publish(to: fork)
         #expect(try upperTree.moved(to: fork).contents() == upperModel)
         let copy = MemoryNodeStore(capacity: 256)
-        for node in 1..<base.nextNode { try? base.read(node) { copy.write(node, $0) } }
+        for node in 1..<base.nextNode { try? base.read(node) { copy.write(node, [UInt8]($0)) } }
         try fork.publish(to: copy)
         let published = upperTree.moved(to: copy)
         #expect(published.check().isEmpty)
@@ -164,7 +164,7 @@ final class FailingNodeStore: NodeStore {
         try fork.read(node, body)
     }
 
-    func write(_ node: NodeNumber, _ bytes: RawSpan) throws {
+    func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
         try count()
         fork.write(node, bytes)
     }

@@ -57,7 +57,7 @@ import Testing
                 let fork = ForkNodeStore(over: store)
                 var damaged = bytes
                 damaged[offset] ^= 0x81
-                fork.write(node, damaged.span.bytes)
+                fork.write(node, damaged)
                 var forked = tree.moved(to: fork)
                 if !forked.check().isEmpty { defectsFound += 1 }
                 _ = forked.dump()
@@ -85,7 +85,7 @@ import Testing
             try? store.read(node) { bytes = [UInt8]($0) }
             for length in 0..<bytes.count {
                 let fork = ForkNodeStore(over: store)
-                fork.write(node, [UInt8](bytes.prefix(length)).span.bytes)
+                fork.write(node, [UInt8](bytes.prefix(length)))
                 #expect(!tree.moved(to: fork).check().isEmpty, "node \(node), length \(length)")
             }
         }

@@ -65,7 +65,7 @@ public final class BatchWriter {
     }
 
     /// An object by its number; nil when there is none.
-    package func object(number: UInt64) throws -> ObjectID? {
+    public func object(number: UInt64) throws -> ObjectID? {
         let object = ObjectID(entity: entityNumber, number: number)
         return try transaction().record(object, { _ in }) ? object : nil
     }

@@ -3,8 +3,12 @@
 /// It keeps its snapshot, and so the pages of the store's old state, for as long as it lives.
 public struct FetchedOrder {
     private let opened: OpenedOrder
+    public let entity: Entity
 
-    init(_ opened: OpenedOrder) { self.opened = opened }
+    init(_ opened: OpenedOrder) {
+        self.opened = opened
+        entity = opened.snapshot.model.entities[opened.order.entity]
+    }
 
     /// Whether the order was there, caught up, or computed.
     public var outcome: OrderOutcome { opened.outcome }
@@ -14,8 +18,6 @@ public struct FetchedOrder {
 
     /// Without a section key 1, else the sections that have rows. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
-
-    public var entity: Entity { opened.snapshot.model.entities[opened.order.entity] }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws when the cache is damaged.
     public func section(at index: Int) throws -> OrderSection { try opened.order.section(at: index) }

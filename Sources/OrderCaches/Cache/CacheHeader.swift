@@ -44,21 +44,21 @@ package struct CacheHeader: Sendable {
     init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
             var reader = try ByteReader(checked: bytes, "the header of the cache \"\(name)\"")
-            let version: UInt16 = try reader.number()
+            let version = try reader.uint16()
             guard version == Self.version else { throw UnusableHeader(reason: .formatChanged) }
             self.name = name
-            number = try reader.number()
-            commit = try reader.number()
-            nextNode = try reader.number()
+            number = try reader.uint32()
+            commit = try reader.uint64()
+            nextNode = try reader.uint64()
             rows = try Self.readRoot(&reader, isWeighted: false)
             sections = try Self.readRoot(&reader, isWeighted: true)
             identity = CacheIdentity(
                 entity: try reader.text(), entityVersion: try reader.text(), predicate: try reader.text(),
                 sort: try reader.text(), section: try reader.text(), collation: try reader.text())
-            created = Double(bitPattern: try reader.number())
-            updated = Double(bitPattern: try reader.number())
-            builds = try reader.number()
-            catchUps = try reader.number()
+            created = Double(bitPattern: try reader.uint64())
+            updated = Double(bitPattern: try reader.uint64())
+            builds = try reader.uint32()
+            catchUps = try reader.uint32()
         } catch let error as UnusableHeader {
             throw error
         } catch {
@@ -67,10 +67,10 @@ package struct CacheHeader: Sendable {
     }
 
     private static func readRoot(_ reader: inout ByteReader, isWeighted: Bool) throws -> TreeRoot {
-        let node: UInt64 = try reader.number()
-        let level: UInt8 = try reader.number()
-        let count: UInt64 = try reader.number()
-        let weight: UInt64 = try reader.number()
+        let node = try reader.uint64()
+        let level = try reader.uint8()
+        let count = try reader.uint64()
+        let weight = try reader.uint64()
         guard count <= Measure.limit, weight <= Measure.limit, (node == 0) == (count == 0) else {
             throw UnusableHeader(reason: .damaged)
         }

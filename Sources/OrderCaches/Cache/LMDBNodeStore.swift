@@ -38,11 +38,9 @@ final class LMDBNodeStore: NodeStore {
     }
 
     /// Nodes that are written in ascending order fill LMDB's pages.
-    func write(_ node: NodeNumber, _ bytes: RawSpan) throws {
+    func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
         nextNode = max(nextNode, node + 1)
-        var value: [UInt8] = []
-        value.reserveCapacity(bytes.byteCount + Self.checksumLength)
-        value.appendBytes(bytes)
+        var value = bytes
         value.appendChecksum()
         let key = Self.key(cache, node)
         if canAppend {

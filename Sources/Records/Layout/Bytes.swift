@@ -73,13 +73,18 @@ package struct ByteReader: ~Escapable {
 
     package var isAtEnd: Bool { offset == bytes.byteCount }
 
-    package mutating func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws -> Number {
-        let start = try advance(by: MemoryLayout<Number>.size)
-        var number: Number = 0
-        Swift.withUnsafeMutableBytes(of: &number) { number in
-            bytes.withUnsafeBytes { number.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<offset])) }
+    package mutating func uint8() throws -> UInt8 { UInt8(truncatingIfNeeded: try number(1)) }
+    package mutating func uint16() throws -> UInt16 { UInt16(truncatingIfNeeded: try number(2)) }
+    package mutating func uint32() throws -> UInt32 { UInt32(truncatingIfNeeded: try number(4)) }
+    package mutating func uint64() throws -> UInt64 { try number(8) }
+
+    private mutating func number(_ length: Int) throws -> UInt64 {
+        let start = try advance(by: length)
+        var number: UInt64 = 0
+        for offset in (start..<start + length).reversed() {
+            number = number << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
         }
-        return Number(littleEndian: number)
+        return number
     }
 
     package mutating func varint() throws -> UInt64 {

@@ -50,7 +50,7 @@ extension StoreReader {
         let subject = "part \(key.part) of commit \(key.commit) in the log"
         var reader = try ByteReader(checked: part, subject)
         while !reader.isAtEnd {
-            guard let kind = LogEntryKind(rawValue: try reader.number()) else {
+            guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
                 throw StoreError.corrupted("\(subject) has an entry of no known kind")
             }
             let number = try reader.varint()

@@ -39,7 +39,7 @@ package struct CommitHeader: Equatable, Sendable {
     init(commit: UInt64, decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, "the log's header of commit \(commit)")
         self.commit = commit
-        time = Double(bitPattern: try reader.number())
+        time = Double(bitPattern: try reader.uint64())
         author = try reader.text()
         var changes: [Int: EntityChanges] = [:]
         for _ in 0..<(try reader.count()) {

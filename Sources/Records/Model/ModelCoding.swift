@@ -34,10 +34,10 @@ extension Model {
             var attributes: [Attribute] = []
             for _ in 0..<(try reader.count()) {
                 let attribute = try reader.text()
-                guard let type = ValueType(rawValue: try reader.number()) else {
+                guard let type = ValueType(rawValue: try reader.uint8()) else {
                     throw StoreError.corrupted("the model has an unknown type")
                 }
-                let flags: UInt8 = try reader.number()
+                let flags = try reader.uint8()
                 attributes.append(Attribute(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0))
             }
             entities.append(Entity(name, attributes))

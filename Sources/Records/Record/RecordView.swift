@@ -75,9 +75,12 @@ package struct RecordView: ~Escapable {
         return bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self) != 0
     }
 
+    /// Repairing what is broken and seeing that it was is several times as fast as validating.
     private func text(_ range: Range<Int>) throws -> String {
-        let text = bytes.extracting(range).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-        guard let text else { throw StoreError.corrupted("a text is not UTF-8") }
+        let text = bytes.extracting(range).withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+        }
+        guard text.utf8.count == range.count else { throw StoreError.corrupted("a text is not UTF-8") }
         return text
     }
 

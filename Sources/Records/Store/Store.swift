@@ -123,7 +123,7 @@ package final class Store: Sendable {
         let key = StoreLayout.formatKey
         let isFound = try transaction.view.get(key.span.bytes, in: tables.meta) { value in
             var reader = try ByteReader(checked: value, "the format version")
-            let version: UInt32 = try reader.number()
+            let version = try reader.uint32()
             guard version <= StoreLayout.version else {
                 throw StoreError.newerFormat(found: Int(version), supported: Int(StoreLayout.version))
             }

@@ -14,11 +14,11 @@ package struct StoreState: Equatable, Sendable {
 
     init(decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, "the store's state")
-        commit = try reader.number()
-        logStart = try reader.number()
-        logBytes = try reader.number()
-        logLimit = try reader.number()
-        modelVersion = try reader.number()
+        commit = try reader.uint64()
+        logStart = try reader.uint64()
+        logBytes = try reader.uint64()
+        logLimit = try reader.uint64()
+        modelVersion = try reader.uint32()
     }
 
     var encoded: [UInt8] {
@@ -40,8 +40,8 @@ package struct EntityState: Equatable, Sendable {
 
     init(decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, "an entity's state")
-        nextObject = try reader.number()
-        count = try reader.number()
+        nextObject = try reader.uint64()
+        count = try reader.uint64()
     }
 
     var encoded: [UInt8] {

@@ -1,0 +1,170 @@
+import Benchmark
+import Catalogue
+import FetchIndex
+import Foundation
+import GRDB
+import Stores
+
+// Names are "question | rows | side": the report pairs the sides. The peer is SQLite through GRDB, on the same rows, with an
+// index that covers the question; where a question is about us alone, the peer is ourselves in another way, as the name says.
+
+let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
+    .split(separator: " ").compactMap { Int($0) }
+
+func quick(_ seconds: Int) -> Benchmark.Configuration {
+    .init(metrics: [.wallClock, .throughput], warmupIterations: 2, maxDuration: .seconds(seconds), maxIterations: 2000)
+}
+
+func slow(_ iterations: Int) -> Benchmark.Configuration {
+    .init(metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: .seconds(60), maxIterations: iterations)
+}
+
+/// Fails loudly: a benchmark that does nothing is no benchmark.
+func require(_ isTrue: Bool, _ what: String) {
+    if !isTrue { fatalError(what) }
+}
+
+let benchmarks: @Sendable () -> Void = {
+    for rows in rowCounts {
+        let stores = Stores(rows: rows)
+        warmFetch(stores)
+        randomRow(stores)
+        build(stores)
+        catchUp(stores)
+    }
+}
+
+/// Open the store, open the named order, all section names and counts, the first 50 rows.
+func warmFetch(_ stores: Stores) {
+    let rows = stores.rows
+    Benchmark("warm fetch | \(rows) | ours", configuration: quick(3)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let container = try stores.container()
+            try container.withOrder(Stores.definition, Stores.options()) { order in
+                require(order.outcome == .hit, "the cache must be warm")
+                var count = 0
+                try order.forEachSection { section in
+                    count += section.count
+                    blackHole(section.name)
+                    return true
+                }
+                require(count == order.rowCount, "sections must count all rows")
+                try order.forEachRow(limit: 50) { row in
+                    for slot in 0..<7 { blackHole(try row.value(at: slot)) }
+                }
+            }
+        }
+    } setup: {
+        try stores.container().withOrder(Stores.definition, Stores.options()) { _ in }
+    }
+
+    Benchmark("warm fetch | \(rows) | peer", configuration: quick(10)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let queue = try stores.database()
+            try queue.read { database in
+                let sections = try Row.fetchAll(database, sql: "SELECT section, COUNT(*) FROM package GROUP BY section")
+                for section in sections { blackHole((section[0] as String, section[1] as Int)) }
+                let page = try Row.fetchAll(database, sql: "SELECT * FROM package ORDER BY section, name LIMIT 50")
+                require(page.count == 50, "there must be 50 rows")
+                for row in page { for column in 1...7 { blackHole(row[column] as DatabaseValue) } }
+            }
+        }
+    }
+}
+
+/// One row at a random position, its record included.
+func randomRow(_ stores: Stores) {
+    let rows = stores.rows
+    nonisolated(unsafe) var held: FetchedOrder?
+    nonisolated(unsafe) var catalogue = Catalogue(seed: 7)
+    Benchmark("row at random position | \(rows) | ours", configuration: quick(3)) { benchmark in
+        let order = held!
+        for _ in benchmark.scaledIterations {
+            try order.withRow(at: catalogue.int(order.rowCount)) { row in
+                for slot in 0..<7 { blackHole(try row.value(at: slot)) }
+            }
+        }
+    } setup: {
+        try stores.container().withOrder(Stores.definition, Stores.options()) { held = $0 }
+    } teardown: {
+        held = nil
+    }
+
+    nonisolated(unsafe) var queue: DatabaseQueue?
+    Benchmark("row at random position | \(rows) | peer", configuration: quick(10)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            try queue!.read { database in
+                let statement = try database.cachedStatement(
+                    sql: "SELECT * FROM package ORDER BY section, name LIMIT 1 OFFSET ?")
+                let row = try Row.fetchOne(statement, arguments: [catalogue.int(rows)])
+                for column in 1...7 { blackHole(row![column] as DatabaseValue) }
+            }
+        }
+    } setup: {
+        queue = try stores.database()
+    } teardown: {
+        queue = nil
+    }
+}
+
+/// The first build of the order, with its sections; the peer creates its index and groups by it.
+func build(_ stores: Stores) {
+    let rows = stores.rows
+    Benchmark("first build | \(rows) | ours", configuration: slow(5)) { benchmark in
+        let container = try stores.container()
+        for _ in benchmark.scaledIterations {
+            try container.deleteCache(named: Stores.cacheName)
+            benchmark.startMeasurement()
+            try container.withOrder(Stores.definition, Stores.options()) { order in
+                require(order.outcome == .rebuilt(.first), "the order must be built")
+            }
+            benchmark.stopMeasurement()
+        }
+    }
+
+    Benchmark("first build | \(rows) | peer", configuration: slow(5)) { benchmark in
+        let queue = try stores.database()
+        for _ in benchmark.scaledIterations {
+            try queue.writeWithoutTransaction { database in
+                try database.execute(sql: "DROP INDEX by_section")
+                benchmark.startMeasurement()
+                try database.execute(sql: Stores.createIndex)
+                blackHole(try Row.fetchAll(database, sql: "SELECT section, COUNT(*) FROM package GROUP BY section"))
+                benchmark.stopMeasurement()
+            }
+        }
+    }
+}
+
+/// 1,000 random changes since the order was last current; the peer is our own rebuild.
+func catchUp(_ stores: Stores) {
+    let rows = stores.rows
+    for (name, durability) in [("", Durability.none), (" (durable)", .full)] {
+        nonisolated(unsafe) var seed = UInt64(Date().timeIntervalSince1970 * 1000)
+        Benchmark("catch up 1,000 changes\(name) | \(rows) | ours", configuration: slow(15)) { benchmark in
+            let container = try stores.container(durability: durability)
+            for _ in benchmark.scaledIterations {
+                seed += 1
+                try stores.change(1000, in: container, seed: seed)
+                benchmark.startMeasurement()
+                try container.withOrder(Stores.definition, Stores.options()) { order in
+                    guard case .caughtUp(let change) = order.outcome else { fatalError("\(order.outcome)") }
+                    require(change.rows.count > 800, "the change must be reported")
+                }
+                benchmark.stopMeasurement()
+            }
+        } setup: {
+            try stores.container().withOrder(Stores.definition, Stores.options()) { _ in }
+        }
+
+        Benchmark("catch up 1,000 changes\(name) | \(rows) | rebuild", configuration: slow(5)) { benchmark in
+            let container = try stores.container(durability: durability)
+            for _ in benchmark.scaledIterations {
+                try container.deleteCache(named: Stores.cacheName)
+                benchmark.startMeasurement()
+                try container.withOrder(Stores.definition, Stores.options()) { _ in }
+                benchmark.stopMeasurement()
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// A catalogue of packages, made from a seed: the same rows for the same seed, on every machine.
+///
+/// Names have the lengths of Debian's package names (3 to 40 letters, 15 on average); 260 sections, the
+/// larger ones first by Zipf's law.
+public struct Catalogue {
+    public struct Row {
+        public var name: String
+        public var section: String
+        public var version: String
+        public var architecture: String
+        public var size: Int
+        public var maintainer: String
+        public var description: String
+    }
+
+    public static let sectionCount = 260
+    public static let columns = ["name", "section", "version", "architecture", "size", "maintainer", "description"]
+
+    private static let syllables = [
+        "lib", "py", "go", "ru", "ka", "ten", "mo", "sql", "net", "graph", "ti", "ve", "ran", "do", "core", "data", "x", "qt",
+        "fu", "json", "per", "l", "doc", "dev", "tra", "ns", "ki", "ba", "ze", "ul",
+    ]
+    private static let words = [
+        "library", "for", "the", "fast", "parsing", "of", "documents", "tools", "and", "bindings", "development", "files",
+        "server", "client", "graphical", "viewer", "interface", "to", "data", "network", "simple", "common", "runtime",
+    ]
+
+    private var generator: SplitMix64
+    private var number = 0
+    /// Sections' shares, summed up.
+    private let shares: [Double]
+
+    public init(seed: UInt64 = 2026) {
+        generator = SplitMix64(state: seed)
+        var sum = 0.0
+        shares = (1...Self.sectionCount).map { rank in
+            sum += 1 / Double(rank)
+            return sum
+        }
+    }
+
+    public mutating func next() -> Row {
+        number += 1
+        return Row(
+            name: name(), section: section(), version: "\(int(12)).\(int(30)).\(int(100))-\(1 + int(5))",
+            architecture: int(3) == 0 ? "all" : "amd64", size: 10 + int(int(20) == 0 ? 500_000 : 5000),
+            maintainer: "\(word(2)) \(word(3)) <\(word(2))@example.org>",
+            description: (0..<4 + int(6)).map { _ in Self.words[int(Self.words.count)] }.joined(separator: " "))
+    }
+
+    /// A new value for a row's name, to change its place.
+    public mutating func name() -> String { "\(word(2 + int(5)))-\(number)" }
+
+    public mutating func section() -> String {
+        let point = Double(generator.next() >> 11) / Double(1 << 53) * (shares.last ?? 1)
+        let rank = shares.firstIndex { $0 >= point } ?? 0
+        return "section-\(String(rank, radix: 36))"
+    }
+
+    /// A random number below a bound.
+    public mutating func int(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
+
+    private mutating func word(_ syllables: Int) -> String {
+        (0..<syllables).map { _ in Self.syllables[int(Self.syllables.count)] }.joined()
+    }
+}
+
+/// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
+struct SplitMix64 {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

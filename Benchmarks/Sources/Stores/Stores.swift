@@ -1,0 +1,116 @@
+import Catalogue
+public import FetchIndex
+public import Foundation
+public import GRDB
+
+/// The same rows in a FetchIndex store and in an SQLite database, kept in a folder between runs.
+public struct Stores: Sendable {
+    public let rows: Int
+    private let folder: URL
+
+    /// The folder is named by FETCHINDEX_BENCHMARK_DATA.
+    public init(rows: Int) {
+        self.rows = rows
+        let path = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data"
+        folder = URL(fileURLWithPath: path).appendingPathComponent("\(rows)")
+    }
+
+    private var storeURL: URL { folder.appendingPathComponent("store") }
+    private var databasePath: String { folder.appendingPathComponent("peer.sqlite").path }
+    private var donePath: String { folder.appendingPathComponent("done").path }
+
+    public static let cacheName = "by section"
+
+    /// Packages by section, by name within it, the sections by name: what the peer's index orders too.
+    public static var definition: OrderDefinition {
+        OrderDefinition(
+            entity: "Package", sortKeys: [SortKey("name")], sectionKey: .attribute("section"), sectionOrder: .byName())
+    }
+
+    public func container(durability: Durability = .none) throws -> PersistentContainer {
+        try PersistentContainer(at: storeURL, durability: durability)
+    }
+
+    public func database(isDurable: Bool = false) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "OFF")")
+        }
+        return try DatabaseQueue(path: databasePath, configuration: configuration)
+    }
+
+    public static func options() -> PersistentContainer.OrderOptions { .init(cacheName: cacheName) }
+
+    /// Makes both, once.
+    public func prepare() throws {
+        if FileManager.default.fileExists(atPath: donePath) { return }
+        try? FileManager.default.removeItem(at: folder)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try prepareStore()
+        try prepareDatabase()
+        try Data().write(to: URL(fileURLWithPath: donePath))
+    }
+
+    private func prepareStore() throws {
+        let model = Model(entities: [
+            Entity("Package", Catalogue.columns.map { Attribute($0, $0 == "size" ? .integer : .string) })
+        ])
+        let container = try PersistentContainer(at: storeURL, model: model, durability: .none)
+        let writer = try BatchWriter(container, entity: "Package")
+        var catalogue = Catalogue()
+        for number in 1...rows {
+            try writer.insert(Self.values(catalogue.next()))
+            if number % 100_000 == 0 { try writer.commit() }
+        }
+        try writer.commit()
+        try container.withOrder(Self.definition, Self.options()) { _ in }
+    }
+
+    public static func values(_ row: Catalogue.Row) -> [Value] {
+        [
+            .string(row.name), .string(row.section), .string(row.version), .string(row.architecture),
+            .integer(Int64(row.size)), .string(row.maintainer), .string(row.description),
+        ]
+    }
+
+    public static let createIndex = "CREATE INDEX by_section ON package (section, name)"
+
+    private func prepareDatabase() throws {
+        let queue = try database()
+        try queue.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE package (id INTEGER PRIMARY KEY, name TEXT, section TEXT, version TEXT, architecture TEXT, \
+                    size INTEGER, maintainer TEXT, description TEXT)
+                    """)
+            let insert = try database.makeStatement(sql: "INSERT INTO package VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+            var catalogue = Catalogue()
+            for _ in 0..<rows {
+                let row = catalogue.next()
+                try insert.execute(arguments: [
+                    row.name, row.section, row.version, row.architecture, row.size, row.maintainer, row.description,
+                ])
+            }
+            try database.execute(sql: Self.createIndex)
+        }
+    }
+
+    /// Applies random changes in one transaction: half new prices and names of rows, a quarter new rows, a quarter deletions.
+    /// Returns nothing but what the change log has then.
+    public func change(_ count: Int, in container: PersistentContainer, seed: UInt64) throws {
+        var catalogue = Catalogue(seed: seed)
+        let writer = try BatchWriter(container, entity: "Package")
+        for index in 0..<count {
+            var row = catalogue.next()
+            row.name += "-\(seed)"
+            let object = try writer.object(number: UInt64(1 + catalogue.int(rows)))
+            switch (index % 4, object) {
+            case (0, _): try writer.insert(Self.values(row))
+            case (1, let object?): try writer.delete(object)
+            case (_, let object?): try writer.update(object, Self.values(row))
+            default: try writer.insert(Self.values(row))
+            }
+        }
+        try writer.commit()
+    }
+}

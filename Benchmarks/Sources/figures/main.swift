@@ -1,0 +1,60 @@
+import Catalogue
+import FetchIndex
+import Foundation
+import Stores
+
+// usage: figures ROWS...      measures memory and size, and prints them as JSON
+
+/// Anonymous memory of this process in bytes (Linux); 0 elsewhere. Pages of the mapped file are not private.
+func privateBytes() -> Int {
+    guard let text = try? String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8) else { return 0 }
+    for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {
+        return (Int(line.split(separator: " ")[1]) ?? 0) * 1024
+    }
+    return 0
+}
+
+struct Figure: Encodable {
+    let question: String
+    let rows: Int
+    let value: Double
+    let limit: Double
+    let unit: String
+}
+
+var figures: [Figure] = []
+for argument in CommandLine.arguments.dropFirst() {
+    guard let rows = Int(argument) else { fatalError("usage: figures ROWS...") }
+    let stores = Stores(rows: rows)
+    let container = try stores.container()
+
+    let before = privateBytes()
+    var held: FetchedOrder?
+    try container.withOrder(Stores.definition, Stores.options()) { order in
+        held = order
+        try order.forEachRow(limit: 50) { row in _ = try row.value(at: 0) }
+        for step in 0..<100 { try order.withRow(at: order.rowCount / 100 * step) { row in _ = try row.value(at: 0) } }
+    }
+    let added = Double(privateBytes() - before) / 1_048_576
+    withExtendedLifetime(held) {}
+    figures.append(
+        Figure(question: "private memory added by an open order", rows: rows, value: added, limit: 8, unit: "MiB"))
+
+    // An order key is the section's value and the name, each with a tag and an end (3 bytes), and the object's number (6).
+    var keyBytes = 0
+    var catalogue = Catalogue()
+    for _ in 0..<rows {
+        let row = catalogue.next()
+        keyBytes += row.name.utf8.count + row.section.utf8.count + 12
+    }
+    try container.deleteCache(named: Stores.cacheName)
+    try container.withOrder(Stores.definition, Stores.options()) { _ in }
+    let statistics = try container.cacheStatistics().first { $0.name == Stores.cacheName }
+    // A node takes a page, and an entry of some 32 bytes in LMDB's own tree.
+    let bytes = (statistics?.nodeCount ?? 0) * (4096 + 32)
+    figures.append(
+        Figure(
+            question: "size of the order by its keys plus 8 bytes a row", rows: rows,
+            value: Double(bytes) / Double(keyBytes + 8 * rows), limit: 1.5, unit: "times"))
+}
+print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))

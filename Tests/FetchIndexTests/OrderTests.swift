@@ -1,0 +1,231 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import FetchIndex
+
+/// The meaning of a request in plain Swift: filter, group, sort. The oracle of the tests.
+struct PlainFetch {
+    let definition: OrderDefinition
+    let entity: Entity
+
+    func sections(of objects: [(number: UInt64, values: [Value])]) throws -> [(name: String, rows: [UInt64])] {
+        let members = objects.filter { object in
+            guard let predicate = definition.predicate else { return true }
+            return predicate.evaluate(with: named(object.values))
+        }
+        let collators = try definition.sortKeys.map { try TextCollator($0.textOrder) }
+        let sorted = members.sorted { isBefore($0, $1, collators) }
+        guard let key = definition.sectionKey else { return [("", sorted.map(\.number))] }
+        let groups = Dictionary(grouping: sorted) { sectionName(named($0.values)[key.attribute] ?? .null, key) }
+        let sections = groups.map { (name: $0.key ?? "", isNil: $0.key == nil, rows: $0.value) }
+        let ordered = sections.sorted { left, right in
+            switch definition.sectionOrder {
+            case .byFirstRow: isBefore(left.rows[0], right.rows[0], collators)
+            case .byName(let isDescending, _): (left.name < right.name) != isDescending && left.name != right.name
+            case .byCount(let isDescending): (left.rows.count < right.rows.count) != isDescending
+            }
+        }
+        return ordered.map { ($0.name, $0.rows.map(\.number)) }
+    }
+
+    private func named(_ values: [Value]) -> [String: Value] {
+        Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
+    }
+
+    private func isBefore(
+        _ left: (number: UInt64, values: [Value]), _ right: (number: UInt64, values: [Value]), _ collators: [TextCollator?]
+    ) -> Bool {
+        for (key, collator) in zip(definition.sortKeys, collators) {
+            let order = compare(named(left.values)[key.attribute] ?? .null, named(right.values)[key.attribute] ?? .null, collator)
+            if order != 0 { return (order < 0) == (key.direction == .ascending) }
+        }
+        return left.number < right.number
+    }
+
+    private func compare(_ left: Value, _ right: Value, _ collator: TextCollator?) -> Int {
+        if left.isNull || right.isNull { return left.isNull == right.isNull ? 0 : left.isNull ? -1 : 1 }
+        if let collator, case .string(let left) = left, case .string(let right) = right {
+            let leftKey = sortKey(left, collator), rightKey = sortKey(right, collator)
+            return leftKey == rightKey ? 0 : leftKey.lexicographicallyPrecedes(rightKey) ? -1 : 1
+        }
+        switch left.compare(to: right) {
+        case .ascending: return -1
+        case .descending: return 1
+        default: return 0
+        }
+    }
+
+    private func sortKey(_ text: String, _ collator: TextCollator) -> [UInt8] {
+        var key: [UInt8] = []
+        collator.withSortKey(of: Array(text.utf8).span.bytes) { key = $0.withUnsafeBytes { [UInt8]($0) } }
+        return key
+    }
+
+    /// Nil for null, which is a section of its own.
+    private func sectionName(_ value: Value, _ key: SectionKey) -> String? {
+        switch (key, value) {
+        case (_, .null): return nil
+        case (.prefix(_, let length), .string(let text)): return String(text.prefix(length))
+        case (.bucket(_, let width), .integer(let number)):
+            return Value.double((Double(number) / width).rounded(.down) * width).description
+        case (.date(_, let unit, let zone), .date(let date)):
+            var calendar = Calendar(identifier: .gregorian)
+            calendar.timeZone = TimeZone(identifier: zone) ?? .gmt
+            let parts = calendar.dateComponents([.year, .month, .day], from: date)
+            let text = String(format: "%04d-%02d-%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
+            return String(text.prefix(unit == .day ? 10 : unit == .month ? 7 : 4))
+        default: return value.description
+        }
+    }
+}
+
+@Suite struct OrderTests {
+    static let entity = Entity("Book", [
+        Attribute("title", .string), Attribute("publisher", .string), Attribute("price", .integer),
+        Attribute("released", .date), Attribute("rate", .double), Attribute("sold", .boolean),
+    ])
+
+    let folder = TemporaryFolder()
+
+    func container() throws -> PersistentContainer {
+        try PersistentContainer(
+            at: URL(fileURLWithPath: folder.path), model: Model(entities: [Self.entity]), durability: .none)
+    }
+
+    func randomValues(_ generator: inout SeededGenerator) -> [Value] {
+        func pick(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &generator)] }
+        let titles = ["影との戦い", "かがみ", "がく", "Été", "ete", "apple", "Apple", "file10", "file2", "", "👩‍👩‍👧x", "e\u{301}"]
+        return [
+            pick(titles.map(Value.string) + [.null]), pick(["早川書房", "岩波書店", "文藝春秋", .null]),
+            pick([.null, .integer(.random(in: -50...50, using: &generator)), 7]),
+            pick([.null, .date(Date(timeIntervalSince1970: Double(Int.random(in: 0...1_500_000_000, using: &generator))))]),
+            pick([.null, .double(.random(in: -2...2, using: &generator))]), pick([true, false, .null]),
+        ]
+    }
+
+    func randomDefinition(_ generator: inout SeededGenerator) throws -> OrderDefinition {
+        func pick<Element>(_ elements: [Element]) -> Element { elements[Int.random(in: 0..<elements.count, using: &generator)] }
+        let predicates = [
+            "price > 0", "title CONTAINS[cd] 'e'", "publisher IN {'早川書房', '岩波書店'} AND NOT sold == TRUE",
+            "released BETWEEN {'1980-01-01', '2010-01-01'} OR price == nil", "rate != nil",
+        ]
+        let keys: [SortKey] = [
+            SortKey("title"), SortKey("title", .descending), SortKey("title", .ascending, .localized("ja")),
+            SortKey("title", .descending, .localizedStandard("en")), SortKey("title", .ascending, .caseInsensitive),
+            SortKey("price"), SortKey("price", .descending), SortKey("rate", .descending), SortKey("released"), SortKey("sold"),
+        ]
+        let sections: [SectionKey?] = [
+            nil, .attribute("publisher"), .attribute("sold"), .attribute("price"), .prefix("title", 1), .prefix("title", 2),
+            .bucket("price", width: 10), .bucket("price", width: 2.5), .date("released", .day),
+            .date("released", .month, timeZone: "Asia/Tokyo"), .date("released", .year, timeZone: "America/New_York"),
+        ]
+        var definition = OrderDefinition(entity: "Book", sortKeys: (0..<Int.random(in: 0...2, using: &generator)).map { _ in pick(keys) })
+        definition.predicate = Bool.random(using: &generator) ? try FetchPredicate(pick(predicates)) : nil
+        definition.sectionKey = pick(sections)
+        definition.sectionOrder = definition.sectionKey == nil ? .byFirstRow : pick([.byFirstRow, .byName()])
+        return definition
+    }
+
+    func objects(_ container: PersistentContainer) throws -> [(number: UInt64, values: [Value])] {
+        var objects: [(number: UInt64, values: [Value])] = []
+        try container.store.snapshot().scan(0) { object, record in
+            objects.append((object.number, try Self.entity.values(of: record)))
+            return true
+        }
+        return objects
+    }
+
+    /// Random requests on random rows, uncached and cached, between random changes.
+    @Test(arguments: 1...60 as ClosedRange<UInt64>) func aFetchIsFilterSortAndGroup(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let container = try container()
+        let writer = try BatchWriter(container, entity: "Book")
+        for _ in 0..<40 { try writer.insert(randomValues(&generator)) }
+        try writer.commit()
+        let definition = try randomDefinition(&generator)
+        let plain = PlainFetch(definition: definition, entity: Self.entity)
+        for round in 0..<3 {
+            let expected = try plain.sections(of: try objects(container))
+            for cacheName in [nil, "cache"] {
+                try container.withOrder(definition, .init(cacheName: cacheName)) { order in
+                    let context: Comment = "seed \(seed), round \(round), \(definition), \(order.outcome)"
+                    var found: [(name: String, rows: [UInt64])] = []
+                    try order.forEachSection { section in
+                        found.append((section.name, []))
+                        return true
+                    }
+                    try order.forEachRow { row in found[row.path.section].rows.append(row.id.number) }
+                    #expect(found.map { $0.rows } == expected.map { $0.rows }, context)
+                    #expect(found.map { Array($0.name.utf8) } == expected.map { Array($0.name.utf8) }, context)
+                }
+            }
+            for _ in 0..<5 {
+                let object = try writer.object(number: .random(in: 1...40, using: &generator))
+                if let object { try writer.update(object, randomValues(&generator)) }
+                try writer.insert(randomValues(&generator))
+            }
+            try writer.commit()
+        }
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    @Test func aCacheMadeForOneRequestIsNeverUsedForAnother() throws {
+        let container = try container()
+        let writer = try BatchWriter(container, entity: "Book")
+        var generator = SeededGenerator(seed: 1)
+        for _ in 0..<50 { try writer.insert(randomValues(&generator)) }
+        try writer.commit()
+        let base = OrderDefinition(
+            entity: "Book", predicate: try FetchPredicate("price > 0"), sortKeys: [SortKey("title")],
+            sectionKey: .attribute("publisher"))
+        var others: [(OrderDefinition, RebuildReason)] = []
+        others.append((base, .first))
+        var changed = base
+        changed.predicate = try FetchPredicate("price > 1")
+        others.append((changed, .predicateChanged))
+        changed.sortKeys = [SortKey("title", .descending)]
+        others.append((changed, .sortChanged))
+        changed.sortKeys = [SortKey("title", .descending, .caseInsensitive)]
+        others.append((changed, .sortChanged))
+        changed.sectionKey = .prefix("publisher", 1)
+        others.append((changed, .sectionKeyChanged))
+        changed.sectionOrder = .byCount()
+        others.append((changed, .sectionKeyChanged))
+        for (definition, reason) in others {
+            for outcome in [OrderOutcome.rebuilt(reason), .hit] {
+                let found = try container.withOrder(definition, .init(cacheName: "one name")) { $0.outcome }
+                #expect(found == outcome, "\(definition)")
+            }
+        }
+        let grown = Entity("Book", Self.entity.attributes + [Attribute("pages", .integer)])
+        _ = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: Model(entities: [grown]))
+        let outcome = try container.withOrder(changed, .init(cacheName: "one name")) { $0.outcome }
+        #expect(outcome == .rebuilt(.modelChanged))
+    }
+
+    @Test func aDamagedCacheIsRebuiltWhileItIsRead() throws {
+        let container = try container()
+        let writer = try BatchWriter(container, entity: "Book")
+        var generator = SeededGenerator(seed: 2)
+        for _ in 0..<500 { try writer.insert(randomValues(&generator)) }
+        try writer.commit()
+        let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")])
+        try container.withOrder(definition, .init(cacheName: "n")) { _ in }
+        let damaging = try container.store.beginWrite()
+        let junk = [UInt8](repeating: 7, count: 300)
+        try damaging.view.put(junk.span.bytes, for: UInt64(1) << 40 | 1, in: damaging.tables.nodes)
+        try damaging.commit()
+        #expect(try container.verifyCache("n") != [])
+        var outcomes: [OrderOutcome] = []
+        try container.withOrder(definition, .init(cacheName: "n")) { order in
+            outcomes.append(order.outcome)
+            var count = 0
+            try order.forEachRow { _ in count += 1 }
+            #expect(count == 500)
+        }
+        #expect(outcomes == [.hit, .rebuilt(.damaged)])
+        #expect(try container.verifyCache("n") == [])
+    }
+}

@@ -1,0 +1,65 @@
+import Testing
+
+@testable import FetchIndex
+
+@Suite struct RequestTextTests {
+    @Test(arguments: [
+        "price", "price:desc", "name:caseInsensitive", "name:desc:localized=ja", "`a b,c`:desc", "name:localizedStandard=en_GB",
+    ]) func aSortKeyReadsBackFromItsText(text: String) throws {
+        #expect(try SortKey(parsing: text).description == text)
+    }
+
+    @Test(arguments: [
+        "section", "prefix(name,2)", "day(released)", "month(released,Asia/Tokyo)", "year(released)", "bucket(price,1000)",
+        "bucket(rate,0.5)", "`a (b)`", "prefix(`a,b`,1)",
+    ]) func aSectionKeyReadsBackFromItsText(text: String) throws {
+        #expect(try SectionKey(parsing: text).description == text)
+    }
+
+    @Test(arguments: ["first-row", "name", "name:desc", "count", "count:asc", "name:desc:localized=ja"])
+    func aSectionOrderReadsBackFromItsText(text: String) throws {
+        #expect(try SectionOrder(parsing: text).text == text)
+    }
+
+    @Test(arguments: ["", "price:down", "price:localized"]) func aMalformedSortKeyIsAnError(text: String) {
+        #expect(throws: RequestError.self) { try SortKey(parsing: text) }
+    }
+
+    @Test(arguments: ["", "prefix(name)", "prefix(name,0)", "bucket(price,-1)", "week(", "hour(x)", "prefix(,1)", "a,b", "day(a,b,c)"])
+    func aMalformedSectionKeyIsAnError(text: String) {
+        #expect(throws: RequestError.self) { try SectionKey(parsing: text) }
+    }
+
+    @Test func aDefinitionIsMadeAgainFromACachesIdentity() throws {
+        let model = Model(entities: [Entity("Book", [Attribute("title", .string), Attribute("price", .integer)])])
+        let definition = OrderDefinition(
+            entity: "Book", predicate: try FetchPredicate("title CONTAINS[c] %@ OR price < 5", "\"影, \\"),
+            sortKeys: [SortKey("title", .descending, .localized("ja")), SortKey("price")], sectionKey: .prefix("title", 1),
+            sectionOrder: .byName(descending: true, .caseInsensitive))
+        let identity = try definition.compile(in: model).identity
+        #expect(try OrderDefinition(identity) == definition)
+        #expect(identity.collation.contains("ICU"))
+        let plain = OrderDefinition(entity: "Book")
+        #expect(try OrderDefinition(plain.compile(in: model).identity) == plain)
+    }
+
+    @Test func aRequestThatDoesNotFitItsEntityIsAnError() {
+        let model = Model(entities: [Entity("Book", [Attribute("title", .string), Attribute("price", .integer)])])
+        func compile(_ change: (inout OrderDefinition) -> Void) throws {
+            var definition = OrderDefinition(entity: "Book")
+            change(&definition)
+            _ = try definition.compile(in: model)
+        }
+        #expect(throws: StoreError.unknownEntity("Shop")) { try compile { $0.entity = "Shop" } }
+        #expect(throws: StoreError.self) { try compile { $0.sortKeys = [SortKey("pages")] } }
+        #expect(throws: RequestError.self) { try compile { $0.sortKeys = [SortKey("price", .ascending, .localized("ja"))] } }
+        #expect(throws: RequestError.self) { try compile { $0.sectionKey = .prefix("price", 1) } }
+        #expect(throws: RequestError.self) { try compile { $0.sectionKey = .date("title", .day) } }
+        #expect(throws: RequestError.self) { try compile { $0.sectionKey = .bucket("title", width: 5) } }
+        #expect(throws: FetchPredicateError.self) { try compile { $0.predicate = try? FetchPredicate("pages > 5") } }
+        #expect(throws: UnknownTimeZone.self) {
+            let dated = Model(entities: [Entity("E", [Attribute("d", .date)])])
+            _ = try OrderDefinition(entity: "E", sectionKey: .date("d", .day, timeZone: "Mars")).compile(in: dated)
+        }
+    }
+}
