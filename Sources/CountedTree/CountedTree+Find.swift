@@ -17,6 +17,24 @@ extension CountedTree {
         return Rank(before: before, isPresent: isPresent)
     }
 
+    /// Hands out the first entry whose key is not less than one, and how many entries stand before it. False when all
+    /// keys are less. O(log n).
+    package func firstEntry(
+        from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void
+    ) throws -> Bool {
+        var isFound = false
+        let before = try descend { view, isLeaf, _ in
+            isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
+        } body: { view, slot, before in
+            isFound = slot < view.slotCount
+            if isFound { try handOut(slot, of: view) { key, _ in try body(key, before.count) } }
+        }
+        // The leaf's keys may all be less; then the next leaf begins with the entry.
+        guard !isFound, before.count < count else { return isFound }
+        try entry(at: before.count) { key, _ in try body(key, before.count) }
+        return true
+    }
+
     /// Hands out the entry that `rank` entries stand before. Traps unless 0 <= rank < count. O(log n).
     package func entry(at rank: Int, _ body: (_ key: RawSpan, _ weight: Int) throws -> Void) throws {
         precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
@@ -54,7 +72,7 @@ extension CountedTree {
             var child: NodeNumber = 0
             try read(node, level: level) { view in
                 let slot = try choose(view, level == 0, before)
-                before += try view.measure(of: 0..<slot)
+                before += try view.measure(before: slot)
                 if level > 0 {
                     child = view.child(of: try view.cell(at: slot))
                 } else {

@@ -131,7 +131,7 @@ extension CountedTree {
 
     private func measure(of bytes: [UInt8], _ node: NodeNumber, level: Int) throws -> Measure {
         let view = try NodeView(bytes.span.bytes, node: node, level: level, isWeighted: root.isWeighted)
-        return try view.measure(of: 0..<view.slotCount)
+        return try view.measure()
     }
 
     /// The shortest key that divides two leaves: a prefix of the upper one's first key.

@@ -11,23 +11,29 @@ struct PlainFetch {
     let entity: Entity
 
     func sections(of objects: [(number: UInt64, values: [Value])]) throws -> [(name: String, rows: [UInt64])] {
-        let members = objects.filter { object in
-            guard let predicate = definition.predicate else { return true }
-            return predicate.evaluate(with: named(object.values))
+        let predicate = try definition.predicate.map { predicate in
+            try CompiledPredicate(predicate.syntax) { name in
+                let slot = try entity.requireSlot(of: name)
+                return (slot, entity.attributes[slot].type)
+            }
         }
+        let members = try objects.filter { object in try predicate?.evaluate { object.values[$0] } ?? true }
         let collators = try definition.sortKeys.map { try TextCollator($0.textOrder) }
         let sorted = members.sorted { isBefore($0, $1, collators) }
         guard let key = definition.sectionKey else { return [("", sorted.map(\.number))] }
-        let groups = Dictionary(grouping: sorted) { sectionName(named($0.values)[key.attribute] ?? .null, key) }
-        let sections = groups.map { (name: $0.key ?? "", isNil: $0.key == nil, rows: $0.value) }
+        // Grouped by the bytes of the names: Swift's strings are equal when they merely look alike.
+        let groups = Dictionary(grouping: sorted) { object in
+            sectionName(named(object.values)[key.attribute] ?? .null, key).map { Array($0.utf8) }
+        }
+        let sections = groups.map { (name: $0.key ?? [], isNil: $0.key == nil, rows: $0.value) }
         let ordered = sections.sorted { left, right in
             switch definition.sectionOrder {
             case .byFirstRow: isBefore(left.rows[0], right.rows[0], collators)
-            case .byName(let isDescending, _): (left.name < right.name) != isDescending && left.name != right.name
+            case .byName: left.name == right.name ? left.isNil : left.name.lexicographicallyPrecedes(right.name)
             case .byCount(let isDescending): (left.rows.count < right.rows.count) != isDescending
             }
         }
-        return ordered.map { ($0.name, $0.rows.map(\.number)) }
+        return ordered.map { (String(decoding: $0.name, as: UTF8.self), $0.rows.map(\.number)) }
     }
 
     private func named(_ values: [Value]) -> [String: Value] {

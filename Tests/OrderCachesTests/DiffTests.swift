@@ -58,11 +58,12 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             let (newRows, edits) = try randomEdits(rows, order, &generator)
             let fork = ForkNodeStore(over: store)
             var next = current.moved(to: fork)
-            try next.update(edits)
+            let places = try next.update(edits)
             let context: Comment = "\(order), seed \(seed), batch \(batch)"
             #expect(next.check() == [], context)
             #expect(isEqual(try next.contents(), order.sections(of: newRows)), context)
-            let change = try OrderDiff.change(from: current, to: next, edits)
+            let change = try OrderDiff.change(from: current, to: next, edits, places)
+            #expect(try OrderDiff.change(from: current, to: next, edits) == change, context)
             try expectExact(change, from: current, to: next, rows, newRows, order, context)
             // The way back is a change too.
             let back = try OrderDiff.change(from: next, to: current, edits.map { RowEdit(object: $0.object, old: $0.new, new: $0.old) })

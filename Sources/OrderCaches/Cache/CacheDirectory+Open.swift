@@ -158,8 +158,8 @@ extension CacheDirectory {
             if edit.old != nil || edit.new != nil { edits.append(edit) }
         }
         var new = old.moved(to: ForkNodeStore(over: nodes))
-        try new.update(edits)
-        return (new, try OrderDiff.change(from: old, to: new, edits))
+        let places = try new.update(edits)
+        return (new, try OrderDiff.change(from: old, to: new, edits, places))
     }
 
     private func rebuild(

@@ -16,6 +16,16 @@ final class LMDBNodeStore: NodeStore {
     private let cache: UInt32
     private(set) var nextNode: NodeNumber
     private var canAppend = true
+    /// Where nodes lately read are in the map, by their number's low bits: the upper levels of a tree are read in every descent.
+    /// LMDB keeps a page in place until its transaction writes or ends; after the first write they are no longer used.
+    private var lately = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
+    private var hasWritten = false
+    private static let placeCount = 256
+
+    private struct Place {
+        var node: NodeNumber = 0
+        var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
 
     init(in reader: StoreReader, cache: UInt32, nextNode: NodeNumber) {
         self.reader = reader
@@ -28,17 +38,30 @@ final class LMDBNodeStore: NodeStore {
     static func key(_ cache: UInt32, _ node: NodeNumber) -> UInt64 { UInt64(cache) << 40 | node & nodeMask }
 
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
+        let index = Int(truncatingIfNeeded: node) & (Self.placeCount - 1)
+        var place = lately[index]
+        if place.node != node || node == 0 || hasWritten {
+            place = try find(node)
+            if !hasWritten { lately[index] = place }
+        }
+        try body(place.bytes.bytes)
+    }
+
+    private func find(_ node: NodeNumber) throws -> Place {
+        var place = Place(node: node)
         let isFound = try reader.view.get(Self.key(cache, node), in: reader.tables.nodes) { value in
             guard value.byteCount > Self.checksumLength else {
                 throw TreeError.corrupted(node: node, "it is too short")
             }
-            try body(value.extracting(first: value.byteCount - Self.checksumLength))
+            place.bytes = value.extracting(first: value.byteCount - Self.checksumLength).withUnsafeBytes { $0 }
         }
         if !isFound { throw TreeError.corrupted(node: node, "it is missing") }
+        return place
     }
 
     /// Nodes that are written in ascending order fill LMDB's pages.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
+        hasWritten = true
         nextNode = max(nextNode, node + 1)
         var value = bytes
         value.appendChecksum()
@@ -60,6 +83,7 @@ final class LMDBNodeStore: NodeStore {
     }
 
     func free(_ node: NodeNumber) throws {
+        hasWritten = true
         try reader.view.delete(Self.key(cache, node), in: reader.tables.nodes)
     }
 }

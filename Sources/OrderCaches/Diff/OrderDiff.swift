@@ -5,8 +5,8 @@ internal import Records
 struct OrderDiff {
     let old: SectionedOrder
     let new: SectionedOrder
-    private var oldPlaces: [[UInt8]: SectionPlace] = [:]
-    private var newPlaces: [[UInt8]: SectionPlace] = [:]
+    private let oldPlaces: [[UInt8]: SectionPlace]
+    private let newPlaces: [[UInt8]: SectionPlace]
 
     /// What happened to the rows of one section that is in both states.
     private struct SectionEdits {
@@ -18,22 +18,26 @@ struct OrderDiff {
         var updated: [(object: ObjectID, old: Int, new: Int)] = []
     }
 
-    private init(from old: SectionedOrder, to new: SectionedOrder) {
-        self.old = old
-        self.new = new
-    }
-
-    /// The change from one state to another; the edits name every object whose record changed between them.
-    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit]) throws -> OrderChange {
-        var diff = OrderDiff(from: old, to: new)
+    /// The change from one state to another; the edits name every object whose record changed between them, and `places`
+    /// where their sections stood and stand, as `update` returned it.
+    static func change(
+        from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit], _ places: TouchedSections
+    ) throws -> OrderChange {
+        let diff = OrderDiff(old: old, new: new, oldPlaces: places.old, newPlaces: places.new)
         return try diff.change(edits.filter { $0.old != nil || $0.new != nil })
     }
 
-    private mutating func change(_ edits: [RowEdit]) throws -> OrderChange {
+    /// As above, for states that no update has just led from one to the other.
+    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit]) throws -> OrderChange {
+        var places = TouchedSections()
         for section in Set(edits.compactMap { $0.old?.section } + edits.compactMap { $0.new?.section }) {
-            oldPlaces[section] = try old.place(ofSection: section)
-            newPlaces[section] = try new.place(ofSection: section)
+            places.old[section] = try old.place(of: section)
+            places.new[section] = try new.place(of: section)
         }
+        return try change(from: old, to: new, edits, places)
+    }
+
+    private func change(_ edits: [RowEdit]) throws -> OrderChange {
         var change = OrderChange()
         if new.shape.hasSections { change.sections = try sectionEvents() }
         change.rows = try rowEvents(edits)

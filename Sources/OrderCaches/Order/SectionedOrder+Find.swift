@@ -101,7 +101,7 @@ extension SectionedOrder {
     /// The place of a row key; nil when it is not in the order. O(log n).
     func position(of key: RowKey) throws -> RowPath? {
         let rank = try rows.rank(of: key.bytes.span.bytes)
-        guard rank.isPresent, let place = try place(ofSection: key.section) else { return nil }
+        guard rank.isPresent, let place = try place(of: key.section) else { return nil }
         return RowPath(section: place.index, row: rank.before.count - place.firstRank)
     }
 
@@ -110,54 +110,5 @@ extension SectionedOrder {
         var placement = RowPlacement()
         guard let key = try placer.key(of: object, record, &placement) else { return nil }
         return try position(of: key)
-    }
-}
-
-/// Where a section stands, and what of it a section key is made of.
-struct SectionPlace {
-    /// In the sections tree.
-    let index: Int
-    /// The rank of its first row in the rows tree.
-    let firstRank: Int
-    let count: Int
-    let key: [UInt8]
-}
-
-extension SectionedOrder {
-    /// The rank of a section's first row in the rows tree.
-    func firstRank(of section: [UInt8]) throws -> Int {
-        section.isEmpty ? 0 : try rows.rank(of: section.span.bytes).before.count
-    }
-
-    /// A section's rows in the rows tree.
-    private func ranks(of section: [UInt8]) throws -> Range<Int> {
-        guard shape.hasSections else { return 0..<rows.count }
-        // No sort key begins with these bytes.
-        let end = section + [UInt8](repeating: 0xFF, count: 8)
-        let first = try firstRank(of: section)
-        let last = try rows.rank(of: end.span.bytes).before.count
-        guard first <= last else { throw Self.corrupted("ranks of a section are out of order") }
-        return first..<last
-    }
-
-    /// The key that a section has in the sections tree, made from its rows; nil when it has none.
-    func sectionKey(of section: [UInt8]) throws -> (key: [UInt8], ranks: Range<Int>)? {
-        let ranks = try ranks(of: section)
-        guard !ranks.isEmpty else { return nil }
-        var remainder: [UInt8] = []
-        try rows.entry(at: ranks.lowerBound) { key, _ in
-            guard key.byteCount >= section.count else { throw Self.corrupted("a row key is too short") }
-            remainder = [UInt8](copying: key.extracting(section.count..<key.byteCount))
-        }
-        return (shape.sectionKey(value: section, firstRow: remainder, count: ranks.count), ranks)
-    }
-
-    /// Where a section stands; nil when it has no rows (without section key: never).
-    func place(ofSection section: [UInt8]) throws -> SectionPlace? {
-        guard shape.hasSections else { return SectionPlace(index: 0, firstRank: 0, count: rowCount, key: []) }
-        guard let (key, ranks) = try sectionKey(of: section) else { return nil }
-        let rank = try sections.rank(of: key.span.bytes)
-        guard rank.isPresent else { throw Self.corrupted("a section with rows is not among the sections") }
-        return SectionPlace(index: rank.before.count, firstRank: ranks.lowerBound, count: ranks.count, key: key)
     }
 }

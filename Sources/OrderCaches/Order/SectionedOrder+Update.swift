@@ -8,41 +8,70 @@ struct RowEdit {
     let new: RowKey?
 }
 
+/// Where the sections of edited rows stood and stand, by their values.
+struct TouchedSections {
+    var old: [[UInt8]: SectionPlace] = [:]
+    var new: [[UInt8]: SectionPlace] = [:]
+}
+
 extension SectionedOrder {
-    /// Brings the order from objects' old rows to their new ones. O(k log n).
+    /// Brings the order from objects' old rows to their new ones, and says where the sections of those rows stood and stand.
+    /// O(k log n).
     ///
     /// Edits are applied by section and in key order, so that they meet the same nodes; a section's entry is
     /// changed once, after all its rows.
-    mutating func update(_ edits: [RowEdit]) throws {
-        let changed = edits.filter { $0.old != $0.new }
-        var removed = changed.compactMap(\.old)
-        var inserted = changed.compactMap(\.new)
-        removed.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-        inserted.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-        guard shape.hasSections else {
-            try apply(removed: removed, inserted: inserted)
-            return
+    @discardableResult
+    mutating func update(_ edits: [RowEdit]) throws -> TouchedSections {
+        var places = TouchedSections()
+        // Also of rows that stay: their sections may come to stand elsewhere.
+        for section in Set(edits.compactMap { $0.old?.section } + edits.compactMap { $0.new?.section }) {
+            places.old[section] = try place(of: section)
         }
-        let touched = Set(removed.map(\.section)).union(inserted.map(\.section))
-        var oldKeys: [[UInt8]: [UInt8]] = [:]
-        for section in touched { oldKeys[section] = try sectionKey(of: section)?.key }
+        let changed = edits.filter { $0.old != $0.new }
+        let removed = changed.compactMap(\.old).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        let inserted = changed.compactMap(\.new).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         try apply(removed: removed, inserted: inserted)
-        for section in touched {
-            let new = try sectionKey(of: section)
-            let oldKey = oldKeys[section]
-            if let new, new.key == oldKey {
-                guard try sections.setWeight(new.ranks.count, of: new.key.span.bytes) else {
-                    throw Self.corrupted("a section with rows is not among the sections")
-                }
-                continue
+        if shape.hasSections {
+            var counts: [[UInt8]: Int] = places.old.mapValues(\.count)
+            for key in removed { counts[key.section, default: 0] -= 1 }
+            for key in inserted { counts[key.section, default: 0] += 1 }
+            for (section, count) in counts {
+                places.new[section] = try updateSection(section, count: count, from: places.old[section])
             }
-            if let oldKey, try sections.remove(oldKey.span.bytes) == .absent {
+        }
+        for section in shape.hasSections ? Array(places.new.keys) : [[]] {
+            if shape.hasSections, let key = places.new[section]?.key {
+                places.new[section]?.index = try sections.rank(of: key.span.bytes).before.count
+            } else {
+                places.new[section] = try place(of: section)
+            }
+        }
+        return places
+    }
+
+    /// Brings a section's entry up to its rows. The index of the place that is returned is still to be found.
+    private mutating func updateSection(
+        _ section: [UInt8], count: Int, from old: SectionPlace?
+    ) throws -> SectionPlace? {
+        let first = try firstRow(of: section)
+        guard (first == nil) == (count == 0), count >= 0 else {
+            throw Self.corrupted("a section's count does not agree with its rows")
+        }
+        let key = first.map { shape.sectionKey(value: section, firstRow: $0.remainder, count: count) }
+        if let key, key == old?.key {
+            if count != old?.count, try !sections.setWeight(count, of: key.span.bytes) {
                 throw Self.corrupted("a section with rows is not among the sections")
             }
-            if let new, try sections.insert(new.key.span.bytes, weight: new.ranks.count) == .present {
+        } else {
+            if let old, try sections.remove(old.key.span.bytes) == .absent {
+                throw Self.corrupted("a section with rows is not among the sections")
+            }
+            if let key, try sections.insert(key.span.bytes, weight: count) == .present {
                 throw Self.corrupted("a section without rows is among the sections")
             }
         }
+        guard let key, let first else { return nil }
+        return SectionPlace(index: 0, firstRank: first.rank, count: count, key: key)
     }
 
     private mutating func apply(removed: [RowKey], inserted: [RowKey]) throws {

@@ -1,0 +1,53 @@
+internal import CountedTree
+internal import Records
+
+/// Where a section stands in one state of an order.
+struct SectionPlace {
+    /// In the sections tree.
+    var index: Int
+    /// The rank of its first row in the rows tree.
+    var firstRank: Int
+    var count: Int
+    /// Its key in the sections tree.
+    var key: [UInt8]
+}
+
+extension SectionedOrder {
+    /// The rank of a section's first row in the rows tree.
+    func firstRank(of section: [UInt8]) throws -> Int {
+        section.isEmpty ? 0 : try rows.rank(of: section.span.bytes).before.count
+    }
+
+    /// Where a section stands; nil when it has no rows (without section key: never). O(log n).
+    func place(of section: [UInt8]) throws -> SectionPlace? {
+        guard shape.hasSections else { return SectionPlace(index: 0, firstRank: 0, count: rowCount, key: []) }
+        guard let (rank, remainder) = try firstRow(of: section) else { return nil }
+        // Only the order by count needs the count to find the section's entry, which has it.
+        var count = 0
+        if case .byCount = shape.sectionOrder { count = try endRank(of: section) - rank }
+        let key = shape.sectionKey(value: section, firstRow: remainder, count: count)
+        let found = try sections.rank(of: key.span.bytes)
+        guard found.isPresent else { throw Self.corrupted("a section with rows is not among the sections") }
+        try sections.entry(at: found.before.count) { _, weight in count = weight }
+        return SectionPlace(index: found.before.count, firstRank: rank, count: count, key: key)
+    }
+
+    /// The rank of a section's first row, and its sort key and object number; nil when the section has no rows.
+    func firstRow(of section: [UInt8]) throws -> (rank: Int, remainder: [UInt8])? {
+        var first: (rank: Int, remainder: [UInt8])?
+        _ = try rows.firstEntry(from: section.span.bytes) { key, rank in
+            guard key.byteCount > section.count,
+                key.extracting(first: section.count).isEqual(to: section.span.bytes)
+            else { return }
+            first = (rank, [UInt8](copying: key.extracting(section.count..<key.byteCount)))
+        }
+        return first
+    }
+
+    /// The rank after a section's last row.
+    private func endRank(of section: [UInt8]) throws -> Int {
+        // No sort key begins with these bytes.
+        let end = section + [UInt8](repeating: 0xFF, count: 8)
+        return try rows.rank(of: end.span.bytes).before.count
+    }
+}
