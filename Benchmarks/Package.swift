@@ -29,7 +29,6 @@ let package = Package(
         .executableTarget(name: "figures", dependencies: ["Stores"]),
         // turns the harness's results into a table, JSON and a plot
         .executableTarget(name: "report"),
-        .executableTarget(name: "profile", dependencies: ["Stores", .product(name: "FetchIndex", package: "FetchIndex")]),
         .executableTarget(
             name: "FetchBenchmarks",
             dependencies: ["Stores", .product(name: "Benchmark", package: "benchmark")],

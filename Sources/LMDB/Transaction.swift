@@ -80,4 +80,15 @@ extension Environment {
             return mdb_env_set_mapsize(handle, info.me_mapsize * 2) == MDB_SUCCESS
         }
     }
+
+    /// Maps the file anew, so that its pages no longer count as this process's memory: a long import would seem to hold the whole
+    /// file. False when a transaction of this process is open. mdb_env_set_mapsize
+    @discardableResult
+    package func releasePages() -> Bool {
+        openTransactions.withLock { count in
+            var info = MDB_envinfo()
+            guard count == 0, mdb_env_info(handle, &info) == MDB_SUCCESS else { return false }
+            return mdb_env_set_mapsize(handle, info.me_mapsize) == MDB_SUCCESS
+        }
+    }
 }

@@ -95,20 +95,26 @@ public struct Stores: Sendable {
         }
     }
 
-    /// Applies random changes in one transaction: half new prices and names of rows, a quarter new rows, a quarter deletions.
-    /// Returns nothing but what the change log has then.
+    /// Applies random changes in one transaction: a quarter new rows, a quarter deletions, and half updates of one attribute,
+    /// any of the seven.
     public func change(_ count: Int, in container: PersistentContainer, seed: UInt64) throws {
         var catalogue = Catalogue(seed: seed)
         let writer = try BatchWriter(container, entity: "Package")
         for index in 0..<count {
             var row = catalogue.next()
             row.name += "-\(seed)"
-            let object = try writer.object(number: UInt64(1 + catalogue.int(rows)))
-            switch (index % 4, object) {
-            case (0, _): try writer.insert(Self.values(row))
-            case (1, let object?): try writer.delete(object)
-            case (_, let object?): try writer.update(object, Self.values(row))
-            default: try writer.insert(Self.values(row))
+            let new = Self.values(row)
+            guard index % 4 > 0, let object = try writer.object(number: UInt64(1 + catalogue.int(rows))) else {
+                try writer.insert(new)
+                continue
+            }
+            if index % 4 == 1 {
+                try writer.delete(object)
+            } else {
+                var values = try writer.values(of: object)
+                let slot = catalogue.int(values.count)
+                values[slot] = new[slot]
+                try writer.update(object, values)
             }
         }
         try writer.commit()

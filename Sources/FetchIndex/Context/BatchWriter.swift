@@ -106,6 +106,12 @@ public final class BatchWriter {
         return try ended.commit()
     }
 
+    /// Commits, and gives back the mapped pages of the file: for imports of many batches.
+    package func commitBatch() throws {
+        try commit()
+        store.releasePages()
+    }
+
     /// Forgets what was written since the last commit.
     public func rollback() { writer = nil }
 }

@@ -91,7 +91,7 @@ struct ImportCommand: ParsableCommand {
                     if report.badRows.count < Self.listedBadRows { report.badRows.append(bad.description) }
                 }
                 rows += 1
-                if rows % Self.batchLength == 0 { try writer.commit() }
+                if rows % Self.batchLength == 0 { try writer.commitBatch() }
                 if rows % 1024 == 0 {
                     let progress = source.progress
                     bar.show(rows: rows, fraction: Double(progress.done) / Double(max(progress.total, 1)))

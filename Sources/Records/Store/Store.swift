@@ -92,6 +92,9 @@ package final class Store: Sendable {
         return try StoreWriter(self, author: author, lock)
     }
 
+    /// Gives the mapped pages of the file back to the system, unless a transaction of this process is open.
+    package func releasePages() { environment.releasePages() }
+
     // MARK: Format and model
 
     private func hasFormat() throws -> Bool {
