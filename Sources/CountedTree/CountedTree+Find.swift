@@ -58,8 +58,8 @@ extension CountedTree {
         }
     }
 
-    /// The one descent: `choose` names the slot to go down in each node, given what stands before the node.
-    /// Calls the body with the leaf and its slot (for a key, it may be one past the last). Returns what stands before the slot.
+    /// The one descent: `choose` names the slot to go down in each node, given what stands before the node. Calls the
+    /// body with the leaf and its slot (for a key, it may be one past the last). Returns what stands before the slot.
     private func descend(
         _ choose: (NodeView, _ isLeaf: Bool, _ before: Measure) throws -> Int,
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void

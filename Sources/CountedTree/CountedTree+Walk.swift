@@ -4,8 +4,8 @@ package enum Direction: Sendable {
 }
 
 extension CountedTree {
-    /// Hands out the entries from a rank on, in order or against it, until the body returns false.
-    /// A rank at or past the end (or -1) has nothing to hand out. O(log n + entries). The body writes nothing to the store.
+    /// Hands out the entries from a rank on, in order or against it, until the body returns false. A rank at or past
+    /// the end (or -1) has nothing to hand out. O(log n + entries). The body writes nothing to the store.
     package func walk(
         from rank: Int, _ direction: Direction = .forward,
         _ body: (_ key: RawSpan, _ weight: Int) throws -> Bool

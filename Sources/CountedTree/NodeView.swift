@@ -81,7 +81,8 @@ struct NodeView: ~Escapable {
         return Measure(count: Int(count), weight: Int(weight))
     }
 
-    /// The sum over the slots before one, in O(slots). A branch's descent spends its time here, so it is one tight loop.
+    /// The sum over the slots before one, in O(slots). A branch's descent spends its time here, so it is one tight
+    /// loop.
     func measure(before slot: Int) throws(TreeError) -> Measure {
         if isLeaf && !isWeighted { return Measure(count: slot, weight: slot) }
         var sum = Measure.zero

@@ -1,6 +1,7 @@
 /// Builds a tree with full nodes from entries that come in order. O(n), and memory for one node a level.
 package struct TreeBuilder {
-    /// A level's node in the making: its cells, what is below them, and the key that divides it from its left neighbour.
+    /// A level's node in the making: its cells, what is below them, and the key that divides it from its left
+    /// neighbour.
     private struct OpenNode {
         var writer: NodeWriter
         var measure = Measure.zero

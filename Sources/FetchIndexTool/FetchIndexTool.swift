@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import FetchIndex
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 struct FetchIndexTool: ParsableCommand {

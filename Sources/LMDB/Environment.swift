@@ -1,8 +1,8 @@
 internal import CLMDB
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 internal import Synchronization
 
@@ -15,7 +15,8 @@ package final class Environment: Sendable {
     package enum Durability: UInt8, Sendable {
         /// All of it.
         case full
-        /// The data, but perhaps not the last commits' meta pages: a power loss may undo the last commits, never tear one.
+        /// The data, but perhaps not the last commits' meta pages: a power loss may undo the last commits, never tear
+        /// one.
         case relaxed
         /// What the operating system chose to write. For benchmarks and stores that can be made again.
         case none

@@ -1,8 +1,8 @@
 internal import CLMDB
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 /// An error of LMDB or of the system below it: the raw code that a C call returned.

@@ -81,8 +81,8 @@ extension Environment {
         }
     }
 
-    /// Maps the file anew, so that its pages no longer count as this process's memory: a long import would seem to hold the whole
-    /// file. False when a transaction of this process is open. mdb_env_set_mapsize
+    /// Maps the file anew, so that its pages no longer count as this process's memory: a long import would seem to hold
+    /// the whole file. False when a transaction of this process is open. mdb_env_set_mapsize
     @discardableResult
     package func releasePages() -> Bool {
         openTransactions.withLock { count in

@@ -30,7 +30,8 @@ public enum CalendarUnit: String, Hashable, Sendable {
         let year = Self.padded(day.year.magnitude, to: 4)
         let signed = day.year < 0 ? "-" + year : year
         switch self {
-        case .day: return "\(signed)-\(Self.padded(day.month.magnitude, to: 2))-\(Self.padded(day.day.magnitude, to: 2))"
+        case .day:
+            return "\(signed)-\(Self.padded(day.month.magnitude, to: 2))-\(Self.padded(day.day.magnitude, to: 2))"
         case .month: return "\(signed)-\(Self.padded(day.month.magnitude, to: 2))"
         case .year: return signed
         }

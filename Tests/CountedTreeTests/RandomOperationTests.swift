@@ -11,7 +11,9 @@ private enum Operation: CaseIterable {
 @Suite struct RandomOperationTests {
     static let seeds: [UInt64] = Array(1...6)
 
-    @Test(arguments: seeds, [256, 300, 4072]) func aTreeInMemoryAgreesWithASortedArray(seed: UInt64, capacity: Int) throws {
+    @Test(arguments: seeds, [256, 300, 4072]) func aTreeInMemoryAgreesWithASortedArray(seed: UInt64, capacity: Int)
+        throws
+    {
         let store = MemoryNodeStore(capacity: capacity)
         var model = SortedArray()
         var tree = CountedTree(in: store, isWeighted: seed % 2 == 0)

@@ -41,10 +41,12 @@ struct PlainFetch {
     }
 
     private func isBefore(
-        _ left: (number: UInt64, values: [Value]), _ right: (number: UInt64, values: [Value]), _ collators: [TextCollator?]
+        _ left: (number: UInt64, values: [Value]), _ right: (number: UInt64, values: [Value]),
+        _ collators: [TextCollator?]
     ) -> Bool {
         for (key, collator) in zip(definition.sortKeys, collators) {
-            let order = compare(named(left.values)[key.attribute] ?? .null, named(right.values)[key.attribute] ?? .null, collator)
+            let order = compare(
+                named(left.values)[key.attribute] ?? .null, named(right.values)[key.attribute] ?? .null, collator)
             if order != 0 { return (order < 0) == (key.direction == .ascending) }
         }
         return left.number < right.number
@@ -88,10 +90,12 @@ struct PlainFetch {
 }
 
 @Suite struct OrderTests {
-    static let entity = Entity("Book", [
-        Attribute("title", .string), Attribute("publisher", .string), Attribute("price", .integer),
-        Attribute("released", .date), Attribute("rate", .double), Attribute("sold", .boolean),
-    ])
+    static let entity = Entity(
+        "Book",
+        [
+            Attribute("title", .string), Attribute("publisher", .string), Attribute("price", .integer),
+            Attribute("released", .date), Attribute("rate", .double), Attribute("sold", .boolean),
+        ])
 
     let folder = TemporaryFolder()
 
@@ -106,13 +110,17 @@ struct PlainFetch {
         return [
             pick(titles.map(Value.string) + [.null]), pick(["早川書房", "岩波書店", "文藝春秋", .null]),
             pick([.null, .integer(.random(in: -50...50, using: &generator)), 7]),
-            pick([.null, .date(Date(timeIntervalSince1970: Double(Int.random(in: 0...1_500_000_000, using: &generator))))]),
+            pick([
+                .null, .date(Date(timeIntervalSince1970: Double(Int.random(in: 0...1_500_000_000, using: &generator)))),
+            ]),
             pick([.null, .double(.random(in: -2...2, using: &generator))]), pick([true, false, .null]),
         ]
     }
 
     func randomDefinition(_ generator: inout SeededGenerator) throws -> OrderDefinition {
-        func pick<Element>(_ elements: [Element]) -> Element { elements[Int.random(in: 0..<elements.count, using: &generator)] }
+        func pick<Element>(_ elements: [Element]) -> Element {
+            elements[Int.random(in: 0..<elements.count, using: &generator)]
+        }
         let predicates = [
             "price > 0", "title CONTAINS[cd] 'e'", "publisher IN {'早川書房', '岩波書店'} AND NOT sold == TRUE",
             "released BETWEEN {'1980-01-01', '2010-01-01'} OR price == nil", "rate != nil",
@@ -120,14 +128,17 @@ struct PlainFetch {
         let keys: [SortKey] = [
             SortKey("title"), SortKey("title", .descending), SortKey("title", .ascending, .localized("ja")),
             SortKey("title", .descending, .localizedStandard("en")), SortKey("title", .ascending, .caseInsensitive),
-            SortKey("price"), SortKey("price", .descending), SortKey("rate", .descending), SortKey("released"), SortKey("sold"),
+            SortKey("price"), SortKey("price", .descending), SortKey("rate", .descending), SortKey("released"),
+            SortKey("sold"),
         ]
         let sections: [SectionKey?] = [
-            nil, .attribute("publisher"), .attribute("sold"), .attribute("price"), .prefix("title", 1), .prefix("title", 2),
+            nil, .attribute("publisher"), .attribute("sold"), .attribute("price"), .prefix("title", 1),
+            .prefix("title", 2),
             .bucket("price", width: 10), .bucket("price", width: 2.5), .date("released", .day),
             .date("released", .month, timeZone: "Asia/Tokyo"), .date("released", .year, timeZone: "America/New_York"),
         ]
-        var definition = OrderDefinition(entity: "Book", sortKeys: (0..<Int.random(in: 0...2, using: &generator)).map { _ in pick(keys) })
+        var definition = OrderDefinition(
+            entity: "Book", sortKeys: (0..<Int.random(in: 0...2, using: &generator)).map { _ in pick(keys) })
         definition.predicate = Bool.random(using: &generator) ? try FetchPredicate(pick(predicates)) : nil
         definition.sectionKey = pick(sections)
         definition.sectionOrder = definition.sectionKey == nil ? .byFirstRow : pick([.byFirstRow, .byName()])

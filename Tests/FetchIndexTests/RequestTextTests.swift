@@ -4,13 +4,15 @@ import Testing
 
 @Suite struct RequestTextTests {
     @Test(arguments: [
-        "price", "price:desc", "name:caseInsensitive", "name:desc:localized=ja", "`a b,c`:desc", "name:localizedStandard=en_GB",
+        "price", "price:desc", "name:caseInsensitive", "name:desc:localized=ja", "`a b,c`:desc",
+        "name:localizedStandard=en_GB",
     ]) func aSortKeyReadsBackFromItsText(text: String) throws {
         #expect(try SortKey(parsing: text).description == text)
     }
 
     @Test(arguments: [
-        "section", "prefix(name,2)", "day(released)", "month(released,Asia/Tokyo)", "year(released)", "bucket(price,1000)",
+        "section", "prefix(name,2)", "day(released)", "month(released,Asia/Tokyo)", "year(released)",
+        "bucket(price,1000)",
         "bucket(rate,0.5)", "`a (b)`", "prefix(`a,b`,1)",
     ]) func aSectionKeyReadsBackFromItsText(text: String) throws {
         #expect(try SectionKey(parsing: text).description == text)
@@ -25,7 +27,9 @@ import Testing
         #expect(throws: RequestError.self) { try SortKey(parsing: text) }
     }
 
-    @Test(arguments: ["", "prefix(name)", "prefix(name,0)", "bucket(price,-1)", "week(", "hour(x)", "prefix(,1)", "a,b", "day(a,b,c)"])
+    @Test(arguments: [
+        "", "prefix(name)", "prefix(name,0)", "bucket(price,-1)", "week(", "hour(x)", "prefix(,1)", "a,b", "day(a,b,c)",
+    ])
     func aMalformedSectionKeyIsAnError(text: String) {
         #expect(throws: RequestError.self) { try SectionKey(parsing: text) }
     }
@@ -34,7 +38,8 @@ import Testing
         let model = Model(entities: [Entity("Book", [Attribute("title", .string), Attribute("price", .integer)])])
         let definition = OrderDefinition(
             entity: "Book", predicate: try FetchPredicate("title CONTAINS[c] %@ OR price < 5", "\"影, \\"),
-            sortKeys: [SortKey("title", .descending, .localized("ja")), SortKey("price")], sectionKey: .prefix("title", 1),
+            sortKeys: [SortKey("title", .descending, .localized("ja")), SortKey("price")],
+            sectionKey: .prefix("title", 1),
             sectionOrder: .byName(descending: true, .caseInsensitive))
         let identity = try definition.compile(in: model).identity
         #expect(try OrderDefinition(identity) == definition)
@@ -52,7 +57,9 @@ import Testing
         }
         #expect(throws: StoreError.unknownEntity("Shop")) { try compile { $0.entity = "Shop" } }
         #expect(throws: StoreError.self) { try compile { $0.sortKeys = [SortKey("pages")] } }
-        #expect(throws: RequestError.self) { try compile { $0.sortKeys = [SortKey("price", .ascending, .localized("ja"))] } }
+        #expect(throws: RequestError.self) {
+            try compile { $0.sortKeys = [SortKey("price", .ascending, .localized("ja"))] }
+        }
         #expect(throws: RequestError.self) { try compile { $0.sectionKey = .prefix("price", 1) } }
         #expect(throws: RequestError.self) { try compile { $0.sectionKey = .date("title", .day) } }
         #expect(throws: RequestError.self) { try compile { $0.sectionKey = .bucket("title", width: 5) } }

@@ -11,7 +11,9 @@ import Testing
     func keys(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
         (0..<count).map { number in
             let prefix = String(repeating: "section", count: Int.random(in: 0...3, using: &generator))
-            let text = (0..<Int.random(in: 0...12, using: &generator)).map { _ in UInt8.random(in: 97...99, using: &generator) }
+            let text = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
+                UInt8.random(in: 97...99, using: &generator)
+            }
             return Array(prefix.utf8) + text + [0] + withUnsafeBytes(of: UInt32(number).bigEndian) { [UInt8]($0) }
         }
     }
@@ -52,7 +54,9 @@ import Testing
 }
 
 @Suite struct BuildTests {
-    @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderIsSortAndGroup(order: TestOrder, seed: UInt64) throws {
+    @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderIsSortAndGroup(order: TestOrder, seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let test = try TestStore(model: TestRow.model)
         var rows: [UInt64: TestRow] = [:]

@@ -87,7 +87,9 @@ import Values
         #expect(try caches.open("n", request).outcome == .hit, "another entity's changes do not touch it")
         try update(1, TestRow(group: "a", rank: 1, note: 5))
         var expected = OrderChange()
-        expected.rows = [.update(ObjectID(entity: 0, number: 1), from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 0))]
+        expected.rows = [
+            .update(ObjectID(entity: 0, number: 1), from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 0))
+        ]
         #expect(try caches.open("n", request).outcome == .caughtUp(expected))
         try insert(TestRow(group: "z", rank: 0, isMember: false))
         #expect(try caches.open("n", request).outcome == .hit, "a row outside of the predicate changes nothing")
@@ -105,7 +107,9 @@ import Values
             var identity = request.identity
             identity[keyPath: part] += " changed"
             let changed = OrderRequest(builder: request.builder, identity: identity)
-            #expect(try caches.open("n", changed).outcome == .rebuilt(reason == .modelChanged && part == \.entityVersion ? .first : reason))
+            #expect(
+                try caches.open("n", changed).outcome
+                    == .rebuilt(reason == .modelChanged && part == \.entityVersion ? .first : reason))
             #expect(try caches.open("n", changed).outcome == .hit)
             #expect(try caches.open("n", request).outcome == .rebuilt(reason))
         }
@@ -184,8 +188,8 @@ import Values
         #expect(throws: StoreError.readOnly) { _ = try readOnly.beginWrite() }
     }
 
-    /// Every byte of every value of a cache flipped in turn: opening gives the right rows or a rebuild, reading gives an error at
-    /// worst, verify finds it, and nothing traps.
+    /// Every byte of every value of a cache flipped in turn: opening gives the right rows or a rebuild, reading gives
+    /// an error at worst, verify finds it, and nothing traps.
     @Test func damagedCachesAreFoundAndRebuilt() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
@@ -276,7 +280,9 @@ import Values
     @Test func namesAreChecked() throws {
         let request = try TestOrder(hasSections: true).request()
         #expect(throws: CacheDirectory.InvalidName.self) { try caches.open("", request) }
-        #expect(throws: CacheDirectory.InvalidName.self) { try caches.open(String(repeating: "名", count: 200), request) }
+        #expect(throws: CacheDirectory.InvalidName.self) {
+            try caches.open(String(repeating: "名", count: 200), request)
+        }
         #expect(throws: CacheDirectory.UnknownCache(name: "x")) { try caches.verify("x", request) }
         _ = try caches.open("出版社別 ★", request)
         #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["出版社別 ★"])

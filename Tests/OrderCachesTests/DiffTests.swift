@@ -40,14 +40,17 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         let oldRest = staying.filter { !moved.contains($0) }
         let newRest = new.filter { staying.contains($0) && !moved.contains($0) }
         #expect(oldRest == newRest, "seed \(seed): \(old) to \(new), moved \(moved)")
-        #expect(moved.count == fewestMoves(staying, new.filter { staying.contains($0) }), "seed \(seed): \(old) to \(new)")
+        #expect(
+            moved.count == fewestMoves(staying, new.filter { staying.contains($0) }), "seed \(seed): \(old) to \(new)")
     }
 }
 
 /// The events between two states, drawn as columns in the failure message.
 @Suite struct OrderDiffTests {
     /// Replays random edits on an order in memory and holds the change against sort and group, old and new.
-    @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func changesReplayToTheNewOrder(order: TestOrder, seed: UInt64) throws {
+    @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func changesReplayToTheNewOrder(
+        order: TestOrder, seed: UInt64
+    ) throws {
         var generator = SeededGenerator(seed: seed * 77)
         var rows: [UInt64: TestRow] = [:]
         let store = MemoryNodeStore(capacity: 256)
@@ -66,7 +69,8 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             #expect(try OrderDiff.change(from: current, to: next, edits) == change, context)
             try expectExact(change, from: current, to: next, rows, newRows, order, context)
             // The way back is a change too.
-            let back = try OrderDiff.change(from: next, to: current, edits.map { RowEdit(object: $0.object, old: $0.new, new: $0.old) })
+            let back = try OrderDiff.change(
+                from: next, to: current, edits.map { RowEdit(object: $0.object, old: $0.new, new: $0.old) })
             #expect(back.replay(on: try next.objects()) == (try current.objects()), context)
             try fork.publish(to: store)
             current = next.moved(to: store)
@@ -121,7 +125,9 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             case .move(let object, let from, let to):
                 #expect(before[from.section][from.row] == object && after[to.section][to.row] == object, context)
                 #expect(reported.insert(object).inserted, context)
-                if !order.hasSections || oldRows[object.number]?.group == newRows[object.number]?.group { rowMoves += 1 }
+                if !order.hasSections || oldRows[object.number]?.group == newRows[object.number]?.group {
+                    rowMoves += 1
+                }
             case .update(let object, let from, let to):
                 #expect(before[from.section][from.row] == object && after[to.section][to.row] == object, context)
                 #expect(oldRows[object.number] != newRows[object.number], context)
@@ -142,7 +148,9 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         }
         #expect(rowMoves == expectedMoves, context)
         let names = Set(oldSections.map { $0.name }).intersection(newSections.map { $0.name }).sorted()
-        func places(_ sections: [(name: String, rows: [UInt64])]) -> [Int] { sections.compactMap { names.firstIndex(of: $0.name) } }
+        func places(_ sections: [(name: String, rows: [UInt64])]) -> [Int] {
+            sections.compactMap { names.firstIndex(of: $0.name) }
+        }
         #expect(sectionMoves == fewestMoves(places(oldSections), places(newSections)), context)
     }
 }

@@ -13,10 +13,12 @@ struct TestRow: Hashable {
     var note: Int64 = 0
 
     static let model = Model(entities: [
-        Entity("Row", [
-            Attribute("group", .string), Attribute("rank", .integer), Attribute("member", .boolean),
-            Attribute("note", .integer),
-        ]),
+        Entity(
+            "Row",
+            [
+                Attribute("group", .string), Attribute("rank", .integer), Attribute("member", .boolean),
+                Attribute("note", .integer),
+            ]),
         Entity("Other", [Attribute("name", .string)]),
     ])
 
@@ -44,7 +46,8 @@ struct TestRow: Hashable {
     static func random(using generator: inout SeededGenerator, groups: Int = 4, ranks: Int64 = 5) -> TestRow {
         let group = Int.random(in: 0...groups, using: &generator)
         return TestRow(
-            group: group == 0 ? nil : String(repeating: "g", count: group), rank: .random(in: 0...ranks, using: &generator),
+            group: group == 0 ? nil : String(repeating: "g", count: group),
+            rank: .random(in: 0...ranks, using: &generator),
             isMember: Int.random(in: 0..<6, using: &generator) > 0, note: .random(in: 0...3, using: &generator))
     }
 }
@@ -96,7 +99,8 @@ struct TestOrder: CustomStringConvertible {
         return OrderRequest(
             builder: builder,
             identity: CacheIdentity(
-                entity: "Row", entityVersion: "1", predicate: "member == TRUE", sort: isDescending ? "rank:desc" : "rank",
+                entity: "Row", entityVersion: "1", predicate: "member == TRUE",
+                sort: isDescending ? "rank:desc" : "rank",
                 section: "\(hasSections) \(sectionOrder)", collation: ""))
     }
 

@@ -36,7 +36,8 @@ import Values
         ("d > CAST('x', 'date')", 10, "\"'x'\"", "a literal that reads as a date"),
         ("d > CAST('x', 'NSThread')", 15, "\"'NSThread'\"", "the name of a type, like \"date\""),
         ("影 == 影 影", 8, "\"影\"", "AND, OR or the end"),
-    ]) func aMalformedFormatNamesPositionAndExpectation(format: String, position: Int, found: String, expected: String) {
+    ]) func aMalformedFormatNamesPositionAndExpectation(format: String, position: Int, found: String, expected: String)
+    {
         #expect(throws: FetchPredicateError.unexpected(position: position, found: found, expected: expected)) {
             try FetchPredicate(format)
         }
@@ -53,7 +54,10 @@ import Values
     }
 
     @Test func deepNestingIsAnErrorAndNoOverflow() {
-        for format in [String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000), "a IN " + String(repeating: "{", count: 100_000)] {
+        for format in [
+            String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000),
+            "a IN " + String(repeating: "{", count: 100_000),
+        ] {
             #expect(throws: FetchPredicateError.self) { try FetchPredicate(format) }
         }
     }
@@ -79,12 +83,15 @@ import Values
     @Test(arguments: [
         ("price == 583", true), ("price = 583.0", true), ("price < 583.5", true), ("price > 583", false),
         ("price BETWEEN {583, 600}", true), ("price BETWEEN {584, 600}", false), ("price IN {1, 583}", true),
-        ("NOT price IN {1, 583}", false), ("rate >= 20.5 AND rate <= 20.5", true), ("out == TRUE", true), ("out == 1", true),
+        ("NOT price IN {1, 583}", false), ("rate >= 20.5 AND rate <= 20.5", true), ("out == TRUE", true),
+        ("out == 1", true),
         ("title CONTAINS 'nach'", true), ("title CONTAINS 'NACH'", false), ("title CONTAINS[c] 'NACH'", true),
         ("title BEGINSWITH[c] 'STRASSE'", true), ("title ENDSWITH[d] 'Ete'", true), ("title ENDSWITH 'Ete'", false),
-        ("title ENDSWITH[cd] 'ETE'", true), ("title == 'straße nach été'", false), ("title ==[c] 'STRASSE NACH ÉTÉ'", true),
+        ("title ENDSWITH[cd] 'ETE'", true), ("title == 'straße nach été'", false),
+        ("title ==[c] 'STRASSE NACH ÉTÉ'", true),
         ("title CONTAINS ''", true), ("kana CONTAINS[d] 'か'", true), ("kana CONTAINS[d] 'かか'", false),
-        ("empty == nil", true), ("empty != nil", false), ("empty != 'x'", true), ("empty < 5", false), ("empty > 5", false),
+        ("empty == nil", true), ("empty != nil", false), ("empty != 'x'", true), ("empty < 5", false),
+        ("empty > 5", false),
         ("NOT empty < 5", true), ("empty CONTAINS 'a'", false), ("empty IN {'a'}", false), ("empty == empty", true),
         ("missing == nil", true), ("title != nil", true), ("title IN {'a', 'Straße nach Été'}", true),
         ("'nach' IN title", true), ("'Nach' IN title", false), ("title IN[cd] {'strasse NACH ete'}", true),
@@ -105,10 +112,14 @@ import Values
         }
         let predicate = try compile("released > '2000-12-31T23:59:59Z'")
         #expect(try predicate.evaluate { _ in .date(Date(timeIntervalSinceReferenceDate: 0)) })
-        #expect(try compile("released BETWEEN {'2001-01-01', '2001-01-01'}").evaluate { _ in
-            .date(Date(timeIntervalSinceReferenceDate: 0))
-        })
-        for format in ["price == 'abc'", "title > 5", "released == 'soon'", "price CONTAINS '5'", "title == price", "title CONTAINS 5", "released IN {5}"] {
+        #expect(
+            try compile("released BETWEEN {'2001-01-01', '2001-01-01'}").evaluate { _ in
+                .date(Date(timeIntervalSinceReferenceDate: 0))
+            })
+        for format in [
+            "price == 'abc'", "title > 5", "released == 'soon'", "price CONTAINS '5'", "title == price",
+            "title CONTAINS 5", "released IN {5}",
+        ] {
             #expect(throws: FetchPredicateError.self, "\(format)") { try compile(format) }
         }
         #expect(throws: FetchPredicateError.unknownAttribute("pages", entity: "Book")) { try compile("pages > 1") }
@@ -122,7 +133,9 @@ enum RandomPredicate {
         case 1...3: return .comparison(comparison(using: &generator))
         case 4: return .not(syntax(depth: depth - 1, using: &generator))
         case let kind:
-            let parts = (0..<Int.random(in: 2...3, using: &generator)).map { _ in syntax(depth: depth - 1, using: &generator) }
+            let parts = (0..<Int.random(in: 2...3, using: &generator)).map { _ in
+                syntax(depth: depth - 1, using: &generator)
+            }
             return kind % 2 == 0 ? .and(parts) : .or(parts)
         }
     }
@@ -134,10 +147,12 @@ enum RandomPredicate {
         let right: ExpressionSyntax
         switch comparator {
         case .between: right = .list([.value(value(using: &generator)), .value(value(using: &generator))])
-        case .isIn: right = .list((0..<Int.random(in: 0...3, using: &generator)).map { _ in .value(value(using: &generator)) })
+        case .isIn:
+            right = .list((0..<Int.random(in: 0...3, using: &generator)).map { _ in .value(value(using: &generator)) })
         default: right = Bool.random(using: &generator) ? .value(value(using: &generator)) : left
         }
-        return Comparison(left, comparator, folding: TextFolding(rawValue: .random(in: 0...3, using: &generator)), right)
+        return Comparison(
+            left, comparator, folding: TextFolding(rawValue: .random(in: 0...3, using: &generator)), right)
     }
 
     static func value(using generator: inout SeededGenerator) -> Value {
@@ -146,7 +161,10 @@ enum RandomPredicate {
         case 0: return .null
         case 1: return .boolean(number > 0)
         case 2: return .integer(number)
-        case 3: return .double(Double(bitPattern: UInt64(bitPattern: number)).isFinite ? Double(bitPattern: UInt64(bitPattern: number)) : 0.1)
+        case 3:
+            return .double(
+                Double(bitPattern: UInt64(bitPattern: number)).isFinite
+                    ? Double(bitPattern: UInt64(bitPattern: number)) : 0.1)
         case 4: return .decimal(Decimal(number) / 1000)
         case 5: return .date(Date(timeIntervalSinceReferenceDate: Double(number) / 1e9))
         case 6: return .data(Data([1, 0xFF]))
@@ -154,7 +172,9 @@ enum RandomPredicate {
         case 8: return .url(URL(fileURLWithPath: "/\(number)"))
         default:
             let pieces = ["\"", "\\", "'", "\n", "a", "影", "%@", "\u{301}", "👩‍👩‍👧", "{", "\t"]
-            return .string((0..<Int.random(in: 0...5, using: &generator)).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined())
+            return .string(
+                (0..<Int.random(in: 0...5, using: &generator)).map { _ in pieces.randomElement(using: &generator) ?? ""
+                }.joined())
         }
     }
 }

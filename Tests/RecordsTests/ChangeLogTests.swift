@@ -18,7 +18,8 @@ private enum Operation: CaseIterable {
         for _ in 0..<25 {
             let commit = try test.write { writer in
                 for _ in 0..<Int.random(in: 1...12, using: &generator) {
-                    try apply(Operation.allCases.randomElement(using: &generator) ?? .insert, to: writer, test, &generator)
+                    try apply(
+                        Operation.allCases.randomElement(using: &generator) ?? .insert, to: writer, test, &generator)
                 }
                 let shop = try writer.model.entities[1].record(["shop"])
                 if Bool.random(using: &generator) { try writer.insert(1, shop.span.bytes) }

@@ -38,7 +38,9 @@ import Values
 
     @Test func integersTakeAsFewBytesAsTheyNeed() throws {
         let numbers = Entity("Numbers", [Attribute("number", .integer)])
-        for (number, bytes) in [(0, 0), (1, 1), (-1, 1), (127, 1), (128, 2), (-128, 1), (-129, 2), (Int64.max, 8), (.min, 8)] {
+        for (number, bytes) in [
+            (0, 0), (1, 1), (-1, 1), (127, 1), (128, 2), (-128, 1), (-129, 2), (Int64.max, 8), (.min, 8),
+        ] {
             let record = try numbers.record([.integer(number)])
             #expect(record.count == 3 + 1 + 1 + bytes + 4, "\(number)")
             #expect(try numbers.values(of: record.span.bytes) == [.integer(number)])
@@ -57,7 +59,9 @@ import Values
         #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is a string, not a integer")) {
             try book.record([5])
         }
-        #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is required")) { try book.record([]) }
+        #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is required")) {
+            try book.record([])
+        }
     }
 
     /// Every byte flipped in turn and every truncation: an error or a value, never a trap, and the check finds it.

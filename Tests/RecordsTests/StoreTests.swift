@@ -79,7 +79,9 @@ import Values
         #expect(throws: StoreError.self) { try Store(at: test.path, model: book(Array(stored.prefix(1)))) }
         #expect(throws: StoreError.self) { try Store(at: test.path, model: book([Attribute("id", .integer)])) }
         #expect(throws: StoreError.self) {
-            try Store(at: test.path, model: Model(entities: [Entity("X", [Attribute("a", .string), Attribute("a", .string)])]))
+            try Store(
+                at: test.path,
+                model: Model(entities: [Entity("X", [Attribute("a", .string), Attribute("a", .string)])]))
         }
     }
 
@@ -90,7 +92,9 @@ import Values
         options.creates = false
         #expect(throws: StoreError.missing(path: folder)) { try Store(at: folder, options: options) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        #expect(throws: StoreError.notAStore(path: folder, "it has no data.mdb")) { try Store(at: folder, options: options) }
+        #expect(throws: StoreError.notAStore(path: folder, "it has no data.mdb")) {
+            try Store(at: folder, options: options)
+        }
         try Data(repeating: 66, count: 9000).write(to: URL(fileURLWithPath: folder + "/data.mdb"))
         #expect(throws: StoreError.self) { try Store(at: folder, options: options) }
 

@@ -4,10 +4,12 @@ import Values
 
 extension TestStore {
     static let books = Model(entities: [
-        Entity("Book", [
-            Attribute("id", .string, isOptional: false, isUnique: true), Attribute("price", .integer),
-            Attribute("title", .string),
-        ]),
+        Entity(
+            "Book",
+            [
+                Attribute("id", .string, isOptional: false, isUnique: true), Attribute("price", .integer),
+                Attribute("title", .string),
+            ]),
         Entity("Shop", [Attribute("name", .string)]),
     ])
 

@@ -15,10 +15,14 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         return .integer(any([0, 1, -1, 255, 256, -256, .min, .max, .random(in: .min ... .max, using: &generator)]))
     case .double:
         return .double(
-            any([0, -0.0, 1, -1, 0.5, .infinity, -.infinity, .leastNonzeroMagnitude, .random(in: -1e9...1e9, using: &generator)]))
+            any([
+                0, -0.0, 1, -1, 0.5, .infinity, -.infinity, .leastNonzeroMagnitude,
+                .random(in: -1e9...1e9, using: &generator),
+            ]))
     case .decimal:
         let digits = Int.random(in: -99_999...99_999, using: &generator)
-        return .decimal(any([0, Decimal(digits), Decimal(digits) / 1000, Decimal(digits) * 1_000_000_000_000, 1, 10, 100, -10]))
+        return .decimal(
+            any([0, Decimal(digits), Decimal(digits) / 1000, Decimal(digits) * 1_000_000_000_000, 1, 10, 100, -10]))
     case .date: return .date(Date(timeIntervalSinceReferenceDate: .random(in: -1e9...1e9, using: &generator)))
     case .string:
         let letters = ["a", "b", "\0", "\u{1}", "é", "か", "𠮷", "z", "\u{7F}"]
@@ -77,7 +81,8 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
             func components() -> [Component] {
                 zip(types, directions).map { type, isDescending in
                     let isNull = Int.random(in: 0..<8, using: &generator) == 0
-                    return Component(value: isNull ? .null : randomValue(type, using: &generator), isDescending: isDescending)
+                    return Component(
+                        value: isNull ? .null : randomValue(type, using: &generator), isDescending: isDescending)
                 }
             }
             let left = components(), right = components()
@@ -93,7 +98,9 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         for type in ValueType.allCases {
             for _ in 0..<200 {
                 let value = randomValue(type, using: &generator)
-                let bytes = key([Component(value: value, isDescending: false), Component(value: "next", isDescending: true)])
+                let bytes = key([
+                    Component(value: value, isDescending: false), Component(value: "next", isDescending: true),
+                ])
                 let decoded = OrderKey.first(in: bytes.span.bytes)
                 let first = try #require(decoded)
                 #expect(first.value == value && first.value.type == type)
@@ -107,7 +114,10 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
     }
 
     @Test func bytesThatAreNoKeyGiveNil() {
-        let bad: [[UInt8]] = [[], [0], [1], [3], [4, 1, 2], [8, 65, 66], [8, 0xFF, 0, 1], [8, 65, 0], [8, 65, 0, 2], [12, 0], [6], [6, 0x81], [6, 0x81, 0, 0, 77, 0], [10, 1]]
+        let bad: [[UInt8]] = [
+            [], [0], [1], [3], [4, 1, 2], [8, 65, 66], [8, 0xFF, 0, 1], [8, 65, 0], [8, 65, 0, 2], [12, 0], [6],
+            [6, 0x81], [6, 0x81, 0, 0, 77, 0], [10, 1],
+        ]
         for bytes in bad {
             let decoded = OrderKey.first(in: bytes.span.bytes)
             #expect(decoded == nil, "\(bytes)")

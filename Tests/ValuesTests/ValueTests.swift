@@ -29,7 +29,8 @@ import Testing
         ("20.20", .double, "20.2"), ("1e21", .double, "1000000000000000000000"), ("100", .double, "100"),
         ("12.340", .decimal, "12.34"), ("yes", .boolean, "1"), ("0", .boolean, "0"),
         ("2016-05-16T10:30:00+09:00", .date, "2016-05-16T01:30:00Z"), ("2016-05-16", .date, "2016-05-16T00:00:00Z"),
-        ("2016-05-16T01:30:00", .date, "2016-05-16T01:30:00Z"), ("2016-05-16T01:30:00.250Z", .date, "2016-05-16T01:30:00.250Z"),
+        ("2016-05-16T01:30:00", .date, "2016-05-16T01:30:00Z"),
+        ("2016-05-16T01:30:00.250Z", .date, "2016-05-16T01:30:00.250Z"),
         ("00ff", .data, "00ff"), ("虐殺器官", .string, "虐殺器官"), ("https://a.b/c", .url, "https://a.b/c"),
     ]) func aTextReadsAsItsType(text: String, type: ValueType, printed: String) throws {
         let value = try #require(Value(text, as: type))
@@ -38,7 +39,8 @@ import Testing
 
     @Test(arguments: [
         ("12a", ValueType.integer), ("9223372036854775808", .integer), ("", .integer), (" 1", .integer),
-        ("inf", .double), ("1,5", .double), ("x", .decimal), ("1x", .decimal), ("maybe", .boolean), ("2016-13-01", .date), ("abc", .data),
+        ("inf", .double), ("1,5", .double), ("x", .decimal), ("1x", .decimal), ("maybe", .boolean),
+        ("2016-13-01", .date), ("abc", .data),
         ("not-a-uuid", .uuid), ("", .url),
     ]) func aTextThatIsNoValueGivesNil(text: String, type: ValueType) {
         #expect(Value(text, as: type) == nil)
@@ -46,7 +48,9 @@ import Testing
 
     @Test func foldingDropsCaseAndLatinAccentsButKeepsVoicedKana() {
         let both: TextFolding = [.caseInsensitive, .diacriticInsensitive]
-        func alike(_ left: String, _ right: String, _ folding: TextFolding) -> Bool { folding.fold(left) == folding.fold(right) }
+        func alike(_ left: String, _ right: String, _ folding: TextFolding) -> Bool {
+            folding.fold(left) == folding.fold(right)
+        }
         #expect(alike("STRASSE", "straße", .caseInsensitive))
         #expect(alike("É", "é", .caseInsensitive) && !alike("É", "e", .caseInsensitive))
         #expect(alike("Été", "Ete", .diacriticInsensitive) && !alike("Été", "ete", .diacriticInsensitive))
@@ -75,15 +79,22 @@ import Testing
     }
 
     @Test func textOrdersReadBackFromTheirNames() {
-        for order in [TextOrder.binary, .caseInsensitive, .diacriticInsensitive, .caseDiacriticInsensitive, .localized("ja"), .localizedStandard("en_GB")] {
+        for order in [
+            TextOrder.binary, .caseInsensitive, .diacriticInsensitive, .caseDiacriticInsensitive, .localized("ja"),
+            .localizedStandard("en_GB"),
+        ] {
             #expect(TextOrder(name: order.name) == order)
         }
-        #expect(TextOrder(name: "localized") == nil && TextOrder(name: "localized=") == nil && TextOrder(name: "loud") == nil)
+        #expect(
+            TextOrder(name: "localized") == nil && TextOrder(name: "localized=") == nil
+                && TextOrder(name: "loud") == nil)
     }
 
     @Test func daysAgreeWithFoundationsCalendarInEveryZone() throws {
         var generator = SeededGenerator(seed: 11)
-        for name in ["UTC", "Asia/Tokyo", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/St_Johns"] {
+        for name in [
+            "UTC", "Asia/Tokyo", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/St_Johns",
+        ] {
             var calendar = Calendar(identifier: .gregorian)
             calendar.timeZone = try #require(TimeZone(identifier: name))
             let zone = try TimeZoneOffsets(name)
@@ -91,7 +102,8 @@ import Testing
                 let date = Date(timeIntervalSince1970: .random(in: -1e9...1.9e9, using: &generator).rounded())
                 let parts = calendar.dateComponents([.year, .month, .day], from: date)
                 let day = zone.day(of: date.timeIntervalSinceReferenceDate)
-                #expect(day.year == parts.year && day.month == parts.month && day.day == parts.day, "\(name) at \(date)")
+                #expect(
+                    day.year == parts.year && day.month == parts.month && day.day == parts.day, "\(name) at \(date)")
             }
         }
         #expect(throws: UnknownTimeZone.self) { try TimeZoneOffsets("Mars/Olympus") }

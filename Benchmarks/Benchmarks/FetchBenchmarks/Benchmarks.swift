@@ -5,8 +5,9 @@ import Foundation
 import GRDB
 import Stores
 
-// Names are "question | rows | side": the report pairs the sides. The peer is SQLite through GRDB, on the same rows, with an
-// index that covers the question; where a question is about us alone, the peer is ourselves in another way, as the name says.
+// Names are "question | rows | side": the report pairs the sides. The peer is SQLite through GRDB, on the same rows,
+// with an index that covers the question; where a question is about us alone, the peer is ourselves in another way, as
+// the name says.
 
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
@@ -16,7 +17,8 @@ func quick(_ seconds: Int) -> Benchmark.Configuration {
 }
 
 func slow(_ iterations: Int) -> Benchmark.Configuration {
-    .init(metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: .seconds(60), maxIterations: iterations)
+    .init(
+        metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: .seconds(60), maxIterations: iterations)
 }
 
 /// Fails loudly: a benchmark that does nothing is no benchmark.

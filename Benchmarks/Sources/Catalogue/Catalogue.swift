@@ -17,11 +17,13 @@ public struct Catalogue {
     public static let columns = ["name", "section", "version", "architecture", "size", "maintainer", "description"]
 
     private static let syllables = [
-        "lib", "py", "go", "ru", "ka", "ten", "mo", "sql", "net", "graph", "ti", "ve", "ran", "do", "core", "data", "x", "qt",
+        "lib", "py", "go", "ru", "ka", "ten", "mo", "sql", "net", "graph", "ti", "ve", "ran", "do", "core", "data", "x",
+        "qt",
         "fu", "json", "per", "l", "doc", "dev", "tra", "ns", "ki", "ba", "ze", "ul",
     ]
     private static let words = [
-        "library", "for", "the", "fast", "parsing", "of", "documents", "tools", "and", "bindings", "development", "files",
+        "library", "for", "the", "fast", "parsing", "of", "documents", "tools", "and", "bindings", "development",
+        "files",
         "server", "client", "graphical", "viewer", "interface", "to", "data", "network", "simple", "common", "runtime",
     ]
 

@@ -95,8 +95,8 @@ public struct Stores: Sendable {
         }
     }
 
-    /// Applies random changes in one transaction: a quarter new rows, a quarter deletions, and half updates of one attribute,
-    /// any of the seven.
+    /// Applies random changes in one transaction: a quarter new rows, a quarter deletions, and half updates of one
+    /// attribute, any of the seven.
     public func change(_ count: Int, in container: PersistentContainer, seed: UInt64) throws {
         var catalogue = Catalogue(seed: seed)
         let writer = try BatchWriter(container, entity: "Package")

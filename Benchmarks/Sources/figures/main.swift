@@ -40,7 +40,8 @@ for argument in CommandLine.arguments.dropFirst() {
     figures.append(
         Figure(question: "private memory added by an open order", rows: rows, value: added, limit: 8, unit: "MiB"))
 
-    // An order key is the section's value and the name, each with a tag and an end (3 bytes), and the object's number (6).
+    // An order key is the section's value and the name, each with a tag and an end (3 bytes), and the object's number
+    // (6).
     var keyBytes = 0
     var catalogue = Catalogue()
     for _ in 0..<rows {

@@ -1,9 +1,9 @@
 import Catalogue
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #else
-import Darwin
+    import Darwin
 #endif
 
 // usage: generate-catalogue ROWS      writes the catalogue as tab-separated values to standard output
@@ -16,5 +16,7 @@ var catalogue = Catalogue()
 print(Catalogue.columns.joined(separator: "\t"))
 for _ in 0..<count {
     let row = catalogue.next()
-    print("\(row.name)\t\(row.section)\t\(row.version)\t\(row.architecture)\t\(row.size)\t\(row.maintainer)\t\(row.description)")
+    print(
+        "\(row.name)\t\(row.section)\t\(row.version)\t\(row.architecture)\t\(row.size)\t\(row.maintainer)\t\(row.description)"
+    )
 }

@@ -86,7 +86,9 @@ func printTable(_ report: Report) {
         print(cells.joined(separator: "  "))
     }
     for figure in report.figures {
-        print("\(figure.question), \(figure.rows) rows: \(String(format: "%.2f", figure.value)) \(figure.unit) (at most \(figure.limit))")
+        print(
+            "\(figure.question), \(figure.rows) rows: \(String(format: "%.2f", figure.value)) \(figure.unit) (at most \(figure.limit))"
+        )
     }
 }
 
@@ -96,14 +98,17 @@ func plot(_ pairs: [Pair]) -> String {
     let colours = ["#1b6ca8", "#c0392b", "#27864a", "#8e44ad", "#d68910"]
     let costs = pairs.flatMap { [$0.ours, $0.peer] }.compactMap { $0 }.filter { $0 > 0 }.map(log10)
     let rows = pairs.map { log10(Double($0.rows)) }
-    guard let lowest = costs.min(), let highest = costs.max(), let fewest = rows.min(), let most = rows.max() else { return "" }
+    guard let lowest = costs.min(), let highest = costs.max(), let fewest = rows.min(), let most = rows.max() else {
+        return ""
+    }
     func x(_ rows: Int) -> Double {
         left + (log10(Double(rows)) - fewest) / max(most - fewest, 1e-9) * (width - left - 240)
     }
     func y(_ cost: Double) -> Double {
         20 + (highest - log10(cost)) / max(highest - lowest, 1e-9) * (height - bottom - 20)
     }
-    var svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 \(width) \(height)\" font-family=\"sans-serif\" font-size=\"11\">\n"
+    var svg =
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 \(width) \(height)\" font-family=\"sans-serif\" font-size=\"11\">\n"
     svg += "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     for power in Int(lowest.rounded(.down))...Int(highest.rounded(.up)) {
         let cost = pow(10, Double(power))
@@ -120,9 +125,11 @@ func plot(_ pairs: [Pair]) -> String {
         let series = pairs.filter { $0.question == question }
         for (costs, dash, side) in [(series.map(\.ours), "", "ours"), (series.map(\.peer), "5 4", series[0].peerName)] {
             let points = zip(series, costs).compactMap { pair, cost in cost.map { "\(x(pair.rows)),\(y($0))" } }
-            svg += "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"2\" stroke-dasharray=\"\(dash)\"/>\n"
+            svg +=
+                "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"2\" stroke-dasharray=\"\(dash)\"/>\n"
             let line = 30.0 + Double(index) * 36 + (side == "ours" ? 0 : 16)
-            svg += "<path d=\"M\(width - 222) \(line - 4)h24\" stroke=\"\(colour)\" stroke-width=\"2\" stroke-dasharray=\"\(dash)\"/>"
+            svg +=
+                "<path d=\"M\(width - 222) \(line - 4)h24\" stroke=\"\(colour)\" stroke-width=\"2\" stroke-dasharray=\"\(dash)\"/>"
             svg += "<text x=\"\(width - 192)\" y=\"\(line)\">\(question): \(side)</text>\n"
         }
     }

@@ -1,7 +1,8 @@
-/// Writes many objects of an entity without making them: in transactions, through unique keys, logged like every change.
+/// Writes many objects of an entity without making them: in transactions, through unique keys, logged like every
+/// change.
 ///
-/// The first change begins a transaction, which holds the store's write lock until `commit` or `rollback`. After an error, roll
-/// back. A writer belongs to one thread.
+/// The first change begins a transaction, which holds the store's write lock until `commit` or `rollback`. After an
+/// error, roll back. A writer belongs to one thread.
 public final class BatchWriter {
     public struct Counts: Equatable, Sendable {
         public internal(set) var inserted = 0

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+    public import FoundationEssentials
 #else
-public import Foundation
+    public import Foundation
 #endif
 
 /// A store with its model: where everything begins. It may be shared by threads and tasks.
@@ -10,8 +10,8 @@ public import Foundation
 public final class PersistentContainer: Sendable {
     package let store: Store
 
-    /// Opens the store in a folder, or makes one. The given model may bring new entities, and new optional attributes at the
-    /// end of stored ones; without one, the stored model counts. Throws `StoreError`.
+    /// Opens the store in a folder, or makes one. The given model may bring new entities, and new optional attributes
+    /// at the end of stored ones; without one, the stored model counts. Throws `StoreError`.
     public convenience init(at url: URL, model: Model? = nil, durability: Durability = .full) throws {
         var options = Store.Options()
         options.setDurability(durability)
@@ -52,8 +52,8 @@ extension PersistentContainer {
         return request
     }
 
-    /// Opens an order, from its named cache when it has one, and calls the body with it. Should the body meet damage in the
-    /// cache, the cache is rebuilt and the body called again, so it must be able to begin anew.
+    /// Opens an order, from its named cache when it has one, and calls the body with it. Should the body meet damage in
+    /// the cache, the cache is rebuilt and the body called again, so it must be able to begin anew.
     ///
     /// A fresh cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n).
     ///
@@ -68,7 +68,7 @@ extension PersistentContainer {
         guard let name = options.cacheName else { return try body(FetchedOrder(try caches.compute(request))) }
         do {
             return try body(FetchedOrder(try caches.open(name, request)))
-        } catch where error.isDamage {
+        } catch  where error.isDamage {
             return try body(FetchedOrder(try caches.rebuild(name, request, .damaged)))
         }
     }

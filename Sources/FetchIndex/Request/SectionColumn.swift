@@ -75,7 +75,9 @@ final class SectionColumn {
     }
 
     /// Where the interval begins: an integer for integers and a whole width, else a double.
-    private func appendBucket(_ width: Double, _ range: Range<Int>, of record: RecordView, to bytes: inout [UInt8]) throws {
+    private func appendBucket(_ width: Double, _ range: Range<Int>, of record: RecordView, to bytes: inout [UInt8])
+        throws
+    {
         if type == .integer, let whole = Int64(exactly: width) {
             let number = try record.integer(range)
             let remainder = number % whole

@@ -17,7 +17,8 @@ public enum SectionKey: Hashable, Sendable {
 }
 
 extension SectionKey: CustomStringConvertible {
-    /// KEY, prefix(KEY,1), day(KEY), day(KEY,Asia/Tokyo), month(KEY), year(KEY) or bucket(KEY,1000), as the tool reads it.
+    /// KEY, prefix(KEY,1), day(KEY), day(KEY,Asia/Tokyo), month(KEY), year(KEY) or bucket(KEY,1000), as the tool reads
+    /// it.
     public var description: String {
         let name = RequestText.quoted(attribute)
         switch self {

@@ -1,4 +1,5 @@
-/// An opened order with the records of its snapshot: sections and rows are read as they are asked for, and nothing is loaded.
+/// An opened order with the records of its snapshot: sections and rows are read as they are asked for, and nothing is
+/// loaded.
 ///
 /// It keeps its snapshot, and so the pages of the store's old state, for as long as it lives.
 public struct FetchedOrder {

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import FetchIndex
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+    internal import FoundationEssentials
 #else
-internal import Foundation
+    internal import Foundation
 #endif
 
 struct ApplyCommand: ParsableCommand {
@@ -18,7 +18,10 @@ struct ApplyCommand: ParsableCommand {
     @OptionGroup var store: StoreArgument
     @Argument(help: "The changes, a JSON object a line.") var file: String
     @Option(help: "The entity.") var entity: String
-    @Option(help: "The unique attribute that \"key\" is of; the entity's own unless said. Without one it is the object's number.")
+    @Option(
+        help:
+            "The unique attribute that \"key\" is of; the entity's own unless said. Without one it is the object's number."
+    )
     var key: String?
     @Option(name: .customLong("cache"), help: "The order whose changes are printed.") var cacheName: String?
     @OptionGroup var request: RequestOptions
@@ -129,7 +132,8 @@ private final class ChangeApplier {
             }
             return object
         }
-        guard case .integer(let number) = scalar, let object = try writer.object(number: UInt64(clamping: number)) else {
+        guard case .integer(let number) = scalar, let object = try writer.object(number: UInt64(clamping: number))
+        else {
             throw bad("there is no \(writer.entity.name) with number \(scalar.text)")
         }
         return object
@@ -177,12 +181,15 @@ private final class BatchPrinter {
 
     func printChange() throws {
         let bar = ProgressBar("building")
-        let outcome = try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { $0.outcome }
+        let outcome = try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) {
+            $0.outcome
+        }
         bar.finish()
         var change = OrderChange()
         switch outcome {
         case .caughtUp(let caughtUp): change = caughtUp
-        case .rebuilt(let reason): Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
+        case .rebuilt(let reason):
+            Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
         case .hit, .computed: break
         }
         if isJSON { return try Output.jsonLine(ChangeReport(change)) }

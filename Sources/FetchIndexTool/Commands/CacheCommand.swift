@@ -64,7 +64,8 @@ struct CacheReport: Encodable {
 }
 
 struct CacheListCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "All caches and whether they are fresh.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "All caches and whether they are fresh.")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption
@@ -76,12 +77,14 @@ struct CacheListCommand: ParsableCommand {
         if reports.isEmpty { return Output.line("the store has no caches") }
         var table = TextTable([
             .init(title: "cache"), .init(title: "state"), .init(title: "rows", isNumber: true),
-            .init(title: "sections", isNumber: true), .init(title: "size", isNumber: true), .init(title: "hits", isNumber: true),
+            .init(title: "sections", isNumber: true), .init(title: "size", isNumber: true),
+            .init(title: "hits", isNumber: true),
             .init(title: "caught up", isNumber: true), .init(title: "built", isNumber: true), .init(title: "updated"),
         ])
         for report in reports {
             table.append([
-                report.name, report.state, report.rows.map(Numbers.grouped) ?? "", report.sections.map(Numbers.grouped) ?? "",
+                report.name, report.state, report.rows.map(Numbers.grouped) ?? "",
+                report.sections.map(Numbers.grouped) ?? "",
                 Numbers.bytes(report.bytes), "\(report.hits)", report.catchUps.map(String.init) ?? "",
                 report.builds.map(String.init) ?? "", report.updated ?? "",
             ])
@@ -113,11 +116,15 @@ struct CacheShowCommand: ParsableCommand {
             return try Output.jsonLine(Shown(cache: report, sections: sections.map(SectionReport.init)))
         }
         var lines = [("cache", report.name), ("state", report.state)]
-        lines += [("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section)]
-            .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
-        lines.append(("rows", "\(Numbers.grouped(report.rows ?? 0)) in \(Numbers.grouped(report.sections ?? 0)) sections"))
+        lines += [
+            ("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section),
+        ]
+        .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
+        lines.append(
+            ("rows", "\(Numbers.grouped(report.rows ?? 0)) in \(Numbers.grouped(report.sections ?? 0)) sections"))
         lines.append(("size", "\(Numbers.bytes(report.bytes)) in \(Numbers.grouped(report.nodes)) nodes"))
-        lines.append(("used", "\(report.hits) hits, caught up \(report.catchUps ?? 0) times, built \(report.builds ?? 0) times"))
+        lines.append(
+            ("used", "\(report.hits) hits, caught up \(report.catchUps ?? 0) times, built \(report.builds ?? 0) times"))
         lines.append(("updated", report.updated ?? "–"))
         for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text)") }
         if report.section?.isEmpty == false && !sections.isEmpty {
@@ -159,7 +166,8 @@ struct CacheVerifyCommand: ParsableCommand {
 }
 
 struct CacheRebuildCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "rebuild", abstract: "Compute a cache anew from the records.")
+    static let configuration = CommandConfiguration(
+        commandName: "rebuild", abstract: "Compute a cache anew from the records.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String
@@ -180,7 +188,8 @@ struct CacheRebuildCommand: ParsableCommand {
 }
 
 struct CacheDeleteCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "delete", abstract: "Take out a cache, or all of them.")
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Take out a cache, or all of them.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String?

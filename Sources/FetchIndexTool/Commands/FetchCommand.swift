@@ -48,7 +48,9 @@ struct FetchCommand: ParsableCommand {
             let attributes = order.entity.attributes
             try order.forEachRow(from: offset, limit: limit) { row in
                 var values: [String: JSONValue] = [:]
-                for (slot, attribute) in attributes.enumerated() { values[attribute.name] = .value(try row.value(at: slot)) }
+                for (slot, attribute) in attributes.enumerated() {
+                    values[attribute.name] = .value(try row.value(at: slot))
+                }
                 let report = RowReport(id: row.id.number, section: row.path.section, row: row.path.row, values: values)
                 Output.write((isFirst ? "\n" : ",\n") + (try Output.json(report)))
                 isFirst = false
@@ -72,7 +74,9 @@ struct FetchCommand: ParsableCommand {
         let attributes = order.entity.attributes
         var table = TextTable(
             [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
-                + attributes.map { TextTable.Column(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
+                + attributes.map {
+                    TextTable.Column(title: $0.name, isNumber: $0.type == .integer || $0.type == .double)
+                })
         var rowCount = 0
         if !sectionsOnly {
             try order.forEachRow(from: offset, limit: limit ?? Self.defaultTableLimit) { row in
@@ -85,12 +89,18 @@ struct FetchCommand: ParsableCommand {
         let grouped = definition.sectionKey == nil ? rows : "\(rows) in \(Numbers.grouped(order.sectionCount)) sections"
         Output.line("\(outcome.sentence): \(grouped)")
         if definition.sectionKey != nil {
-            var sectionTable = TextTable([TextTable.Column(title: "section"), TextTable.Column(title: "rows", isNumber: true)])
+            var sectionTable = TextTable([
+                TextTable.Column(title: "section"), TextTable.Column(title: "rows", isNumber: true),
+            ])
             for section in sections.prefix(sectionsOnly ? .max : 20) {
-                sectionTable.append([section.name.isEmpty ? "(no value)" : section.name, Numbers.grouped(section.count)])
+                sectionTable.append([
+                    section.name.isEmpty ? "(no value)" : section.name, Numbers.grouped(section.count),
+                ])
             }
             sectionTable.print()
-            if !sectionsOnly && sections.count > 20 { Output.line("… \(sections.count - 20) more sections (--sections-only)") }
+            if !sectionsOnly && sections.count > 20 {
+                Output.line("… \(sections.count - 20) more sections (--sections-only)")
+            }
             if !sectionsOnly { Output.line("") }
         }
         if sectionsOnly { return }

@@ -26,7 +26,8 @@ enum CatalogueFormat: String, ExpressibleByArgument, CaseIterable {
 
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Import a catalogue file, in transactions; an interrupted import can be run again.")
+        commandName: "import",
+        abstract: "Import a catalogue file, in transactions; an interrupted import can be run again.")
 
     /// Rows of a transaction.
     private static let batchLength = 50_000
@@ -106,7 +107,9 @@ struct ImportCommand: ParsableCommand {
     }
 
     /// Makes the entity when it is missing; a stored one keeps its types.
-    private func prepareEntity(_ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat) throws {
+    private func prepareEntity(_ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat)
+        throws
+    {
         if let stored = try container.model().entity(named: entity) {
             for column in source.columns { _ = try stored.requireSlot(of: column) }
             return
@@ -127,7 +130,9 @@ struct ImportCommand: ParsableCommand {
     private func givenTypes(_ columns: [String]) throws -> [String: ValueType] {
         var given: [String: ValueType] = [:]
         for part in (types ?? "").split(separator: ",") {
-            guard let colon = part.lastIndex(of: ":"), let type = ValueType(name: String(part[part.index(after: colon)...])) else {
+            guard let colon = part.lastIndex(of: ":"),
+                let type = ValueType(name: String(part[part.index(after: colon)...]))
+            else {
                 let names = ValueType.allCases.map(\.name).joined(separator: ", ")
                 throw ValidationError("--types wants NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
             }

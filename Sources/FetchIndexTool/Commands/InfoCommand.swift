@@ -14,9 +14,12 @@ struct InfoCommand: ParsableCommand {
         Output.line("store   \(information.path)")
         Output.line("format  \(information.format)")
         Output.line("commit  \(information.commit)")
-        Output.line("file    \(Numbers.bytes(information.fileBytes)), \(Numbers.bytes(information.freeBytes)) of it free to use again")
+        Output.line(
+            "file    \(Numbers.bytes(information.fileBytes)), \(Numbers.bytes(information.freeBytes)) of it free to use again"
+        )
         let log = information.log
-        Output.line("log     commits after \(log.start), \(Numbers.bytes(log.bytes)) of at most \(Numbers.bytes(log.limit))")
+        Output.line(
+            "log     commits after \(log.start), \(Numbers.bytes(log.bytes)) of at most \(Numbers.bytes(log.limit))")
         for entity in information.entities {
             Output.line("\n\(entity.name): \(Numbers.grouped(entity.count)) objects")
             var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])

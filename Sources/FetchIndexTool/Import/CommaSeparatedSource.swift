@@ -14,7 +14,7 @@ final class CommaSeparatedSource: RowSource {
         self.path = path
         reader = try FileReader(path)
         parser = .allocate(capacity: 1)
-        csv_init(parser, UInt8(CSV_REPALL_NL | CSV_STRICT_FINI))
+        csv_init(parser, UInt8(CSV_REPALL_NL))
         csv_set_space_func(parser) { _ in 0 }  // blanks belong to their fields
         while collector.rows.isEmpty, try parsePiece() {}
         if collector.rows.isEmpty { try finish() }
@@ -57,9 +57,12 @@ final class CommaSeparatedSource: RowSource {
 
     private func finish() throws {
         let context = Unmanaged.passUnretained(collector).toOpaque()
+        // Strict about the end only: a quotation mark inside of an unquoted field is taken as it is.
+        csv_set_opts(parser, UInt8(CSV_REPALL_NL | CSV_STRICT | CSV_STRICT_FINI))
         guard csv_fini(parser, endField, endRow, context) == 0 else {
             throw BadInput(
-                file: path, line: collector.line, reason: "the quotation mark that opens a field of this row is never closed")
+                file: path, line: collector.line,
+                reason: "the quotation mark that opens a field of this row is never closed")
         }
     }
 }

@@ -1,8 +1,8 @@
 internal import FetchIndex
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+    internal import FoundationEssentials
 #else
-internal import Foundation
+    internal import Foundation
 #endif
 
 /// JSON lines: one object a line. The columns are the keys of the first objects, in alphabetical order.
@@ -55,7 +55,9 @@ final class JSONLinesSource: RowSource {
             if line.isEmpty { return }
             let object = try Self.object(line, path, number)
             if let unknown = object.keys.first(where: { !known.contains($0) }) {
-                throw BadInput(file: path, line: number, reason: "\"\(unknown)\" is not among the attributes \(columns.joined(separator: ", "))")
+                throw BadInput(
+                    file: path, line: number,
+                    reason: "\"\(unknown)\" is not among the attributes \(columns.joined(separator: ", "))")
             }
             row.begin(line: number)
             for column in columns {
@@ -66,11 +68,14 @@ final class JSONLinesSource: RowSource {
         }
     }
 
-    private static func object(_ line: UnsafeRawBufferPointer, _ path: String, _ number: Int) throws -> [String: JSONScalar] {
+    private static func object(_ line: UnsafeRawBufferPointer, _ path: String, _ number: Int) throws -> [String:
+        JSONScalar]
+    {
         do {
             return try JSONDecoder().decode([String: JSONScalar].self, from: Data(line))
         } catch {
-            throw BadInput(file: path, line: number, reason: "it is not a JSON object of numbers, texts, booleans and nulls")
+            throw BadInput(
+                file: path, line: number, reason: "it is not a JSON object of numbers, texts, booleans and nulls")
         }
     }
 }

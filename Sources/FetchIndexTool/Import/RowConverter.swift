@@ -38,7 +38,8 @@ struct RowConverter {
 
     private func bad(_ row: FieldRow, _ column: Int?, _ reason: String) -> BadInput {
         BadInput(
-            file: file, line: row.line, column: column.map { $0 + 1 }, columnName: column.map { columns[$0] }, reason: reason)
+            file: file, line: row.line, column: column.map { $0 + 1 }, columnName: column.map { columns[$0] },
+            reason: reason)
     }
 
     private mutating func append(_ row: FieldRow, _ column: Int, _ attribute: Attribute) throws {
@@ -51,7 +52,8 @@ struct RowConverter {
                 builder.appendBytes(field.bytes)
             }
         case .integer:
-            guard let number = row.bytes.withUnsafeBytes({ UnsafeRawBufferPointer(rebasing: $0[range]).decimalInteger }) else {
+            guard let number = row.bytes.withUnsafeBytes({ UnsafeRawBufferPointer(rebasing: $0[range]).decimalInteger })
+            else {
                 throw unreadable(row, column, attribute)
             }
             builder.appendInteger(number)
@@ -86,7 +88,8 @@ extension UnsafeRawBufferPointer {
             guard (48...57).contains(byte) else { return nil }
             let (shifted, overflows) = number.multipliedReportingOverflow(by: 10)
             let digit = Int64(byte - 48)
-            let (sum, sumOverflows) = isNegative ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
+            let (sum, sumOverflows) =
+                isNegative ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
             if overflows || sumOverflows { return nil }
             number = sum
         }

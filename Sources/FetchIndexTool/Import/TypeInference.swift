@@ -24,7 +24,8 @@ struct TypeInference {
     private static func reads(_ text: String, as type: ValueType) -> Bool {
         switch type {
         case .integer: Int64(text).map { String($0) == text } ?? false
-        case .double: Value(text, as: .double) != nil && !hasLeadingZero(text) && text.utf8.contains { (48...57).contains($0) }
+        case .double:
+            Value(text, as: .double) != nil && !hasLeadingZero(text) && text.utf8.contains { (48...57).contains($0) }
         case .boolean: ["true", "false"].contains(text.lowercased())
         case .date: text.utf8.count >= 10 && Value(text, as: .date) != nil
         default: false

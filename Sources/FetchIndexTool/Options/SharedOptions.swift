@@ -76,7 +76,8 @@ struct RequestOptions: ParsableArguments {
             return try definition(of: entity ?? header.identity.entity)
         } catch let error as UnusableHeader {
             throw Failure(
-                "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it")
+                "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it"
+            )
         }
     }
 

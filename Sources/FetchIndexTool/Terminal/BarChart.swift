@@ -15,7 +15,8 @@ struct BarChart {
         return bars.indices.map { index in
             let length = bars[index].value * barWidth * 8 / largest
             let bar = String(repeating: "█", count: length / 8) + Self.eighths[length % 8]
-            return "\(names[index].padded(to: nameWidth))  \(numbers[index].padded(to: numberWidth, right: true))  \(bar)"
+            return
+                "\(names[index].padded(to: nameWidth))  \(numbers[index].padded(to: numberWidth, right: true))  \(bar)"
         }
     }
 }

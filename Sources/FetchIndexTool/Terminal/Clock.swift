@@ -1,8 +1,8 @@
 internal import FetchIndex
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+    internal import FoundationEssentials
 #else
-internal import Foundation
+    internal import Foundation
 #endif
 
 enum Clock {

@@ -1,4 +1,5 @@
-/// Shows how far long work has come: a bar, rows done, rate and time left. On a terminal only, and only when the work takes long.
+/// Shows how far long work has come: a bar, rows done, rate and time left. On a terminal only, and only when the work
+/// takes long.
 final class ProgressBar {
     private static let barWidth = 24
 

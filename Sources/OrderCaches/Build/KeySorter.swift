@@ -1,5 +1,5 @@
-/// Sorts byte keys, none of which begins another, in a set amount of memory: what does not fit goes to sorted runs on disk,
-/// which are merged in the end.
+/// Sorts byte keys, none of which begins another, in a set amount of memory: what does not fit goes to sorted runs on
+/// disk, which are merged in the end.
 struct KeySorter {
     /// A key in the arena: eight of its bytes at the depth being sorted, and where its length and bytes are.
     struct Entry {

@@ -1,13 +1,15 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 /// A system call on a temporary file failed, by its errno: most likely the disk is full.
 package struct TemporaryFileError: Error, CustomStringConvertible {
     package let code: Int32
-    package var description: String { "a temporary file of the store cannot be used: \(String(cString: strerror(code)))" }
+    package var description: String {
+        "a temporary file of the store cannot be used: \(String(cString: strerror(code)))"
+    }
 }
 
 /// Sorted keys in a temporary file: length 4, bytes, one after the other. The file is in the store's folder and has no

@@ -20,8 +20,9 @@ extension CacheDirectory {
 
     /// Opens the order of a request under a name: as it is, caught up from the change log, or rebuilt.
     ///
-    /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). Where the store is read-only, or another
-    /// writer is busy, the order is caught up in memory and the cache stays as it was; a rebuild waits for its turn.
+    /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). Where the store is read-only,
+    /// or another writer is busy, the order is caught up in memory and the cache stays as it was; a rebuild waits for
+    /// its turn.
     package func open(_ name: String, _ request: OrderRequest) throws -> OpenedOrder {
         try Self.validate(name)
         let snapshot = try store.snapshot()

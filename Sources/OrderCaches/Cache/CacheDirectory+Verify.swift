@@ -3,8 +3,8 @@ internal import Records
 
 extension CacheDirectory {
     /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its
-    /// rows against an order computed anew. A cache that is behind is verified as of the newest records it can be brought to.
-    /// O(n log n).
+    /// rows against an order computed anew. A cache that is behind is verified as of the newest records it can be
+    /// brought to. O(n log n).
     package func verify(_ name: String, _ request: OrderRequest) throws -> [String] {
         let snapshot = try store.snapshot()
         let header: CacheHeader

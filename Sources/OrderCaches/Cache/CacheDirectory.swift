@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 internal import CountedTree
 internal import LMDB
@@ -16,7 +16,9 @@ package struct CacheDirectory {
     /// A name that no cache can have: 1 to 511 bytes of UTF-8.
     package struct InvalidName: Error, CustomStringConvertible {
         package let name: String
-        package var description: String { "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)" }
+        package var description: String {
+            "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
+        }
     }
 
     static func validate(_ name: String) throws {
@@ -146,8 +148,8 @@ package struct CacheDirectory {
         return try writer.view.delete(key.span.bytes, in: writer.tables.caches)
     }
 
-    /// The number of a cache, read even from a header that is otherwise unusable; nil when there is none, or when another
-    /// cache has it, so that it must be wrong.
+    /// The number of a cache, read even from a header that is otherwise unusable; nil when there is none, or when
+    /// another cache has it, so that it must be wrong.
     static func number(of name: String, in reader: StoreReader) throws -> UInt32? {
         guard let number = try storedNumber(of: name, in: reader) else { return nil }
         for other in try names(in: reader) where other != name {

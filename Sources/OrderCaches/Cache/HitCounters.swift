@@ -1,11 +1,11 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
-/// How often each cache was a hit, and when last: statistics in a file beside the store, so that a hit writes nothing to
-/// the store. For cache number n, at 16 x n: count 8 | last hit 8 (seconds since 1970, a double).
+/// How often each cache was a hit, and when last: statistics in a file beside the store, so that a hit writes nothing
+/// to the store. For cache number n, at 16 x n: count 8 | last hit 8 (seconds since 1970, a double).
 ///
 /// Losing the file loses nothing but the statistics; a store on a read-only file system counts no hits.
 struct HitCounters {
@@ -15,7 +15,8 @@ struct HitCounters {
 
     init(inFolder folder: String) { path = folder + "/hits" }
 
-    /// Counts a hit, under a lock on the file that other processes respect. Does nothing where the file cannot be written.
+    /// Counts a hit, under a lock on the file that other processes respect. Does nothing where the file cannot be
+    /// written.
     func count(_ cache: UInt32, time: Double) {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return }

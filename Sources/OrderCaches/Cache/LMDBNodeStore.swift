@@ -16,8 +16,9 @@ final class LMDBNodeStore: NodeStore {
     private let cache: UInt32
     private(set) var nextNode: NodeNumber
     private var canAppend = true
-    /// Where nodes lately read are in the map, by their number's low bits: the upper levels of a tree are read in every descent.
-    /// LMDB keeps a page in place until its transaction writes or ends; after the first write they are no longer used.
+    /// Where nodes lately read are in the map, by their number's low bits: the upper levels of a tree are read in every
+    /// descent. LMDB keeps a page in place until its transaction writes or ends; after the first write they are no
+    /// longer used.
     private var lately = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
     private var hasWritten = false
     private static let placeCount = 256
@@ -100,8 +101,8 @@ extension LMDBNodeStore {
         }
     }
 
-    /// How many nodes a cache has, the bytes they hold, and what is wrong with them: checksums, and nodes that are not among
-    /// the given ones (all are, when nil). O(nodes).
+    /// How many nodes a cache has, the bytes they hold, and what is wrong with them: checksums, and nodes that are not
+    /// among the given ones (all are, when nil). O(nodes).
     static func inspectNodes(
         of cache: UInt32, in reader: StoreReader, reachable: Set<NodeNumber>? = nil
     ) throws -> (count: Int, bytes: Int, defects: [String]) {
@@ -115,7 +116,9 @@ extension LMDBNodeStore {
                 count += 1
                 bytes += cursor.value.byteCount
                 if let reachable {
-                    do { _ = try ByteReader(checked: cursor.value, "node \(node)") } catch { defects.append("\(error)") }
+                    do { _ = try ByteReader(checked: cursor.value, "node \(node)") } catch {
+                        defects.append("\(error)")
+                    }
                     if !reachable.contains(node) { defects.append("node \(node) belongs to no tree") }
                 }
                 isAtEntry = try cursor.moveToNext()

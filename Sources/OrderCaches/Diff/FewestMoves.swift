@@ -1,9 +1,9 @@
 /// Finds the fewest items that must move to turn one sequence into another, when only some items' places changed.
 ///
-/// The items that stay put are a longest increasing subsequence of old positions read in new order. Items whose keys did not
-/// change keep their relative order, so runs of them between changed ones count as one item with the run's length:
-/// the heaviest increasing subsequence over changed items and runs, found with a Fenwick tree of prefix maxima, is
-/// the longest over all. O(k log k) for k changed items, whatever the length of the sequences.
+/// The items that stay put are a longest increasing subsequence of old positions read in new order. Items whose keys
+/// did not change keep their relative order, so runs of them between changed ones count as one item with the run's
+/// length: the heaviest increasing subsequence over changed items and runs, found with a Fenwick tree of prefix maxima,
+/// is the longest over all. O(k log k) for k changed items, whatever the length of the sequences.
 struct FewestMoves {
     /// An item whose key changed: where it was and where it is, in the whole old and new sequence.
     struct Changed {
@@ -33,7 +33,8 @@ struct FewestMoves {
         case run(Range<Int>)
     }
 
-    /// `oldLeft` and `newCame` are the old positions of items that are gone and the new positions of new ones, ascending.
+    /// `oldLeft` and `newCame` are the old positions of items that are gone and the new positions of new ones,
+    /// ascending.
     static func find(
         _ changed: [Changed], oldCount: Int, oldLeft: [Int], newCame: [Int]
     ) -> Result {
@@ -42,11 +43,15 @@ struct FewestMoves {
         let unchangedCount = oldCount - oldOthers.count
         // How many unchanged items stand before each changed one.
         let before = changed.map { item in
-            (old: item.old - count(of: oldOthers, below: item.old), new: item.new - count(of: newOthers, below: item.new))
+            (
+                old: item.old - count(of: oldOthers, below: item.old),
+                new: item.new - count(of: newOthers, below: item.new)
+            )
         }
         let cuts = Set(before.flatMap { [$0.old, $0.new] } + [0, unchangedCount]).sorted()
         var items: [(newOrder: (Int, Int, Int), Item)] = changed.indices.map { index in
-            let item = Item(oldOrder: (before[index].old, 0, changed[index].old), weight: 1 << 32, content: .changed(index))
+            let item = Item(
+                oldOrder: (before[index].old, 0, changed[index].old), weight: 1 << 32, content: .changed(index))
             return ((before[index].new, 0, changed[index].new), item)
         }
         for (start, end) in zip(cuts, cuts.dropFirst()) where start < end {

@@ -3,8 +3,8 @@ public import Records
 /// Exactly what changed between two states of an order: from old rows to new rows.
 ///
 /// Old positions (`from`) are in the state before, new ones (`to`) in the state after. Sections that moved are not
-/// reported row by row; rows that merely shifted are not reported at all; the moves are the fewest that explain the new order.
-/// Within each kind, events are ordered by position.
+/// reported row by row; rows that merely shifted are not reported at all; the moves are the fewest that explain the new
+/// order. Within each kind, events are ordered by position.
 public struct OrderChange: Equatable, Sendable {
     public enum SectionEvent: Equatable, Sendable {
         case delete(from: Int, name: String)

@@ -18,8 +18,8 @@ struct OrderDiff {
         var updated: [(object: ObjectID, old: Int, new: Int)] = []
     }
 
-    /// The change from one state to another; the edits name every object whose record changed between them, and `places`
-    /// where their sections stood and stand, as `update` returned it.
+    /// The change from one state to another; the edits name every object whose record changed between them, and
+    /// `places` where their sections stood and stand, as `update` returned it.
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit], _ places: TouchedSections
     ) throws -> OrderChange {
@@ -114,8 +114,12 @@ struct OrderDiff {
                 continue
             case (nil, nil): continue
             }
-            if let section = edit.old?.section, let from { sections[section, default: SectionEdits()].left.append(from.row) }
-            if let section = edit.new?.section, let to { sections[section, default: SectionEdits()].came.append(to.row) }
+            if let section = edit.old?.section, let from {
+                sections[section, default: SectionEdits()].left.append(from.row)
+            }
+            if let section = edit.new?.section, let to {
+                sections[section, default: SectionEdits()].came.append(to.row)
+            }
         }
         for (section, edits) in sections {
             guard let oldPlace = oldPlaces[section], let newPlace = newPlaces[section] else { continue }

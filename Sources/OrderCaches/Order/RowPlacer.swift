@@ -10,8 +10,8 @@ package protocol RowPlacer: AnyObject {
 ///
 ///     section value as ascending OrderKey (none without sections) | sort key | object number 6 BE
 ///
-/// The rows of a section share its value's bytes, which no other section's bytes begin with, so they are contiguous; within
-/// it they stand by sort key; and the object number makes the order total.
+/// The rows of a section share its value's bytes, which no other section's bytes begin with, so they are contiguous;
+/// within it they stand by sort key; and the object number makes the order total.
 package struct RowPlacement {
     static let objectLength = 6
 

@@ -35,7 +35,8 @@ package struct OrderShape: Sendable {
     ///
     ///     section order key | section value | its length 4 BE
     ///
-    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count: none begins another's.
+    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count: none begins
+    /// another's.
     func sectionKey(value: [UInt8], firstRow remainder: [UInt8], count: Int) -> [UInt8] {
         var key: [UInt8] = []
         switch sectionOrder {

@@ -3,8 +3,8 @@ internal import Records
 internal import Values
 
 extension SectionedOrder {
-    /// Everything that is wrong with the order in itself, one sentence each: both trees, and the sections tree against the
-    /// rows. O(n).
+    /// Everything that is wrong with the order in itself, one sentence each: both trees, and the sections tree against
+    /// the rows. O(n).
     package func check(progress: (Int) -> Void = { _ in }) -> [String] {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }
@@ -13,11 +13,14 @@ extension SectionedOrder {
         do {
             var expected: [[UInt8]: Int] = [:]
             var row = 0
-            try forEachSection(progress: { row = $0; progress($0) }) { key, count in expected[key] = count }
+            try forEachSection(progress: {
+                row = $0; progress($0)
+            }) { key, count in expected[key] = count }
             progress(row)
             try sections.walk(from: 0) { key, weight in
                 if expected.removeValue(forKey: [UInt8](copying: key)) != weight {
-                    defects.append("section \"\(try Self.section(key, weight, rowsBefore: 0).name)\" does not agree with its rows")
+                    defects.append(
+                        "section \"\(try Self.section(key, weight, rowsBefore: 0).name)\" does not agree with its rows")
                 }
                 return true
             }

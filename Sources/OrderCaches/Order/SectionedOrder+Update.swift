@@ -15,8 +15,8 @@ struct TouchedSections {
 }
 
 extension SectionedOrder {
-    /// Brings the order from objects' old rows to their new ones, and says where the sections of those rows stood and stand.
-    /// O(k log n).
+    /// Brings the order from objects' old rows to their new ones, and says where the sections of those rows stood and
+    /// stand. O(k log n).
     ///
     /// Edits are applied by section and in key order, so that they meet the same nodes; a section's entry is
     /// changed once, after all its rows.

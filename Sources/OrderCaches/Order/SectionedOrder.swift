@@ -18,8 +18,8 @@ public struct OrderSection: Equatable, Sendable {
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
 ///
-/// No position is stored. A row at n is a select by weight among sections and a select among rows; a row's position is its
-/// rank among rows less the rank of its section's first.
+/// No position is stored. A row at n is a select by weight among sections and a select among rows; a row's position is
+/// its rank among rows less the rank of its section's first.
 package struct SectionedOrder {
     package let entity: Int
     package let shape: OrderShape

@@ -1,6 +1,7 @@
 package import Values
 
-/// A predicate prepared for many rows: attributes are slots, constants have their attribute's type, patterns are folded.
+/// A predicate prepared for many rows: attributes are slots, constants have their attribute's type, patterns are
+/// folded.
 ///
 /// Logic is two-valued: a comparison with null is false, but for `== nil` and `!=`.
 package struct CompiledPredicate: Sendable {

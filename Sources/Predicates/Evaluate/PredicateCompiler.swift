@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+    internal import FoundationEssentials
 #else
-internal import Foundation
+    internal import Foundation
 #endif
 internal import Values
 
@@ -73,7 +73,8 @@ struct PredicateCompiler {
         }
         if value.isNull { return .constant(false) }
         guard case .string(let pattern) = value else {
-            throw FetchPredicateError.typeMismatch("\(comparison.comparator.rawValue) in \"\(comparison)\" looks for a text")
+            throw FetchPredicateError.typeMismatch(
+                "\(comparison.comparator.rawValue) in \"\(comparison)\" looks for a text")
         }
         let place = isTurned ? Comparator.contains : comparison.comparator
         return .search(text, TextSearch(place, pattern, comparison.folding))
@@ -89,13 +90,17 @@ struct PredicateCompiler {
         }
     }
 
-    private func operand(_ expression: ExpressionSyntax, as type: ValueType?, in comparison: Comparison) throws -> Operand {
+    private func operand(_ expression: ExpressionSyntax, as type: ValueType?, in comparison: Comparison) throws
+        -> Operand
+    {
         if case .attribute(let name) = expression { return .slot(try resolve(name).slot) }
         return .value(try constant(expression, as: type, in: comparison))
     }
 
     /// A literal, read as the type of the attribute that it is compared with: "2016-05-16" as a date.
-    private func constant(_ expression: ExpressionSyntax, as type: ValueType?, in comparison: Comparison) throws -> Value {
+    private func constant(_ expression: ExpressionSyntax, as type: ValueType?, in comparison: Comparison) throws
+        -> Value
+    {
         guard case .value(let value) = expression else {
             throw FetchPredicateError.typeMismatch("\"\(comparison)\" needs a value, not a list")
         }

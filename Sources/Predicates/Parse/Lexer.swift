@@ -1,4 +1,5 @@
-/// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a quote.
+/// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
+/// quote.
 struct Lexer {
     private let characters: [Unicode.Scalar]
     private var index = 0
@@ -40,7 +41,9 @@ struct Lexer {
             return .name(name)
         case "#":
             index += 1
-            guard let next = self.next, Self.startsName(next) else { throw unexpected("#", "a name after it", at: index - 1) }
+            guard let next = self.next, Self.startsName(next) else {
+                throw unexpected("#", "a name after it", at: index - 1)
+            }
             return .name(word())
         case "%": return try argument()
         default: return try symbol()
@@ -122,7 +125,8 @@ struct Lexer {
         case "t": return "\t"
         case "u":
             let digits = text(index..<min(index + 4, characters.count))
-            guard digits.utf8.count == 4, let number = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(number) else {
+            guard digits.utf8.count == 4, let number = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(number)
+            else {
                 throw unexpected("\\u", "four hexadecimal digits after it", at: index - 2)
             }
             index += 4
@@ -155,7 +159,9 @@ struct Lexer {
             }
         }
         let single = text(index..<index + 1)
-        guard "=<>!(){}[],-+".contains(single) else { throw unexpected("\"\(single)\"", "a part of a predicate", at: index) }
+        guard "=<>!(){}[],-+".contains(single) else {
+            throw unexpected("\"\(single)\"", "a part of a predicate", at: index)
+        }
         index += 1
         return .symbol(single)
     }

@@ -219,7 +219,9 @@ struct PredicateParser {
         switch (letters, argument) {
         case ("@", _): return argument
         case ("K", .value(.string(let name))):
-            guard !name.isEmpty, !name.contains("`") else { throw unexpected("the name of an attribute as its argument") }
+            guard !name.isEmpty, !name.contains("`") else {
+                throw unexpected("the name of an attribute as its argument")
+            }
             return .attribute(name)
         case ("K", _): throw unexpected("the name of an attribute as its argument")
         case (_, .value(.integer)), (_, .value(.double)), (_, .value(.boolean)), (_, .value(.decimal)): return argument

@@ -18,7 +18,9 @@ package struct Comparison: Hashable, Sendable {
     package var folding: TextFolding
     package var right: ExpressionSyntax
 
-    package init(_ left: ExpressionSyntax, _ comparator: Comparator, folding: TextFolding = [], _ right: ExpressionSyntax) {
+    package init(
+        _ left: ExpressionSyntax, _ comparator: Comparator, folding: TextFolding = [], _ right: ExpressionSyntax
+    ) {
         self.left = left
         self.comparator = comparator
         self.folding = folding

@@ -25,8 +25,8 @@ extension StoreReader {
         try commits(after: commit).reduce(0) { $0 + ($1.changes[entity]?.total ?? 0) }
     }
 
-    /// Calls the body with each entry of an entity in commits from one up to another. For an inserted range, the object is
-    /// its first and the old record is empty.
+    /// Calls the body with each entry of an entity in commits from one up to another. For an inserted range, the object
+    /// is its first and the old record is empty.
     func forEachLogEntry(
         of entity: Int, after commit: UInt64, through last: UInt64,
         _ body: (LogEntryKind, ObjectID, _ old: RawSpan) throws -> Void
@@ -36,7 +36,9 @@ extension StoreReader {
             let first = StoreLayout.logKey(commit: commit + 1, part: 0)
             var isAtEntry = try cursor.move(toKeyFrom: first.span.bytes)
             while isAtEntry {
-                guard let key = LogKey(cursor.key) else { throw StoreError.corrupted("the log has a key of its own kind") }
+                guard let key = LogKey(cursor.key) else {
+                    throw StoreError.corrupted("the log has a key of its own kind")
+                }
                 if key.commit > last { return }
                 if key.part > 0 { try Self.forEachEntry(in: cursor.value, of: entity, key, body) }
                 isAtEntry = try cursor.moveToNext()

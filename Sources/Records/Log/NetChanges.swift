@@ -31,7 +31,8 @@ extension StoreReader {
             let new = try state(at: object)
             if old != new { try body(NetChange(object: object, old: old, new: new)) }
         }
-        try forEachInserted(entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
+        try forEachInserted(
+            entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
     }
 
     private struct OldRecords {

@@ -97,7 +97,8 @@ public struct Model: Hashable, Sendable {
             }
             let stored = merged.entities[number]
             for (old, new) in zip(stored.attributes, entity.attributes) where old != new {
-                throw StoreError.modelMismatch(entity: entity.name, "its attribute \(old.name) was changed to \(new.name): \(new.type.name)")
+                throw StoreError.modelMismatch(
+                    entity: entity.name, "its attribute \(old.name) was changed to \(new.name): \(new.type.name)")
             }
             guard entity.attributes.count >= stored.attributes.count else {
                 throw StoreError.modelMismatch(entity: entity.name, "attributes were removed")

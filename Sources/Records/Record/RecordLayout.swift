@@ -2,8 +2,9 @@
 ///
 ///     width 1 | slots 2 | nulls, a bit a slot | end of each value, `width` bytes x slots | values | checksum 4
 ///
-/// The width of the ends is 1, 2 or 4 bytes, by the length of the values; ends count from the first value. Slots are the
-/// entity's attributes in order; attributes that the entity got after the record was written have none, and are null.
+/// The width of the ends is 1, 2 or 4 bytes, by the length of the values; ends count from the first value. Slots are
+/// the entity's attributes in order; attributes that the entity got after the record was written have none, and are
+/// null.
 ///
 ///     boolean  1 byte             integer  0 to 8 bytes, two's complement without redundant high bytes
 ///     double   8 bytes            date     seconds since 2001 as a double

@@ -1,11 +1,12 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+    internal import FoundationEssentials
 #else
-internal import Foundation
+    internal import Foundation
 #endif
 package import Values
 
-/// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is checked.
+/// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is
+/// checked.
 package struct RecordView: ~Escapable {
     private let bytes: RawSpan
     private let width: Int

@@ -125,8 +125,8 @@ package final class StoreWriter: StoreReader {
         isStateChanged = true
     }
 
-    /// Makes everything that was done here the store's newest state, on disk as the store's durability says. Returns the
-    /// number of the newest commit, which is a new one only when records changed.
+    /// Makes everything that was done here the store's newest state, on disk as the store's durability says. Returns
+    /// the number of the newest commit, which is a new one only when records changed.
     @discardableResult
     package func commit() throws -> UInt64 {
         defer { lock = nil }

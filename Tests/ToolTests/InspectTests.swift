@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The inspection script, also while another process writes.
+@Suite struct InspectTests {
+    @Test func cachesAreInspectedWhileAnotherProcessWrites() throws {
+        let tool = try Tool()
+        var text = "id,section\n"
+        for number in 0..<5000 { text += "\(number),s\(number % 9)\n" }
+        let file = try tool.file("rows.csv", text)
+        _ = try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id", "--types", "id:string")
+        _ = try tool.run(
+            "fetch", tool.store, "--entity", "Row", "--section", "section", "--sort", "id", "--cache", "c",
+            "--sections-only")
+        var changes = ""
+        for number in 0..<2000 {
+            changes += "{\"op\":\"update\",\"key\":\"\(number)\",\"values\":{\"section\":\"t\(number % 5)\"}}\n\n"
+        }
+        let writer = tool.process(["apply", tool.store, try tool.file("changes.jsonl", changes), "--entity", "Row"])
+        writer.standardOutput = FileHandle.nullDevice
+        try writer.run()
+        var inspections = 0
+        repeat {
+            let result = try inspect(tool.store)
+            #expect(result.status == 0, "\(result.output)")
+            let reports = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [[String: Any]]
+            #expect(
+                reports?.first?["name"] as? String == "c" && (reports?.first?["defects"] as? [String])?.isEmpty == true)
+            inspections += 1
+        } while writer.isRunning
+        writer.waitUntilExit()
+        #expect(writer.terminationStatus == 0 && inspections > 0)
+        #expect(try tool.run("cache", "verify", tool.store).status == 0)
+    }
+
+    private func inspect(_ store: String) throws -> (status: Int32, output: String) {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let process = Process()
+        process.executableURL = root.appendingPathComponent("Scripts/inspect-cache")
+        process.arguments = [store, "--output", "json"]
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            "PATH": Tool.executable.deletingLastPathComponent().path + ":/usr/bin:/bin"
+        ]) { _, new in new }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}

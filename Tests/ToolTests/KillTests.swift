@@ -1,0 +1,87 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Processes killed at random moments: what was acknowledged is there, what was not is absent, the store is whole.
+@Suite struct KillTests {
+    /// Kills of each kind; more with FETCHINDEX_TEST_KILLS.
+    static let kills = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_KILLS"].flatMap { Int($0) } ?? 6
+    static let seed = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_SEED"].flatMap { UInt64($0) } ?? 1
+
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    /// Starts a command and kills it after a while. False when it was done before.
+    private func kill(_ arguments: [String], after milliseconds: Int) throws -> Bool {
+        let process = tool.process(arguments)
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        usleep(UInt32(milliseconds * 1000))
+        guard process.isRunning else { return false }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        return process.terminationReason == .uncaughtSignal
+    }
+
+    private func count() throws -> Int {
+        let entities = try tool.run("info", tool.store, "--output", "json")["entities"] as? [[String: Any]]
+        return entities?.first?["count"] as? Int ?? 0
+    }
+
+    @Test func aKilledImportKeepsWholeBatchesAndIsRunAgain() throws {
+        var generator = SeededGenerator(seed: Self.seed)
+        var text = "id\tsection\tsize\n"
+        for number in 0..<160_000 { text += "id-\(number)\ts\(number % 50)\t\(number)\n" }
+        let file = try tool.file("rows.tsv", text)
+        let arguments = ["import", tool.store, file, "--entity", "Row", "--key", "id"]
+        var last = 0
+        for _ in 0..<Self.kills {
+            let wasKilled = try kill(arguments, after: .random(in: 20...900, using: &generator))
+            guard try wasKilled && tool.run("info", tool.store).status == 0 else { continue }
+            let check = try tool.run("check", tool.store)
+            #expect(check.status == 0, "seed \(Self.seed): \(check.output)")
+            let now = try count()
+            #expect(now >= last && (now % 50_000 == 0 || now == 160_000), "seed \(Self.seed): \(now) rows")
+            last = now
+        }
+        let finished = try tool.run(arguments + ["--output", "json"])
+        #expect(finished["inserted"] as? Int == 160_000 - last && finished["unchanged"] as? Int == last)
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func aKilledBuildLeavesNoCacheAndAKilledApplyWholeTransactions() throws {
+        var generator = SeededGenerator(seed: Self.seed + 1)
+        var text = "id,section,size\n"
+        for number in 0..<60_000 { text += "id-\(number),s\(number % 50),\(number)\n" }
+        _ = try tool.run("import", tool.store, try tool.file("rows.csv", text), "--entity", "Row", "--key", "id")
+        let request = ["--entity", "Row", "--section", "section", "--sort", "size:desc", "--cache", "c"]
+        for _ in 0..<Self.kills {
+            _ = try tool.run("cache", "delete", tool.store, "--all")
+            _ = try kill(
+                ["fetch", tool.store, "--sections-only"] + request, after: .random(in: 5...400, using: &generator))
+            let verified = try tool.run("cache", "verify", tool.store)
+            #expect(verified.status == 0, "seed \(Self.seed): \(verified.output)")
+        }
+        _ = try tool.run(["fetch", tool.store, "--sections-only"] + request)
+
+        // Each transaction adds two rows and takes none away: an odd count would be half of one.
+        var changes = ""
+        for number in 0..<3000 {
+            changes += "{\"op\":\"insert\",\"key\":\"new-\(number)-a\",\"values\":{\"section\":\"n\"}}\n"
+            changes += "{\"op\":\"insert\",\"key\":\"new-\(number)-b\",\"values\":{\"section\":\"n\"}}\n\n"
+        }
+        let transactions = changes.components(separatedBy: "\n\n")
+        for _ in 0..<Self.kills {
+            let done = (try count() - 60_000) / 2
+            let rest = transactions.dropFirst(done).joined(separator: "\n\n")
+            let file = try tool.file("changes.jsonl", rest)
+            _ = try kill(["apply", tool.store, file] + request, after: .random(in: 30...700, using: &generator))
+            let rows = try count()
+            #expect(rows % 2 == 0, "seed \(Self.seed): \(rows) rows")
+            let check = try tool.run("check", tool.store)
+            #expect(check.status == 0, "seed \(Self.seed): \(check.output)")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs the built `fetchindex` as a user would.
+struct Tool {
+    let folder = TemporaryFolder()
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true) }
+
+    var store: String { folder.path + "/蔵書 store" }
+
+    struct Result {
+        let status: Int32
+        let output: String
+        let error: String
+
+        var json: Any? { try? JSONSerialization.jsonObject(with: Data(output.utf8)) }
+
+        subscript(key: String) -> Any? { (json as? [String: Any])?[key] }
+    }
+
+    /// Beside the test bundle, where the package manager builds both.
+    static var executable: URL {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
+        return products.appendingPathComponent("fetchindex")
+    }
+
+    func process(_ arguments: [String]) -> Process {
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+
+    func run(_ arguments: String...) throws -> Result { try run(arguments) }
+
+    func run(_ arguments: [String]) throws -> Result {
+        let outputPath = folder.path + "/output-" + UUID().uuidString
+        let errorPath = folder.path + "/error-" + UUID().uuidString
+        for path in [outputPath, errorPath] { try Data().write(to: URL(fileURLWithPath: path)) }
+        let process = process(arguments)
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: outputPath))
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errorPath))
+        try process.run()
+        process.waitUntilExit()
+        return Result(
+            status: process.terminationStatus, output: try String(contentsOfFile: outputPath, encoding: .utf8),
+            error: try String(contentsOfFile: errorPath, encoding: .utf8))
+    }
+
+    /// Writes a file and returns its path.
+    func file(_ name: String, _ text: String) throws -> String { try file(name, Data(text.utf8)) }
+
+    func file(_ name: String, _ data: Data) throws -> String {
+        let path = folder.path + "/" + name
+        try data.write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// The values of all rows in an order, by JSON.
+    func rows(_ arguments: String...) throws -> [[String: Any]] {
+        let result = try run(["fetch", store, "--output", "json"] + arguments)
+        let rows = result["rows"] as? [[String: Any]] ?? []
+        return rows.compactMap { $0["values"] as? [String: Any] }
+    }
+}
