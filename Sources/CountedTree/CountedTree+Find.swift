@@ -79,6 +79,9 @@ extension CountedTree {
                     try body(view, slot, before)
                 }
             }
+            guard before.count <= root.measure.count, before.weight <= root.measure.weight else {
+                throw TreeError.corrupted(node: node, "its counts exceed the tree's")
+            }
             if level == 0 { return before }
             node = child
             level -= 1

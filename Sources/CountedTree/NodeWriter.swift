@@ -24,10 +24,13 @@ struct NodeWriter {
         let end = try view.cell(at: slots.upperBound - 1).range.upperBound
         guard start <= end else { throw TreeError.corrupted(node: view.node, "its cells overlap") }
         let shift = cells.count - (start - view.cellsStart)
+        var previous = cells.count
+        let last = cells.count + end - start
         for slot in slots {
             let rawEnd = view.rawEnd(of: slot)
             let end = Int(rawEnd & ~NodeLayout.longKeyMark) + shift
-            guard (0..<Int(NodeLayout.longKeyMark)).contains(end) else {
+            defer { previous = end }
+            guard previous <= end, end <= last, end < Int(NodeLayout.longKeyMark) else {
                 throw TreeError.corrupted(node: view.node, "slot \(slot) reaches outside of it")
             }
             ends.append(UInt16(end) | rawEnd & NodeLayout.longKeyMark)

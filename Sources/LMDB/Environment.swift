@@ -33,6 +33,8 @@ package final class Environment: Sendable {
 
     package let path: String
     package let isReadOnly: Bool
+    /// Which opening of a path in this process it is.
+    let opening: UInt64
     // An MDB_env may be used from any thread; it is closed once, under the registry's lock.
     nonisolated(unsafe) let handle: OpaquePointer
     /// Transactions that are open in this process: the map may only be resized when there are none.
@@ -49,13 +51,14 @@ package final class Environment: Sendable {
         return try EnvironmentRegistry.open(at: String(cString: real), options: options)
     }
 
-    init(path: String, options: Options) throws(LMDBError) {
+    init(path: String, options: Options, opening: UInt64) throws(LMDBError) {
         self.path = path
+        self.opening = opening
         self.isReadOnly = options.isReadOnly
         self.handle = try Environment.openHandle(at: path, options: options)
     }
 
-    deinit { EnvironmentRegistry.close(handle, at: path) }
+    deinit { EnvironmentRegistry.close(at: path, opening: opening) }
 
     /// mdb_env_create, mdb_env_open, mdb_reader_check
     private static func openHandle(at path: String, options: Options) throws(LMDBError) -> OpaquePointer {

@@ -9,35 +9,41 @@ enum EnvironmentRegistry {
     private struct Entry {
         weak var environment: Environment?
         nonisolated(unsafe) let handle: OpaquePointer
+        /// Tells one opening of a path from the next, whose handle may have the same address.
+        let opening: UInt64
     }
 
-    private static let entries = Mutex<[String: Entry]>([:])
+    private struct State {
+        var entries: [String: Entry] = [:]
+        var openings: UInt64 = 0
+    }
+
+    private static let state = Mutex(State())
 
     static func open(at path: String, options: Environment.Options) throws -> Environment {
-        try entries.withLock { entries in
-            if let entry = entries[path] {
-                if let environment = entry.environment {
-                    guard environment.isReadOnly == options.isReadOnly || options.isReadOnly else {
-                        throw EnvironmentIsReadOnly(path: path)
-                    }
-                    return environment
-                }
+        // The environment leaves the lock before anyone can let go of it: its closing takes the lock too.
+        let environment = try state.withLock { state in
+            if let entry = state.entries[path] {
+                if let environment = entry.environment { return environment }
                 // Its last owner has let go and waits for this lock to close it.
                 mdb_env_close(entry.handle)
-                entries[path] = nil
+                state.entries[path] = nil
             }
-            let environment = try Environment(path: path, options: options)
-            entries[path] = Entry(environment: environment, handle: environment.handle)
+            state.openings += 1
+            let environment = try Environment(path: path, options: options, opening: state.openings)
+            state.entries[path] = Entry(
+                environment: environment, handle: environment.handle, opening: environment.opening)
             return environment
         }
+        if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
+        return environment
     }
 
-    static func close(_ handle: OpaquePointer, at path: String) {
-        nonisolated(unsafe) let handle = handle
-        entries.withLock { entries in
-            guard entries[path]?.handle == handle else { return }
-            mdb_env_close(handle)
-            entries[path] = nil
+    static func close(at path: String, opening: UInt64) {
+        state.withLock { state in
+            guard let entry = state.entries[path], entry.opening == opening else { return }
+            mdb_env_close(entry.handle)
+            state.entries[path] = nil
         }
     }
 }

@@ -32,15 +32,15 @@ package struct Table: Sendable {
 
 extension Environment {
     /// Opens tables, which stay open as long as the environment. Tables that are missing are created, in one
-    /// transaction, unless the environment is read-only. mdb_dbi_open
-    package func tables(_ descriptions: [Table.Description]) throws -> [Table] {
+    /// transaction, when `creating`. mdb_dbi_open
+    package func tables(_ descriptions: [Table.Description], creating: Bool) throws -> [Table] {
         // LMDB wants tables opened by one thread at a time.
         try openTables.withLock { open in
             let missing = descriptions.filter { open[$0.name] == nil }
             if !missing.isEmpty {
                 do {
                     open.merge(try openTables(missing, flags: UInt32(MDB_RDONLY))) { first, _ in first }
-                } catch let error as LMDBError where error == .tableNotFound && !isReadOnly {
+                } catch let error as LMDBError where error == .tableNotFound && creating && !isReadOnly {
                     open.merge(try openTables(missing, flags: 0)) { first, _ in first }
                 }
             }

@@ -124,7 +124,7 @@ import Values
         #expect(try caches.open("n", request).outcome == .rebuilt(.logTooShort))
         try test.write { writer in
             let record = try TestRow(group: "c", rank: 3).record()
-            for _ in 0..<10_100 { try writer.insert(0, record.span.bytes) }
+            for _ in 0..<14_000 { try writer.insert(0, record.span.bytes) }
         }
         #expect(try caches.open("n", request).outcome == .rebuilt(.tooManyChanges))
     }

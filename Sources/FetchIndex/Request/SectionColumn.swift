@@ -60,7 +60,7 @@ final class SectionColumn {
         text.withUnsafeBytes { text in
             let start = text.prefix(letters + 1)
             if start.allSatisfy({ $0 < 0x80 && $0 != 0x0D }) { return min(letters, text.count) }
-            return String(decoding: text, as: UTF8.self).prefix(letters).utf8.count
+            return min(String(decoding: text, as: UTF8.self).prefix(letters).utf8.count, text.count)
         }
     }
 

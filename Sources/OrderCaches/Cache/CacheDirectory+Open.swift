@@ -70,21 +70,27 @@ extension CacheDirectory {
         if let reason = header.identity.difference(from: request.identity) { return .rebuild(reason) }
         if header.commit == reader.commit { return .hit(header) }
         guard reader.logReaches(back: header.commit) else { return .rebuild(.logTooShort) }
-        let behind = try reader.changeCount(of: request.builder.entity, after: header.commit)
+        let entity = request.builder.entity
+        // A log that cannot be read is as good as one that is too short.
+        guard let behind = try? reader.changeCount(of: entity, after: header.commit) else {
+            return .rebuild(.logTooShort)
+        }
         if behind == 0 { return .hit(header) }
-        let isTooMuch = behind > header.rowCount / Self.catchUpCost + Self.alwaysCaughtUp
+        let records = Int(clamping: try reader.entityState(entity).count)
+        let isTooMuch = behind > records / Self.catchUpCost + Self.alwaysCaughtUp
         return isTooMuch ? .rebuild(.tooManyChanges) : .catchUp(header)
     }
 
-    private func order(_ header: CacheHeader, _ request: OrderRequest, in reader: StoreReader) -> SectionedOrder {
+    private func order(_ header: CacheHeader, _ request: OrderRequest, in reader: StoreReader) throws -> SectionedOrder {
         let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
-        return header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
+        return try header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
     }
 
     private func hit(_ header: CacheHeader, _ request: OrderRequest, _ snapshot: Snapshot) throws -> OpenedOrder {
         HitCounters(inFolder: store.path).count(header.number, time: Self.now())
-        if snapshot.commit - header.commit > Self.idleCommits { try moveOn(header, to: snapshot.commit) }
-        return OpenedOrder(order: order(header, request, in: snapshot), outcome: .hit, snapshot: snapshot)
+        // Moving on is a courtesy to the log; that it failed does not spoil the hit.
+        if snapshot.commit - header.commit > Self.idleCommits { try? moveOn(header, to: snapshot.commit) }
+        return OpenedOrder(order: try order(header, request, in: snapshot), outcome: .hit, snapshot: snapshot)
     }
 
     /// Moves the commit of a cache that nothing touched, unless a writer is busy or was faster.
@@ -105,11 +111,11 @@ extension CacheDirectory {
         switch try decide(name, request, in: writer) {
         case .hit(let header):
             let snapshot = try writer.commitAndRead()
-            return OpenedOrder(order: order(header, request, in: snapshot), outcome: .hit, snapshot: snapshot)
+            return OpenedOrder(order: try order(header, request, in: snapshot), outcome: .hit, snapshot: snapshot)
         case .catchUp(let header):
             do {
                 return try catchUp(header, request, writer)
-            } catch is TreeError {
+            } catch where error.isDamage {
                 return try rebuild(name, request, .damaged, writer)
             }
         case .rebuild(let reason): return try rebuild(name, request, reason, writer)
@@ -128,7 +134,7 @@ extension CacheDirectory {
         try Self.trimLog(in: writer)
         let snapshot = try writer.commitAndRead()
         return OpenedOrder(
-            order: self.order(header, request, in: snapshot), outcome: change.isEmpty ? .hit : .caughtUp(change),
+            order: try self.order(header, request, in: snapshot), outcome: change.isEmpty ? .hit : .caughtUp(change),
             snapshot: snapshot)
     }
 
@@ -139,7 +145,7 @@ extension CacheDirectory {
         do {
             let (order, change) = try replay(header, request, from: snapshot, nodes)
             return OpenedOrder(order: order, outcome: change.isEmpty ? .hit : .caughtUp(change), snapshot: snapshot)
-        } catch is TreeError {
+        } catch where error.isDamage {
             return try compute(request, in: snapshot, .rebuilt(.damaged))
         }
     }
@@ -149,7 +155,7 @@ extension CacheDirectory {
         _ header: CacheHeader, _ request: OrderRequest, from reader: StoreReader, _ nodes: LMDBNodeStore
     ) throws -> (SectionedOrder, OrderChange) {
         let builder = request.builder
-        let old = header.order(entity: builder.entity, shape: builder.shape, in: nodes)
+        let old = try header.order(entity: builder.entity, shape: builder.shape, in: nodes)
         var edits: [RowEdit] = []
         var placement = RowPlacement()
         try reader.netChanges(of: builder.entity, from: header.commit) { change in
@@ -181,6 +187,6 @@ extension CacheDirectory {
         try Self.trimLog(in: writer)
         let snapshot = try writer.commitAndRead()
         return OpenedOrder(
-            order: order(header, request, in: snapshot), outcome: .rebuilt(reason), snapshot: snapshot)
+            order: try order(header, request, in: snapshot), outcome: .rebuilt(reason), snapshot: snapshot)
     }
 }

@@ -15,7 +15,7 @@ extension CacheDirectory {
             return ["its header is unusable: \(error.reason.rawValue)"]
         }
         let nodes = LMDBNodeStore(in: snapshot, cache: header.number, nextNode: header.nextNode)
-        let stored = header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
+        let stored = try header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
         var reachable: Set<NodeNumber> = []
         var defects = stored.rows.check(visiting: &reachable) + stored.sections.check(visiting: &reachable)
         defects += try LMDBNodeStore.inspectNodes(of: header.number, in: snapshot, reachable: reachable).defects

@@ -105,8 +105,11 @@ package struct CacheHeader: Sendable {
     }
 
     /// The order that the header's roots are of.
-    func order(entity: Int, shape: OrderShape, in store: any NodeStore) -> SectionedOrder {
-        SectionedOrder(
+    func order(entity: Int, shape: OrderShape, in store: any NodeStore) throws -> SectionedOrder {
+        guard !shape.hasSections || sections.measure.weight == rows.measure.count else {
+            throw SectionedOrder.corrupted("the sections do not count the rows")
+        }
+        return SectionedOrder(
             entity: entity, shape: shape, rows: CountedTree(in: store, root: rows),
             sections: CountedTree(in: store, root: sections))
     }

@@ -49,12 +49,17 @@ final class LMDBNodeStore: NodeStore {
     }
 
     private func find(_ node: NodeNumber) throws -> Place {
+        guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
         var place = Place(node: node)
         let isFound = try reader.view.get(Self.key(cache, node), in: reader.tables.nodes) { value in
-            guard value.byteCount > Self.checksumLength else {
-                throw TreeError.corrupted(node: node, "it is too short")
+            let length = value.byteCount - Self.checksumLength
+            guard length > 0 else { throw TreeError.corrupted(node: node, "it is too short") }
+            let bytes = value.extracting(first: length)
+            let checksum = value.unsafeLoadUnaligned(fromByteOffset: length, as: UInt32.self)
+            guard UInt32(littleEndian: checksum) == bytes.checksum else {
+                throw TreeError.corrupted(node: node, "it does not match its checksum")
             }
-            place.bytes = value.extracting(first: value.byteCount - Self.checksumLength).withUnsafeBytes { $0 }
+            place.bytes = bytes.withUnsafeBytes { $0 }
         }
         if !isFound { throw TreeError.corrupted(node: node, "it is missing") }
         return place

@@ -63,7 +63,7 @@ struct OrderDiff {
         inserted.sort { $0.0 < $1.0 }
         var events = deleted.map { OrderChange.SectionEvent.delete(from: $0.0, name: $0.1) }
         events += inserted.map { OrderChange.SectionEvent.insert(to: $0.0, name: $0.1) }
-        let moves = Self.moves(
+        let moves = try Self.moves(
             changed, oldCount: old.sectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
         for move in moves.sorted(by: { $0.new < $1.new }) {
             events.append(.move(from: move.old, to: move.new, name: try new.section(at: move.new).name))
@@ -76,8 +76,12 @@ struct OrderDiff {
     /// All items that move, changed or not, by old and new position.
     private static func moves(
         _ changed: [FewestMoves.Changed], oldCount: Int, left: [Int], came: [Int]
-    ) -> [FewestMoves.Changed] {
+    ) throws -> [FewestMoves.Changed] {
         if changed.isEmpty { return [] }
+        let staying = oldCount - left.count
+        guard changed.count <= staying, oldCount < 1 << 31, changed.allSatisfy({ (0..<oldCount).contains($0.old) }) else {
+            throw SectionedOrder.corrupted("a section's count does not agree with its rows")
+        }
         let result = FewestMoves.find(changed, oldCount: oldCount, oldLeft: left, newCame: came)
         var moves = result.movedChanged.map { changed[$0] }
         let oldOthers = (left + changed.map(\.old)).sorted()
@@ -143,8 +147,8 @@ struct OrderDiff {
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
         let changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
-        let moves = Self.moves(changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
-        var moved = Dictionary(uniqueKeysWithValues: moves.map { ($0.old, $0.new) })
+        let moves = try Self.moves(changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
+        var moved = Dictionary(moves.map { ($0.old, $0.new) }) { first, _ in first }
         func path(_ place: SectionPlace, _ row: Int) -> RowPath { RowPath(section: place.index, row: row) }
         for row in edits.changed + edits.updated {
             let from = path(oldPlace, row.old)
@@ -158,6 +162,9 @@ struct OrderDiff {
         // What is left are rows that did not change: moving them explains more than moving those that did.
         for (oldRow, newRow) in moved {
             var object: ObjectID?
+            guard oldPlace.firstRank + oldRow < old.rows.count else {
+                throw SectionedOrder.corrupted("a section counts more rows than there are")
+            }
             try old.rows.entry(at: oldPlace.firstRank + oldRow) { key, _ in
                 object = RowKey.object(in: key, entity: old.entity)
             }

@@ -46,6 +46,9 @@ extension SectionedOrder {
                 places.new[section] = try place(of: section)
             }
         }
+        guard !shape.hasSections || sections.weight == rows.count else {
+            throw Self.corrupted("the sections do not count the rows")
+        }
         return places
     }
 

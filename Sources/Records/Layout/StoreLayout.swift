@@ -73,8 +73,8 @@ package struct StoreTables: Sendable {
     package let caches: Table
     package let nodes: Table
 
-    init(_ environment: Environment) throws {
-        let tables = try environment.tables(StoreLayout.tables)
+    init(_ environment: Environment, creating: Bool) throws {
+        let tables = try environment.tables(StoreLayout.tables, creating: creating)
         guard tables.count == StoreLayout.tables.count else { throw LMDBError.corrupted }
         (meta, records, log) = (tables[0], tables[1], tables[2])
         (unique, caches, nodes) = (tables[3], tables[4], tables[5])

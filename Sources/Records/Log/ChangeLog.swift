@@ -25,10 +25,10 @@ extension StoreReader {
         try commits(after: commit).reduce(0) { $0 + ($1.changes[entity]?.total ?? 0) }
     }
 
-    /// Calls the body with each entry of an entity in commits from one up to another. For an inserted range, the object
+    /// Calls the body with each entry of an entity (of all when nil) in commits from one up to another. For an inserted range, the object
     /// is its first and the old record is empty.
     func forEachLogEntry(
-        of entity: Int, after commit: UInt64, through last: UInt64,
+        of entity: Int?, after commit: UInt64, through last: UInt64,
         _ body: (LogEntryKind, ObjectID, _ old: RawSpan) throws -> Void
     ) throws {
         guard commit < last else { return }
@@ -47,7 +47,7 @@ extension StoreReader {
     }
 
     private static func forEachEntry(
-        in part: RawSpan, of entity: Int, _ key: LogKey, _ body: (LogEntryKind, ObjectID, RawSpan) throws -> Void
+        in part: RawSpan, of entity: Int?, _ key: LogKey, _ body: (LogEntryKind, ObjectID, RawSpan) throws -> Void
     ) throws {
         let subject = "part \(key.part) of commit \(key.commit) in the log"
         var reader = try ByteReader(checked: part, subject)
@@ -58,7 +58,7 @@ extension StoreReader {
             let number = try reader.varint()
             let object = ObjectID(entity: Int(truncatingIfNeeded: number & 0xFFFF), number: try reader.varint())
             let range = kind == .inserted ? 0..<Int(try reader.varint() & 0) : try reader.range(try reader.count())
-            if number == UInt64(entity) { try body(kind, object, part.extracting(range)) }
+            if entity.map({ UInt64($0) == number }) ?? true { try body(kind, object, part.extracting(range)) }
         }
     }
 }

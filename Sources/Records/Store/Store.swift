@@ -45,11 +45,11 @@ package final class Store: Sendable {
             environmentOptions.isReadOnly = options.isReadOnly
             environmentOptions.durability = options.durability
             environment = try Environment.open(at: path, options: environmentOptions)
-            tables = try StoreTables(environment)
+            tables = try StoreTables(environment, creating: options.creates)
         } catch let error as LMDBError {
             throw Self.explain(error, at: path)
         }
-        if !options.isReadOnly, try !hasFormat() { try create() }
+        if !options.isReadOnly, options.creates, try !hasFormat() { try create() }
         try checkFormat()
         if let model, try snapshot().model.merged(with: model) != snapshot().model { try update(to: model) }
     }

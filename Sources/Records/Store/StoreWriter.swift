@@ -129,19 +129,26 @@ package final class StoreWriter: StoreReader {
     /// the number of the newest commit, which is a new one only when records changed.
     @discardableResult
     package func commit() throws -> UInt64 {
-        defer { lock = nil }
+        defer { finish() }
         try end()
         return state.commit
     }
 
     /// Commits, and takes a snapshot of just that state, before another writer can come.
     package func commitAndRead() throws -> Snapshot {
-        defer { lock = nil }
+        defer { finish() }
         try end()
         return try store.snapshot()
     }
 
+    /// Gives up what is left of the transaction, and only then the lock.
+    private func finish() {
+        transaction = nil
+        lock = nil
+    }
+
     private func end() throws {
+        precondition(transaction != nil, "A transaction is committed once.")
         if log.hasChanges {
             state.commit += 1
             state.logBytes += try log.finish(in: self)
