@@ -25,7 +25,7 @@ enum Main {
         do {
             var command = try FetchIndexTool.parseAsRoot()
             try command.run()
-            Output.flush()
+            guard Output.flush() else { throw Failure("the output cannot be written: \(String(cString: strerror(errno)))") }
         } catch {
             Output.flush()
             exit(report(error))
@@ -47,7 +47,7 @@ enum Main {
             Output.flush()
             return 0
         case .validationFailure:
-            Output.errorLines(FetchIndexTool.fullMessage(for: error))
+            Output.error(FetchIndexTool.message(for: error))
             return 2
         default:
             Output.error("\(error)")

@@ -79,8 +79,14 @@ package final class Environment: Sendable {
             mdb_env_set_maxreaders(handle, options.maximumReaders)
             mdb_env_set_mapsize(handle, mapSize)
             let code = mdb_env_open(handle, path, flags, 0o600)
+            if code == EACCES && options.isReadOnly && flags & UInt32(MDB_NOLOCK) == 0 {
+                // Whoever may not write the lock file reads without it, and must not read while others write.
+                mdb_env_close(handle)
+                flags |= UInt32(MDB_NOLOCK)
+                continue
+            }
             if code == MDB_SUCCESS {
-                mdb_reader_check(handle, nil)
+                if flags & UInt32(MDB_NOLOCK) == 0 { mdb_reader_check(handle, nil) }
                 return handle
             }
             mdb_env_close(handle)

@@ -85,6 +85,7 @@ extension Date {
     /// ISO 8601: a day, or a day and a time with "Z" or an offset, with or without a fraction of a second.
     /// A time without a zone is UTC.
     package init?(iso8601 text: String) {
+        guard Date.namesADay(text) else { return nil }
         let styles: [Date.ISO8601FormatStyle] =
             text.utf8.count <= 10
             ? [Date.ISO8601FormatStyle().year().month().day()]
@@ -97,6 +98,17 @@ extension Date {
             }
         }
         return nil
+    }
+
+    /// Whether the text begins with a day that is in its month: Foundation takes 31 February for 2 March.
+    private static func namesADay(_ text: String) -> Bool {
+        let parts = text.utf8.prefix(10).split(separator: 45, omittingEmptySubsequences: false)
+        guard parts.count == 3, let year = Int(Substring(parts[0])), let month = Int(Substring(parts[1])),
+            let day = Int(Substring(parts[2])), (1...12).contains(month)
+        else { return false }
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        return (1...days[month - 1]).contains(day)
     }
 
     private static func hasZone(_ text: String) -> Bool {

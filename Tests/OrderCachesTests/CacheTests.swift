@@ -174,6 +174,29 @@ import Values
         #expect(try caches.open("n", request).outcome == .caughtUp(change), "the cache itself was not changed")
     }
 
+    @Test func aCallerWithAnOpenWriterIsAnsweredFromMemory() throws {
+        let request = try TestOrder(hasSections: true).request()
+        try insert(TestRow(group: "a", rank: 1))
+        let writer = try test.store.beginWrite()
+        #expect(try caches.open("n", request).outcome == .rebuilt(.first))
+        try writer.commit()
+        #expect(try caches.open("n", request).outcome == .rebuilt(.first), "the cache itself was not made")
+        #expect(try caches.open("n", request).outcome == .hit)
+    }
+
+    @Test func aLogThatCannotBeReadRebuilds() throws {
+        let request = try TestOrder(hasSections: true).request()
+        try insert(TestRow(group: "a", rank: 1))
+        _ = try caches.open("n", request)
+        try update(1, TestRow(group: "b", rank: 2))
+        let log = try test.store.environment.tables([Table.Description("log")], creating: false)[0]
+        let key = [UInt8](repeating: 0, count: 7) + [2, 0, 0, 0, 1]
+        let junk: [UInt8] = [1, 2, 3]
+        try test.write { try $0.view.put(junk.span.bytes, for: key.span.bytes, in: log) }
+        #expect(try caches.open("n", request).outcome == .rebuilt(.damaged))
+        #expect(try caches.open("n", request).outcome == .hit)
+    }
+
     @Test func aReadOnlyStoreAnswersFromMemory() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()

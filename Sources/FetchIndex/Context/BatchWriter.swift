@@ -41,6 +41,9 @@ public final class BatchWriter {
     private func transaction() throws -> StoreWriter {
         if let writer { return writer }
         let begun = try store.beginWrite(author: author)
+        guard begun.model.entities[entityNumber] == entity else {
+            throw StoreError.modelMismatch(entity: entity.name, "another process changed it; begin with a new writer")
+        }
         writer = begun
         return begun
     }

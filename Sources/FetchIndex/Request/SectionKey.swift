@@ -41,10 +41,10 @@ extension SectionKey: CustomStringConvertible {
         let name = RequestText.unquoted(arguments[0])
         switch (function, arguments.count) {
         case ("prefix", 2):
-            guard let length = Int(arguments[1]), length > 0 else { throw Self.malformed(text) }
+            guard let length = Int(arguments[1]), (1...1000).contains(length) else { throw Self.malformed(text) }
             self = .prefix(name, length)
         case ("bucket", 2):
-            guard let width = Double(arguments[1]), width > 0, width.isFinite else { throw Self.malformed(text) }
+            guard let width = Double(arguments[1]), (1e-9...1e15).contains(width) else { throw Self.malformed(text) }
             self = .bucket(name, width: width)
         case (_, 1...2):
             guard let unit = CalendarUnit(rawValue: function) else { throw Self.malformed(text) }

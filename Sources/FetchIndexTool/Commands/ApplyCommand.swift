@@ -35,7 +35,9 @@ struct ApplyCommand: ParsableCommand {
         let applier = ChangeApplier(writer, key: keyName, file: file)
         var printer: BatchPrinter?
         if let cacheName {
-            let definition = try request.definition(of: entity, cache: cacheName, in: container)
+            guard let definition = try request.definition(of: entity, cache: cacheName, in: container) else {
+                throw CacheDirectory.UnknownCache(name: cacheName)
+            }
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
             try printer?.open()
         }
@@ -46,12 +48,17 @@ struct ApplyCommand: ParsableCommand {
             transactions += 1
             try printer?.printChange()
         }
-        try splitter.forEachLine(of: try FileReader(file)) { line, number in
-            if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return try endTransaction() }
-            // An error drops the open transaction; those before it are done.
-            try applier.apply(line, number)
+        do {
+            try splitter.forEachLine(of: try FileReader(file)) { line, number in
+                if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return try endTransaction() }
+                try applier.apply(line, number)
+            }
+            try endTransaction()
+        } catch let error as BadInput {
+            // The open transaction is dropped; those before it are done.
+            let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
+            throw Failure("\(error); \(done) applied")
         }
-        try endTransaction()
         try printSummary(writer.counts, transactions)
     }
 
@@ -77,6 +84,30 @@ private final class ChangeApplier {
         let op: String
         let key: JSONScalar?
         let values: [String: JSONScalar]?
+
+        private struct Member: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init(_ name: String) { stringValue = name }
+            init?(stringValue: String) { self.init(stringValue) }
+            init?(intValue: Int) { nil }
+        }
+
+        /// Refuses members that it does not know: a misspelt one would be a change that is not made.
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Member.self)
+            for member in container.allKeys where !["op", "key", "values"].contains(member.stringValue) {
+                throw UnknownMember(name: member.stringValue)
+            }
+            op = try container.decode(String.self, forKey: Member("op"))
+            key = try container.decodeIfPresent(JSONScalar.self, forKey: Member("key"))
+            values = try container.decodeIfPresent([String: JSONScalar].self, forKey: Member("values"))
+        }
+    }
+
+    private struct UnknownMember: Error {
+        let name: String
     }
 
     private let writer: BatchWriter
@@ -95,6 +126,8 @@ private final class ChangeApplier {
         let change: Line
         do {
             change = try decoder.decode(Line.self, from: Data(line))
+        } catch let error as UnknownMember {
+            throw bad("\"\(error.name)\" is none of op, key and values")
         } catch {
             throw bad("it is not a change like {\"op\":\"update\",\"key\":…,\"values\":{…}}")
         }
@@ -192,8 +225,13 @@ private final class BatchPrinter {
             Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
         case .hit, .computed: break
         }
-        if isJSON { return try Output.jsonLine(ChangeReport(change)) }
-        for line in ChangeReport(change).lines { Output.line(line) }
-        Output.line("")
+        if isJSON {
+            try Output.jsonLine(ChangeReport(change))
+        } else {
+            for line in ChangeReport(change).lines { Output.line(line) }
+            Output.line("")
+        }
+        // Whoever reads along sees each transaction as it is done.
+        Output.flush()
     }
 }

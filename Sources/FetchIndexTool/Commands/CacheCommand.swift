@@ -170,20 +170,32 @@ struct CacheRebuildCommand: ParsableCommand {
         commandName: "rebuild", abstract: "Compute a cache anew from the records.")
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The cache's name.") var name: String
+    @Argument(help: "The cache's name; all caches unless said.") var name: String?
     @OptionGroup var output: OutputOption
+
+    private struct Rebuilt: Encodable {
+        let name: String
+        let rows: Int
+        let outcome: OutcomeReport
+    }
 
     func run() throws {
         let container = try store.open()
-        let definition = try RequestOptions.parse([]).definition(of: nil, cache: name, in: container)
-        let bar = ProgressBar("building")
-        let start = ContinuousClock.now
-        let request = try container.compile(definition, RequestOptions.parse([]).orderOptions(cacheName: name, bar))
-        let opened = try container.caches.rebuild(name, request, .requested)
-        bar.finish()
-        let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
-        if output.isJSON { return try Output.jsonLine(outcome) }
-        Output.line("\(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows")
+        let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
+        let options = try RequestOptions.parse([])
+        var reports: [Rebuilt] = []
+        for name in names {
+            let definition = try options.definition(ofExisting: name, entity: nil, in: container)
+            let bar = ProgressBar("building \(name)")
+            let start = ContinuousClock.now
+            let request = try container.compile(definition, options.orderOptions(cacheName: name, bar))
+            let opened = try container.caches.rebuild(name, request, .requested)
+            bar.finish()
+            let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
+            reports.append(Rebuilt(name: name, rows: opened.order.rowCount, outcome: outcome))
+            if !output.isJSON { Output.line("\(name): \(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows") }
+        }
+        if output.isJSON { try Output.jsonLine(reports) }
     }
 }
 

@@ -13,8 +13,8 @@ struct ChangesCommand: ParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() throws {
-        let container = try store.open()
-        let definition = try request.definition(of: entity, cache: cacheName, in: container)
+        let container = try store.open(forWriting: false)
+        let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in

@@ -11,8 +11,8 @@ struct FetchCommand: ParsableCommand {
     @Option(help: "The entity.") var entity: String
     @OptionGroup var request: RequestOptions
     @Option(name: .customLong("cache"), help: "The name under which the order is kept.") var cacheName: String?
-    @Option(help: "Rows to skip.") var offset = 0
-    @Option(help: "Rows to print (tables: 50 unless said).") var limit: Int?
+    @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
+    @Option(parsing: .unconditional, help: "Rows to print (tables: 50 unless said).") var limit: Int?
     @Flag(help: "No rows.") var sectionsOnly = false
     @OptionGroup var output: OutputOption
 
@@ -21,8 +21,9 @@ struct FetchCommand: ParsableCommand {
     }
 
     func run() throws {
-        let container = try store.open(forWriting: cacheName != nil)
-        let definition = try request.definition(of: entity)
+        let container = try store.open(forWriting: false)
+        let stored = try cacheName.flatMap { try request.definition(of: entity, cache: $0, in: container) }
+        let definition = try stored ?? request.definition(of: entity)
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in

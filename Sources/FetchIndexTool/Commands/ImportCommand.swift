@@ -54,14 +54,20 @@ struct ImportCommand: ParsableCommand {
         var milliseconds = 0.0
     }
 
+    func validate() throws {
+        if entity.isEmpty { throw ValidationError("--entity needs a name.") }
+    }
+
     func run() throws {
         let start = ContinuousClock.now
         guard let format = format ?? CatalogueFormat(path: file) else {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
         let source = try format.open(file)
+        let given = try givenTypes(source.columns)
+        if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
         let container = try PersistentContainer(path: store.store, model: nil)
-        try prepareEntity(source, container, format)
+        try prepareEntity(source, container, format, given)
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
         try importRows(of: source, with: writer, &report)
@@ -78,18 +84,22 @@ struct ImportCommand: ParsableCommand {
         let bar = ProgressBar("importing")
         var rows = 0
         defer { bar.finish() }
+        func skip(_ bad: BadInput) throws {
+            guard skipBadRows else { throw bad }
+            report.badRowCount += 1
+            if report.badRows.count < Self.listedBadRows { report.badRows.append(bad.description) }
+        }
         do {
-            try source.forEachRow { row in
+            try source.forEachRow({ row in
                 do {
                     let record = try converter.record(row)
                     do {
-                        try writer.put(record.span.bytes)
+                        try put(record, converter, writer)
                     } catch let error as StoreError where error.isOfRow {
                         throw BadInput(file: file, line: row.line, reason: error.description)
                     }
-                } catch let bad as BadInput where skipBadRows {
-                    report.badRowCount += 1
-                    if report.badRows.count < Self.listedBadRows { report.badRows.append(bad.description) }
+                } catch let error as BadInput {
+                    try skip(error)
                 }
                 rows += 1
                 if rows % Self.batchLength == 0 { try writer.commitBatch() }
@@ -97,7 +107,7 @@ struct ImportCommand: ParsableCommand {
                     let progress = source.progress
                     bar.show(rows: rows, fraction: Double(progress.done) / Double(max(progress.total, 1)))
                 }
-            }
+            }, bad: skip)
         } catch {
             // What came before the bad row is right, and stays.
             if error is BadInput { try writer.commit() }
@@ -106,18 +116,34 @@ struct ImportCommand: ParsableCommand {
         try writer.commit()
     }
 
+    /// Writes a record; an object that is updated keeps its values of attributes that the file has not.
+    private func put(_ record: [UInt8], _ converter: RowConverter, _ writer: BatchWriter) throws {
+        guard let key, !converter.missingSlots.isEmpty else { return try writer.put(record.span.bytes) }
+        var values = try writer.entity.values(of: record.span.bytes)
+        let keySlot = try writer.entity.requireSlot(of: key)
+        guard let object = try writer.object(key: values[keySlot]) else { return try writer.put(record.span.bytes) }
+        let stored = try writer.values(of: object)
+        for slot in converter.missingSlots { values[slot] = stored[slot] }
+        try writer.update(object, values)
+    }
+
     /// Makes the entity when it is missing; a stored one keeps its types.
-    private func prepareEntity(_ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat)
-        throws
-    {
+    private func prepareEntity(
+        _ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat, _ given: [String: ValueType]
+    ) throws {
         if let stored = try container.model().entity(named: entity) {
-            for column in source.columns { _ = try stored.requireSlot(of: column) }
+            for (index, name) in source.columns.enumerated() {
+                guard let attribute = stored.attributes.first(where: { $0.name == name }) else {
+                    throw BadInput(
+                        file: file, line: 1, column: index + 1, columnName: name,
+                        reason: "the stored entity \(entity) has no such attribute")
+                }
+                if let type = given[name], type != attribute.type {
+                    throw RequestError.wrongType("\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
+                }
+            }
             return
         }
-        if let key, !source.columns.contains(key) {
-            throw StoreError.unknownAttribute(entity: entity, attribute: key)
-        }
-        let given = try givenTypes(source.columns)
         let inferred = try inferTypes(source, format)
         let attributes = source.columns.indices.map { column in
             let name = source.columns[column]
@@ -150,12 +176,12 @@ struct ImportCommand: ParsableCommand {
         var inference = TypeInference(columns: source.columns.count)
         var rows = 0
         do {
-            try format.open(file).forEachRow { row in
+            try format.open(file).forEachRow({ row in
                 guard row.count == source.columns.count else { return }
                 for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
                 rows += 1
                 if rows == Self.sampledRows { throw Sampled() }
-            }
+            }, bad: { _ in })
         } catch is Sampled {}
         return inference.types
     }

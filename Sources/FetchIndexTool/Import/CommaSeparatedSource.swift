@@ -30,7 +30,7 @@ final class CommaSeparatedSource: RowSource {
 
     var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
-    func forEachRow(_ body: (FieldRow) throws -> Void) throws {
+    func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         for row in early { try body(row) }
         early = []
         while try parsePiece() { try handOut(body) }

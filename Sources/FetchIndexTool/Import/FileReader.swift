@@ -21,7 +21,9 @@ final class FileReader {
         var status = stat()
         fstat(file, &status)
         length = Int(status.st_size)
-        if status.st_mode & S_IFMT == S_IFDIR { throw Failure("\(path) is a folder, not a file") }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw Failure("\(path) is no regular file; a catalogue is read more than once, so save it to a file first")
+        }
     }
 
     deinit { close(file) }

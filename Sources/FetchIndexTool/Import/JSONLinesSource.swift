@@ -33,7 +33,8 @@ final class JSONLinesSource: RowSource {
             try splitter.forEachLine(of: try FileReader(path)) { line, number in
                 if number > Self.sampledLines { throw Sampled() }
                 if line.isEmpty { return }
-                for (name, value) in try Self.object(line, path, number) { note(value, of: name) }
+                // A line that is no object is reported when its turn comes.
+                for (name, value) in (try? Self.object(line, path, number)) ?? [:] { note(value, of: name) }
             }
         } catch is Sampled {}
     }
@@ -47,17 +48,17 @@ final class JSONLinesSource: RowSource {
         }
     }
 
-    func forEachRow(_ body: (FieldRow) throws -> Void) throws {
+    func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         var splitter = LineSplitter()
         var row = FieldRow()
         let known = Set(columns)
         try splitter.forEachLine(of: reader) { line, number in
             if line.isEmpty { return }
-            let object = try Self.object(line, path, number)
+            let object: [String: JSONScalar]
+            do { object = try Self.object(line, path, number) } catch let error as BadInput { return try bad(error) }
             if let unknown = object.keys.first(where: { !known.contains($0) }) {
-                throw BadInput(
-                    file: path, line: number,
-                    reason: "\"\(unknown)\" is not among the attributes \(columns.joined(separator: ", "))")
+                let reason = "\"\(unknown)\" is not among the attributes \(columns.joined(separator: ", "))"
+                return try bad(BadInput(file: path, line: number, reason: reason))
             }
             row.begin(line: number)
             for column in columns {

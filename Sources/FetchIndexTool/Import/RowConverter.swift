@@ -17,6 +17,9 @@ struct RowConverter {
         columnOfSlot = entity.attributes.map { columns.firstIndex(of: $0.name) }
     }
 
+    /// The attributes that the file has not.
+    var missingSlots: [Int] { columnOfSlot.indices.filter { columnOfSlot[$0] == nil } }
+
     /// Throws `BadInput` with line, column and reason.
     mutating func record(_ row: FieldRow) throws -> [UInt8] {
         guard row.count == columns.count else {

@@ -5,8 +5,8 @@ protocol RowSource: AnyObject {
     /// Bytes of the file read so far, and in all.
     var progress: (done: Int, total: Int) { get }
 
-    /// Hands out the rows that are left. A body that throws ends the reading.
-    func forEachRow(_ body: (FieldRow) throws -> Void) throws
+    /// Hands out the rows that are left, and lines that are no rows. A body that throws ends the reading.
+    func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws
 }
 
 /// The fields of one row, one after the other in a buffer.

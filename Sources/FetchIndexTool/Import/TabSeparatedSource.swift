@@ -19,7 +19,7 @@ final class TabSeparatedSource: RowSource {
 
     var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
-    func forEachRow(_ body: (FieldRow) throws -> Void) throws {
+    func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         var splitter = LineSplitter()
         var row = FieldRow()
         try splitter.forEachLine(of: reader) { line, number in

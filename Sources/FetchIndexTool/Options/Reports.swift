@@ -17,6 +17,18 @@ struct OutcomeReport: Encodable {
         }
     }
 
+    private enum CodingKeys: String, CodingKey {
+        case kind, reason, milliseconds
+    }
+
+    /// The reason is always there, null where there is none.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(kind, forKey: .kind)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(milliseconds, forKey: .milliseconds)
+    }
+
     /// rebuilt (first), in 12.3 ms
     var sentence: String {
         "\(kind)\(reason.map { " (\($0))" } ?? ""), in \(Numbers.duration(milliseconds: milliseconds))"

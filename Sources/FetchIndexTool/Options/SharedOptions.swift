@@ -23,7 +23,8 @@ struct StoreArgument: ParsableArguments {
         options.creates = false
         do {
             return try PersistentContainer(path: store, options: options)
-        } catch let error where !forWriting && error.isPermission {
+        } catch let error where error.isPermission {
+            if forWriting { throw Failure("\(store) cannot be written: \(error)") }
             options.isReadOnly = true
             return try PersistentContainer(path: store, options: options)
         }
@@ -62,23 +63,40 @@ struct RequestOptions: ParsableArguments {
         return definition
     }
 
-    /// The definition that was asked for; where nothing was, the one that the cache was made for.
-    func definition(of entity: String?, cache: String, in container: PersistentContainer) throws -> OrderDefinition {
-        if let entity, !isEmpty { return try definition(of: entity) }
+    /// The definition that was asked for; where no request options were given, the one that the cache was made for.
+    /// Nil when neither is there.
+    func definition(
+        of entity: String?, cache: String, in container: PersistentContainer
+    ) throws -> OrderDefinition? {
+        let identity: CacheIdentity
         do {
             guard let header = try CacheDirectory.header(cache, in: try container.store.snapshot()) else {
-                if let entity { return try definition(of: entity) }
-                throw CacheDirectory.UnknownCache(name: cache)
+                return try isEmpty ? nil : entity.map { try definition(of: $0) }
             }
-            if isEmpty && (entity == nil || entity == header.identity.entity) {
-                return try OrderDefinition(header.identity)
-            }
-            return try definition(of: entity ?? header.identity.entity)
+            identity = header.identity
         } catch let error as UnusableHeader {
-            throw Failure(
-                "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it"
-            )
+            guard let entity, !isEmpty else {
+                throw Failure(
+                    "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it")
+            }
+            return try definition(of: entity)
         }
+        if isEmpty && (entity == nil || entity == identity.entity) { return try OrderDefinition(identity) }
+        return try definition(of: entity ?? identity.entity)
+    }
+
+    /// The definition of a cache that must exist and be of the request options, if any were given.
+    func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws -> OrderDefinition {
+        guard try CacheDirectory.names(in: container.store.snapshot()).contains(cache),
+            let wanted = try definition(of: entity, cache: cache, in: container)
+        else { throw CacheDirectory.UnknownCache(name: cache) }
+        if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
+            wanted != (try? OrderDefinition(header.identity))
+        {
+            throw RequestError.malformed(
+                "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it")
+        }
+        return wanted
     }
 
     func orderOptions(cacheName: String?, _ bar: ProgressBar) -> PersistentContainer.OrderOptions {

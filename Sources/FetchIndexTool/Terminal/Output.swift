@@ -15,7 +15,9 @@ enum Output {
 
     static func line(_ text: String) { write(text + "\n") }
 
-    static func flush() { fflush(nil) }
+    /// False when something that was written did not reach its file.
+    @discardableResult
+    static func flush() -> Bool { fflush(nil) == 0 }
 
     /// One sentence on standard error.
     static func error(_ sentence: String) { errorLines("fetchindex: " + sentence) }

@@ -34,7 +34,8 @@ extension CacheDirectory {
             }
             return try bringUpToDate(name, request, writer)
         case .rebuild(let reason):
-            if store.isReadOnly { return try compute(request, in: snapshot, .rebuilt(reason)) }
+            // A writer that is open in this process may be the caller's own, which would wait for itself.
+            if store.isReadOnly || store.hasOpenWriter { return try compute(request, in: snapshot, .rebuilt(reason)) }
             return try bringUpToDate(name, request, try store.beginWrite())
         }
     }

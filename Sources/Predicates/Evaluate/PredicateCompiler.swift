@@ -51,7 +51,13 @@ struct PredicateCompiler {
     /// BETWEEN and IN with a list of constants.
     private func compileList(_ comparison: Comparison, _ values: [Value]) throws -> Node {
         let operand = try operand(comparison.left, as: nil, in: comparison)
-        if comparison.comparator == .between { return .between(operand, values[0], values[1]) }
+        if comparison.comparator == .between {
+            if comparison.folding.isEmpty { return .between(operand, values[0], values[1]) }
+            return .all([
+                .foldedOrder(operand, .greaterOrEqual, .value(values[0]), comparison.folding),
+                .foldedOrder(operand, .lessOrEqual, .value(values[1]), comparison.folding),
+            ])
+        }
         let texts = values.compactMap { value -> [UInt8]? in
             guard case .string(let text) = value else { return nil }
             return comparison.folding.fold(text)

@@ -28,6 +28,7 @@ package final class Store: Sendable {
     package let environment: Environment
     let tables: StoreTables
     private let cachedModel = Mutex<ModelVersion?>(nil)
+    private let openWriters = Mutex(0)
 
     /// Opens a store, or makes one. A given model is merged into the stored one: it may bring new entities, and new
     /// optional attributes at the end of stored ones.
@@ -91,6 +92,11 @@ package final class Store: Sendable {
         if information.usedPages * information.pageSize > information.mapSize / 4 * 3 { _ = environment.growMap() }
         return try StoreWriter(self, author: author, lock)
     }
+
+    /// Whether a writer of this store object is open. Who waits for another one then may wait for itself.
+    package var hasOpenWriter: Bool { openWriters.withLock { $0 > 0 } }
+
+    func countWriter(_ change: Int) { openWriters.withLock { $0 += change } }
 
     /// Gives the mapped pages of the file back to the system, unless a transaction of this process is open.
     package func releasePages() { environment.releasePages() }

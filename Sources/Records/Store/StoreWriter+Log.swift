@@ -14,7 +14,8 @@ extension StoreWriter {
             }
         }
         state.logStart = min(commit, state.commit)
-        state.logBytes -= min(freed, state.logBytes)
+        // An empty log has no bytes, whatever damage made of the sum.
+        state.logBytes = state.logStart == state.commit ? 0 : state.logBytes - min(freed, state.logBytes)
         isStateChanged = true
     }
 

@@ -12,6 +12,7 @@ package final class StoreWriter: StoreReader {
     /// Where the numbers of the objects inserted by this transaction begin.
     private var firstInserted: [Int: UInt64] = [:]
     private var canAppend = true
+    private var isCounted = false
     var isStateChanged = false
 
     init(_ store: Store, author: String, _ lock: consuming WriterLock) throws {
@@ -22,7 +23,11 @@ package final class StoreWriter: StoreReader {
         self.log = LogWriter(author: author)
         try super.init(store, view)
         log.commit = state.commit + 1
+        store.countWriter(1)
+        isCounted = true
     }
+
+    deinit { if isCounted { store.countWriter(-1) } }
 
     /// What `put` did.
     package enum PutOutcome: Equatable, Sendable {
@@ -145,6 +150,8 @@ package final class StoreWriter: StoreReader {
     private func finish() {
         transaction = nil
         lock = nil
+        if isCounted { store.countWriter(-1) }
+        isCounted = false
     }
 
     private func end() throws {
