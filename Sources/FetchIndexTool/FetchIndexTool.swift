@@ -25,7 +25,9 @@ enum Main {
         do {
             var command = try FetchIndexTool.parseAsRoot()
             try command.run()
-            guard Output.flush() else { throw Failure("the output cannot be written: \(String(cString: strerror(errno)))") }
+            guard Output.flush() else {
+                throw Failure("the output cannot be written: \(String(cString: strerror(errno)))")
+            }
         } catch {
             Output.flush()
             exit(report(error))

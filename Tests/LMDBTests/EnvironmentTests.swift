@@ -9,7 +9,8 @@ import Testing
 
     func open() throws -> (Environment, Table, Table) {
         let environment = try Environment.open(at: folder.path)
-        let tables = try environment.tables([Table.Description("bytes"), Table.Description("numbers", .integers)], creating: true)
+        let tables = try environment.tables(
+            [Table.Description("bytes"), Table.Description("numbers", .integers)], creating: true)
         return (environment, tables[0], tables[1])
     }
 

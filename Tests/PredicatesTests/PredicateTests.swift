@@ -82,7 +82,8 @@ import Values
 
     @Test(arguments: [
         ("price == 583", true), ("price = 583.0", true), ("price < 583.5", true), ("price > 583", false),
-        ("price BETWEEN {583, 600}", true), ("price BETWEEN {584, 600}", false), ("price IN {1, 583}", true), ("title BETWEEN[cd] {'STR', 'strassf'}", true), ("title BETWEEN {'s', 't'}", false),
+        ("price BETWEEN {583, 600}", true), ("price BETWEEN {584, 600}", false), ("price IN {1, 583}", true),
+        ("title BETWEEN[cd] {'STR', 'strassf'}", true), ("title BETWEEN {'s', 't'}", false),
         ("NOT price IN {1, 583}", false), ("rate >= 20.5 AND rate <= 20.5", true), ("out == TRUE", true),
         ("out == 1", true),
         ("title CONTAINS 'nach'", true), ("title CONTAINS 'NACH'", false), ("title CONTAINS[c] 'NACH'", true),

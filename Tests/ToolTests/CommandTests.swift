@@ -110,13 +110,17 @@ import Testing
             """)
         let result = try tool.run("apply", tool.store, changes, "--entity", "Book")
         #expect(result.status == 1)
-        #expect(result.error == "fetchindex: \(changes), line 4: there is no Book with id \"99\"; 1 transaction before it is applied\n")
+        #expect(
+            result.error
+                == "fetchindex: \(changes), line 4: there is no Book with id \"99\"; 1 transaction before it is applied\n"
+        )
         #expect(try tool.rows("--entity", "Book").count == 4)
         for (line, reason) in [
             ("nonsense", "it is not a change"), ("{\"op\":\"upsert\",\"key\":1}", "\"op\" is \"upsert\""),
             ("{\"op\":\"update\",\"key\":\"2\",\"values\":{\"pages\":1}}", "no attribute \"pages\""),
             ("{\"op\":\"update\",\"key\":\"2\",\"values\":{\"price\":\"x\"}}", "is no integer"),
-            ("{\"op\":\"insert\",\"key\":\"2\"}", "is unique"), ("{\"op\":\"delete\"}", "needs a \"key\""), ("{\"op\":\"delete\",\"key\":\"2\",\"value\":{}}", "\"value\" is none of"),
+            ("{\"op\":\"insert\",\"key\":\"2\"}", "is unique"), ("{\"op\":\"delete\"}", "needs a \"key\""),
+            ("{\"op\":\"delete\",\"key\":\"2\",\"value\":{}}", "\"value\" is none of"),
         ] {
             let result = try tool.run("apply", tool.store, try tool.file("bad.jsonl", line), "--entity", "Book")
             #expect(
@@ -144,7 +148,9 @@ import Testing
     @Test func cachesAreVerifiedRebuiltAndDeleted() throws {
         _ = try fetch()
         #expect(try tool.run("cache", "verify", tool.store).output == "by publisher: sound (fresh)\n")
-        #expect(try tool.run("cache", "rebuild", tool.store, "by publisher").output.hasPrefix("by publisher: rebuilt (requested)"))
+        #expect(
+            try tool.run("cache", "rebuild", tool.store, "by publisher").output.hasPrefix(
+                "by publisher: rebuilt (requested)"))
         #expect(try tool.run("cache", "delete", tool.store, "by publisher").status == 0)
         #expect(try tool.run("cache", "delete", tool.store, "by publisher").status == 2)
         #expect(try tool.run("cache", "delete", tool.store).status == 2)
@@ -176,7 +182,9 @@ import Testing
     @Test func aCacheIsNotReplacedByMistake() throws {
         _ = try fetch()
         let plain = try tool.run("fetch", tool.store, "--entity", "Book", "--cache", "by publisher", "--output", "json")
-        #expect((plain["outcome"] as? [String: Any])?["kind"] as? String == "hit", "without options the cache's own request counts")
+        #expect(
+            (plain["outcome"] as? [String: Any])?["kind"] as? String == "hit",
+            "without options the cache's own request counts")
         let other = try tool.run("changes", tool.store, "--cache", "by publisher", "--section", "title")
         #expect(other.status == 2 && other.error.contains("another request"))
         let changes = try tool.file("c.jsonl", "{\"op\":\"delete\",\"key\":\"1\"}")
@@ -184,7 +192,9 @@ import Testing
     }
 
     @Test func outputThatCannotBeWrittenIsAnErrorAndEscapesStayOut() throws {
-        _ = try tool.run("import", tool.store, try tool.file("e.csv", "id,title\nx,\u{1B}[31mred\n"), "--entity", "Book", "--key", "id")
+        _ = try tool.run(
+            "import", tool.store, try tool.file("e.csv", "id,title\nx,\u{1B}[31mred\n"), "--entity", "Book", "--key",
+            "id")
         #expect(try !tool.run("fetch", tool.store, "--entity", "Book").output.contains("\u{1B}"))
         let process = tool.process(["fetch", tool.store, "--entity", "Book"])
         process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")

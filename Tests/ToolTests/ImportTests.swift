@@ -128,7 +128,8 @@ import Testing
 
     @Test func badJSONLinesAreSkippedToo() throws {
         let file = try tool.file("a.jsonl", "{\"n\":1}\nnonsense\n{\"n\":[1]}\n{\"n\":2}\n")
-        #expect(try tool.run("import", tool.store, file, "--entity", "E").error.contains("line 2: it is not a JSON object"))
+        #expect(
+            try tool.run("import", tool.store, file, "--entity", "E").error.contains("line 2: it is not a JSON object"))
         let other = tool.folder.path + "/other"
         let result = try tool.run("import", other, file, "--entity", "E", "--skip-bad-rows", "--output", "json")
         #expect(result["inserted"] as? Int == 2 && result["badRowCount"] as? Int == 2)
@@ -138,7 +139,9 @@ import Testing
         let file = try tool.file("a.csv", "k,d\na,2016-02-31\n")
         let result = try tool.run("import", tool.store, file, "--entity", "E", "--types", "d:date")
         #expect(result.status == 1 && result.error.contains("\"2016-02-31\" is not a date"))
-        #expect(try tool.run("import", tool.store, "/dev/null", "--entity", "E", "--format", "csv").error.contains("no regular file"))
+        #expect(
+            try tool.run("import", tool.store, "/dev/null", "--entity", "E", "--format", "csv").error.contains(
+                "no regular file"))
     }
 
     @Test func typesThatContradictTheStoredOnesAreWrongUse() throws {

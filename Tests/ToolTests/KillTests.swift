@@ -13,9 +13,10 @@ import Testing
     init() throws { tool = try Tool() }
 
     /// Starts a command and kills it after a while. False when it was done before.
-    private func kill(_ arguments: [String], after milliseconds: Int) throws -> Bool {
+    private func kill(_ arguments: [String], after milliseconds: Int, output: String? = nil) throws -> Bool {
         let process = tool.process(arguments)
-        process.standardOutput = FileHandle.nullDevice
+        if let output { try Data().write(to: URL(fileURLWithPath: output)) }
+        process.standardOutput = output.flatMap(FileHandle.init(forWritingAtPath:)) ?? FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
         usleep(UInt32(milliseconds * 1000))
@@ -77,9 +78,14 @@ import Testing
             let done = (try count() - 60_000) / 2
             let rest = transactions.dropFirst(done).joined(separator: "\n\n")
             let file = try tool.file("changes.jsonl", rest)
-            _ = try kill(["apply", tool.store, file] + request, after: .random(in: 30...700, using: &generator))
+            let output = tool.folder.path + "/acknowledged"
+            let arguments = ["apply", tool.store, file, "--output", "json"] + request
+            _ = try kill(arguments, after: .random(in: 30...700, using: &generator), output: output)
+            // Each transaction is acknowledged by a line, once it is on disk.
+            let acknowledged = try String(contentsOfFile: output, encoding: .utf8).count { $0 == "\n" }
             let rows = try count()
             #expect(rows % 2 == 0, "seed \(Self.seed): \(rows) rows")
+            #expect(rows >= 60_000 + 2 * (done + acknowledged), "seed \(Self.seed): acknowledged and lost")
             let check = try tool.run("check", tool.store)
             #expect(check.status == 0, "seed \(Self.seed): \(check.output)")
         }

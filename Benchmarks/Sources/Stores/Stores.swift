@@ -1,6 +1,6 @@
 import Catalogue
 public import FetchIndex
-public import Foundation
+import Foundation
 public import GRDB
 
 /// The same rows in a FetchIndex store and in an SQLite database, kept in a folder between runs.

@@ -10,7 +10,9 @@ struct Result: Decodable {
     }
 
     let benchmark: String
-    let primaryMetric: Metric
+    let secondaryMetrics: [String: Metric]
+
+    var wallClock: Metric? { secondaryMetrics["Time (wall clock)"] }
 }
 
 struct Figure: Codable {
@@ -41,7 +43,7 @@ func seconds(_ metric: Result.Metric) -> Double {
     let median = metric.scorePercentiles["50.0"] ?? metric.scorePercentiles["50"] ?? 0
     switch metric.scoreUnit.prefix(while: { $0 != "/" }) {
     case "ns": return median / 1e9
-    case "μs", "us", "µs": return median / 1e6
+    case "μs", "us", "µs": return median / 1e6  // two code points look alike
     case "ms": return median / 1e3
     default: return median
     }
@@ -56,14 +58,17 @@ func duration(_ seconds: Double?) -> String {
 func pairs(_ results: [Result]) -> [Pair] {
     var pairs: [String: Pair] = [:]
     for result in results {
-        let parts = result.benchmark.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-        guard parts.count == 3, let rows = Int(parts[1]) else { continue }
-        let name = parts[0].split(separator: ".").last.map(String.init) ?? parts[0]
+        // package.benchmark.TARGET.question_|_rows_|_side
+        let title = result.benchmark.split(separator: ".").dropFirst(3).joined(separator: ".")
+        let parts = title.replacingOccurrences(of: "_", with: " ").split(separator: "|")
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+        guard parts.count == 3, let rows = Int(parts[1]), let wallClock = result.wallClock else { continue }
+        let name = parts[0]
         var pair = pairs["\(name) \(rows)"] ?? Pair(question: name, rows: rows)
         if parts[2] == "ours" {
-            pair.ours = seconds(result.primaryMetric)
+            pair.ours = seconds(wallClock)
         } else {
-            pair.peer = seconds(result.primaryMetric)
+            pair.peer = seconds(wallClock)
             pair.peerName = parts[2] == "peer" ? "SQLite" : parts[2]
         }
         if let ours = pair.ours, let peer = pair.peer, ours > 0 { pair.ratio = peer / ours }

@@ -193,7 +193,9 @@ struct CacheRebuildCommand: ParsableCommand {
             bar.finish()
             let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
             reports.append(Rebuilt(name: name, rows: opened.order.rowCount, outcome: outcome))
-            if !output.isJSON { Output.line("\(name): \(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows") }
+            if !output.isJSON {
+                Output.line("\(name): \(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows")
+            }
         }
         if output.isJSON { try Output.jsonLine(reports) }
     }

@@ -90,24 +90,25 @@ struct ImportCommand: ParsableCommand {
             if report.badRows.count < Self.listedBadRows { report.badRows.append(bad.description) }
         }
         do {
-            try source.forEachRow({ row in
-                do {
-                    let record = try converter.record(row)
+            try source.forEachRow(
+                { row in
                     do {
-                        try put(record, converter, writer)
-                    } catch let error as StoreError where error.isOfRow {
-                        throw BadInput(file: file, line: row.line, reason: error.description)
+                        let record = try converter.record(row)
+                        do {
+                            try put(record, converter, writer)
+                        } catch let error as StoreError where error.isOfRow {
+                            throw BadInput(file: file, line: row.line, reason: error.description)
+                        }
+                    } catch let error as BadInput {
+                        try skip(error)
                     }
-                } catch let error as BadInput {
-                    try skip(error)
-                }
-                rows += 1
-                if rows % Self.batchLength == 0 { try writer.commitBatch() }
-                if rows % 1024 == 0 {
-                    let progress = source.progress
-                    bar.show(rows: rows, fraction: Double(progress.done) / Double(max(progress.total, 1)))
-                }
-            }, bad: skip)
+                    rows += 1
+                    if rows % Self.batchLength == 0 { try writer.commitBatch() }
+                    if rows % 1024 == 0 {
+                        let progress = source.progress
+                        bar.show(rows: rows, fraction: Double(progress.done) / Double(max(progress.total, 1)))
+                    }
+                }, bad: skip)
         } catch {
             // What came before the bad row is right, and stays.
             if error is BadInput { try writer.commit() }
@@ -129,7 +130,8 @@ struct ImportCommand: ParsableCommand {
 
     /// Makes the entity when it is missing; a stored one keeps its types.
     private func prepareEntity(
-        _ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat, _ given: [String: ValueType]
+        _ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat,
+        _ given: [String: ValueType]
     ) throws {
         if let stored = try container.model().entity(named: entity) {
             for (index, name) in source.columns.enumerated() {
@@ -139,7 +141,8 @@ struct ImportCommand: ParsableCommand {
                         reason: "the stored entity \(entity) has no such attribute")
                 }
                 if let type = given[name], type != attribute.type {
-                    throw RequestError.wrongType("\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
+                    throw RequestError.wrongType(
+                        "\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
                 }
             }
             return
@@ -176,12 +179,13 @@ struct ImportCommand: ParsableCommand {
         var inference = TypeInference(columns: source.columns.count)
         var rows = 0
         do {
-            try format.open(file).forEachRow({ row in
-                guard row.count == source.columns.count else { return }
-                for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
-                rows += 1
-                if rows == Self.sampledRows { throw Sampled() }
-            }, bad: { _ in })
+            try format.open(file).forEachRow(
+                { row in
+                    guard row.count == source.columns.count else { return }
+                    for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
+                    rows += 1
+                    if rows == Self.sampledRows { throw Sampled() }
+                }, bad: { _ in })
         } catch is Sampled {}
         return inference.types
     }

@@ -25,7 +25,8 @@ struct TypeInference {
         switch type {
         case .integer: Int64(text).map { String($0) == text } ?? false
         case .double:
-            Value(text, as: .double) != nil && !hasLeadingZero(text) && text.utf8.allSatisfy { (48...57).contains($0) || [43, 45, 46, 69, 101].contains($0) }
+            Value(text, as: .double) != nil && !hasLeadingZero(text)
+                && text.utf8.allSatisfy { (48...57).contains($0) || [43, 45, 46, 69, 101].contains($0) }
         case .boolean: ["true", "false"].contains(text.lowercased())
         case .date: text.utf8.count >= 10 && Value(text, as: .date) != nil
         default: false

@@ -77,7 +77,8 @@ struct RequestOptions: ParsableArguments {
         } catch let error as UnusableHeader {
             guard let entity, !isEmpty else {
                 throw Failure(
-                    "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it")
+                    "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it"
+                )
             }
             return try definition(of: entity)
         }
@@ -86,7 +87,9 @@ struct RequestOptions: ParsableArguments {
     }
 
     /// The definition of a cache that must exist and be of the request options, if any were given.
-    func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws -> OrderDefinition {
+    func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws
+        -> OrderDefinition
+    {
         guard try CacheDirectory.names(in: container.store.snapshot()).contains(cache),
             let wanted = try definition(of: entity, cache: cache, in: container)
         else { throw CacheDirectory.UnknownCache(name: cache) }
@@ -94,7 +97,8 @@ struct RequestOptions: ParsableArguments {
             wanted != (try? OrderDefinition(header.identity))
         {
             throw RequestError.malformed(
-                "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it")
+                "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it"
+            )
         }
         return wanted
     }

@@ -82,7 +82,8 @@ extension CacheDirectory {
         return isTooMuch ? .rebuild(.tooManyChanges) : .catchUp(header)
     }
 
-    private func order(_ header: CacheHeader, _ request: OrderRequest, in reader: StoreReader) throws -> SectionedOrder {
+    private func order(_ header: CacheHeader, _ request: OrderRequest, in reader: StoreReader) throws -> SectionedOrder
+    {
         let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
         return try header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
     }
@@ -116,7 +117,7 @@ extension CacheDirectory {
         case .catchUp(let header):
             do {
                 return try catchUp(header, request, writer)
-            } catch where error.isDamage {
+            } catch  where error.isDamage {
                 return try rebuild(name, request, .damaged, writer)
             }
         case .rebuild(let reason): return try rebuild(name, request, reason, writer)
@@ -146,7 +147,7 @@ extension CacheDirectory {
         do {
             let (order, change) = try replay(header, request, from: snapshot, nodes)
             return OpenedOrder(order: order, outcome: change.isEmpty ? .hit : .caughtUp(change), snapshot: snapshot)
-        } catch where error.isDamage {
+        } catch  where error.isDamage {
             return try compute(request, in: snapshot, .rebuilt(.damaged))
         }
     }

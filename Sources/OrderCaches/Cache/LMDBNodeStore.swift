@@ -28,13 +28,17 @@ final class LMDBNodeStore: NodeStore {
         var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    init(in reader: StoreReader, cache: UInt32, nextNode: NodeNumber) {
+    let capacity: Int
+
+    /// Only tests make nodes smaller than a page.
+    init(
+        in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
+    ) {
+        self.capacity = capacity
         self.reader = reader
         self.cache = cache
         self.nextNode = nextNode
     }
-
-    var capacity: Int { Self.nodeCapacity }
 
     static func key(_ cache: UInt32, _ node: NodeNumber) -> UInt64 { UInt64(cache) << 40 | node & nodeMask }
 

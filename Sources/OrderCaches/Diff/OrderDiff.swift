@@ -79,7 +79,8 @@ struct OrderDiff {
     ) throws -> [FewestMoves.Changed] {
         if changed.isEmpty { return [] }
         let staying = oldCount - left.count
-        guard changed.count <= staying, oldCount < 1 << 31, changed.allSatisfy({ (0..<oldCount).contains($0.old) }) else {
+        guard changed.count <= staying, oldCount < 1 << 31, changed.allSatisfy({ (0..<oldCount).contains($0.old) })
+        else {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         let result = FewestMoves.find(changed, oldCount: oldCount, oldLeft: left, newCame: came)
@@ -147,7 +148,8 @@ struct OrderDiff {
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
         let changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
-        let moves = try Self.moves(changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
+        let moves = try Self.moves(
+            changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
         var moved = Dictionary(moves.map { ($0.old, $0.new) }) { first, _ in first }
         func path(_ place: SectionPlace, _ row: Int) -> RowPath { RowPath(section: place.index, row: row) }
         for row in edits.changed + edits.updated {

@@ -27,7 +27,9 @@ extension SectionedOrder {
         if case .byCount = shape.sectionOrder { count = try endRank(of: section) - rank }
         let key = shape.sectionKey(value: section, firstRow: remainder, count: count)
         let found = try sections.rank(of: key.span.bytes)
-        guard found.isPresent, found.before.count < sections.count else { throw Self.corrupted("a section with rows is not among the sections") }
+        guard found.isPresent, found.before.count < sections.count else {
+            throw Self.corrupted("a section with rows is not among the sections")
+        }
         try sections.entry(at: found.before.count) { _, weight in count = weight }
         return SectionPlace(index: found.before.count, firstRank: rank, count: count, key: key)
     }
