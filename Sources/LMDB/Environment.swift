@@ -143,9 +143,6 @@ extension Environment {
             return Reader(process: process, transaction: Int(columns[2]))
         }
     }
-
-    /// mdb_env_sync: all commits so far reach the disk, whatever the durability.
-    package func sync() throws { try check(mdb_env_sync(handle, 1)) }
 }
 
 private final class ReaderLines { var text = "" }

@@ -12,13 +12,10 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package init(rawValue: CInt) { self.rawValue = rawValue }
 
     package static let mapFull = LMDBError(rawValue: MDB_MAP_FULL)
-    package static let mapResized = LMDBError(rawValue: MDB_MAP_RESIZED)
-    package static let readersFull = LMDBError(rawValue: MDB_READERS_FULL)
     package static let invalidFile = LMDBError(rawValue: MDB_INVALID)
     package static let versionMismatch = LMDBError(rawValue: MDB_VERSION_MISMATCH)
     package static let corrupted = LMDBError(rawValue: MDB_CORRUPTED)
     package static let pageNotFound = LMDBError(rawValue: MDB_PAGE_NOTFOUND)
-    package static let badValueSize = LMDBError(rawValue: MDB_BAD_VALSIZE)
     package static let keyExists = LMDBError(rawValue: MDB_KEYEXIST)
     package static let permissionDenied = LMDBError(rawValue: EACCES)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)

@@ -73,6 +73,13 @@ import Testing
         #expect(isEqual(try built.contents(), expected), "seed \(seed), \(order)")
         #expect(built.sectionCount == expected.count && built.rowCount == expected.reduce(0) { $0 + $1.rows.count })
         try expectRandomAccess(to: built, agreesWith: expected)
+        let placer = TestPlacer(hasSections: order.hasSections, isDescending: order.isDescending)
+        for (number, record) in try test.contents() {
+            let section = expected.firstIndex { $0.rows.contains(number) }
+            let path = section.map { RowPath(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
+            let object = ObjectID(entity: 0, number: number)
+            #expect(try built.position(of: object, record, placer) == path, "seed \(seed), \(order), object \(number)")
+        }
     }
 
     private func expectRandomAccess(
