@@ -26,9 +26,10 @@ let package = Package(
         // liblmdb's header
         .systemLibrary(
             name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        // where ICU is; no header
+        .systemLibrary(name: "ICU", pkgConfig: "icu-i18n", providers: [.apt(["libicu-dev"]), .brew(["icu4c"])]),
         // a few C shims over ICU: collation, case folding, time zone offsets
-        .systemLibrary(
-            name: "CICU", pkgConfig: "icu-i18n", providers: [.apt(["libicu-dev"]), .brew(["icu4c"])]),
+        .target(name: "CICU", dependencies: ["ICU"]),
         // xxHash's header: checksums of stored bytes
         .systemLibrary(
             name: "CXXHash", pkgConfig: "libxxhash",

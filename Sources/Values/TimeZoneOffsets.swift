@@ -10,7 +10,7 @@ public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
 /// The days of a time zone. The offset last asked for is kept with the time that it holds, since rows come in runs.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
-        nonisolated(unsafe) var zone: UnsafeMutablePointer<UCalendar?>?
+        nonisolated(unsafe) var zone: OpaquePointer?
         var start = Double.infinity
         var end = -Double.infinity
         var offset = 0.0
