@@ -82,7 +82,8 @@ import Testing
             let flipped: [UInt8] = [1, 2, 4, 0, 0, 0, 0]
             try writer.view.put(flipped.span.bytes, for: LMDBNodeStore.key(1, 1), in: writer.tables.nodes)
         }
-        let later = LMDBNodeStore(in: try test.store.snapshot(), cache: 1, nextNode: 2)
+        let writer = try test.store.beginWrite()
+        let later = LMDBNodeStore(in: writer, cache: 1, nextNode: 2)
         #expect(throws: TreeError.self) { try later.read(1) { _ in } }
     }
 }

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// A folder of its own for each test, made by its first user and removed with it.
 package final class TemporaryFolder: Sendable {
