@@ -18,7 +18,7 @@ func quick(_ seconds: Int) -> Benchmark.Configuration {
 
 func slow(_ iterations: Int) -> Benchmark.Configuration {
     .init(
-        metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: .seconds(60), maxIterations: iterations)
+        metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: .seconds(240), maxIterations: iterations)
 }
 
 /// Fails loudly: a benchmark that does nothing is no benchmark.

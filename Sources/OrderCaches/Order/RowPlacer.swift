@@ -1,3 +1,4 @@
+internal import CountedTree
 package import Records
 
 /// Says where an object stands in an order. A pure function of the record: no clock, no locale of the moment.
@@ -36,13 +37,23 @@ package struct RowPlacement {
 }
 
 /// A finished row key.
-struct RowKey: Hashable, Sendable {
+struct RowKey: Hashable, Comparable, Sendable {
     let bytes: [UInt8]
-    let sectionLength: Int
+    /// The section's value, with which the bytes begin.
+    let section: [UInt8]
 
-    var section: [UInt8] { Array(bytes[..<sectionLength]) }
-    /// Sort key and object number: by what rows of a section are ordered.
-    var remainder: ArraySlice<UInt8> { bytes[sectionLength...] }
+    init(bytes: [UInt8], sectionLength: Int) {
+        self.bytes = bytes
+        section = Array(bytes[..<sectionLength])
+    }
+
+    static func == (left: RowKey, right: RowKey) -> Bool { left.bytes == right.bytes }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+
+    static func < (left: RowKey, right: RowKey) -> Bool {
+        left.bytes.withUnsafeBytes { left in right.bytes.withUnsafeBytes { left.bytes.compare($0.bytes) < 0 } }
+    }
 
     /// The object that a key of an entity's order ends with.
     static func object(in key: RawSpan, entity: Int) -> ObjectID? {

@@ -28,8 +28,8 @@ extension SectionedOrder {
             places.old[section] = try place(of: section)
         }
         let changed = edits.filter { $0.old != $0.new }
-        let removed = changed.compactMap(\.old).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-        let inserted = changed.compactMap(\.new).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        let removed = changed.compactMap(\.old).sorted()
+        let inserted = changed.compactMap(\.new).sorted()
         try apply(removed: removed, inserted: inserted)
         if shape.hasSections {
             var counts: [[UInt8]: Int] = places.old.mapValues(\.count)
