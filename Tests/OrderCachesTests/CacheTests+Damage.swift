@@ -1,0 +1,98 @@
+import LMDB
+import Records
+import TestSupport
+import Testing
+
+@testable import OrderCaches
+
+/// Bytes of caches damaged on purpose.
+extension CacheTests {
+    /// Every byte of every value of a cache flipped in turn: opening gives the right rows or a rebuild, reading gives
+    /// an error at worst, verify finds it, and nothing traps.
+    @Test func damagedCachesAreFoundAndRebuilt() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        var generator = SeededGenerator(seed: 8)
+        for _ in 0..<30 { try insert(TestRow.random(using: &generator)) }
+        _ = try caches.open("n", request)
+        let nodes = try nodes()
+        #expect(!nodes.isEmpty)
+        for (key, bytes) in nodes {
+            for offset in bytes.indices {
+                var damaged = bytes
+                damaged[offset] ^= 0x41
+                try test.write { try $0.view.put(damaged.span.bytes, for: key, in: $0.tables.nodes) }
+                #expect(try !caches.verify("n", request).isEmpty, "byte \(offset) of node \(key)")
+                _ = try? caches.open("n", request).order.contents()
+            }
+            try test.write { try $0.view.put(bytes.span.bytes, for: key, in: $0.tables.nodes) }
+        }
+        #expect(try caches.verify("n", request) == [])
+    }
+
+    /// Catching up meets the damage, or leaves it to be found: never a trap, and after a rebuild all is well.
+    @Test func catchingUpADamagedCacheNeverTraps() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        var generator = SeededGenerator(seed: 9)
+        for _ in 0..<30 { try insert(TestRow.random(using: &generator)) }
+        var rebuilds = 0
+        for trial in 0..<150 {
+            _ = try caches.rebuild("n", request, .requested)
+            guard let (key, bytes) = try nodes().randomElement(using: &generator) else { continue }
+            var damaged = bytes
+            damaged[Int.random(in: 0..<bytes.count, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
+            try test.write { try $0.view.put(damaged.span.bytes, for: key, in: $0.tables.nodes) }
+            try randomCommit(&generator)
+            let opened = try caches.open("n", request)
+            if opened.outcome == .rebuilt(.damaged) {
+                rebuilds += 1
+                #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), "trial \(trial)")
+            }
+            _ = try? opened.order.contents()
+        }
+        #expect(rebuilds > 20)
+    }
+
+    func nodes() throws -> [UInt64: [UInt8]] {
+        var nodes: [UInt64: [UInt8]] = [:]
+        let snapshot = try test.store.snapshot()
+        try snapshot.view.withCursor(on: snapshot.tables.nodes) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                nodes[cursor.integerKey] = [UInt8](copying: cursor.value)
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        return nodes
+    }
+
+    @Test func aDamagedHeaderIsRebuiltAndANewerOneToo() throws {
+        let order = TestOrder(hasSections: true)
+        let request = try order.request()
+        try insert(TestRow(group: "a", rank: 1), TestRow(group: nil, rank: 2))
+        _ = try caches.open("n", request)
+        try damageHeaders(request, order)
+    }
+
+    func damageHeaders(_ request: OrderRequest, _ order: TestOrder) throws {
+        var bytes: [UInt8] = []
+        let name = Array("n".utf8)
+        let snapshot = try test.store.snapshot()
+        _ = try snapshot.view.get(name.span.bytes, in: snapshot.tables.caches) { bytes = [UInt8](copying: $0) }
+        for offset in bytes.indices {
+            var damaged = bytes
+            damaged[offset] ^= 0x41
+            try test.write { try $0.view.put(damaged.span.bytes, for: name.span.bytes, in: $0.tables.caches) }
+            #expect(try caches.listing("n", in: test.store.snapshot()).unusable == .damaged)
+            let opened = try caches.open("n", request)
+            #expect(opened.outcome == .rebuilt(.damaged), "byte \(offset)")
+            #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))
+        }
+        var newer = Array(bytes.dropLast(4))
+        newer[0] = 99
+        newer.appendChecksum()
+        try test.write { try $0.view.put(newer.span.bytes, for: name.span.bytes, in: $0.tables.caches) }
+        #expect(try caches.open("n", request).outcome == .rebuilt(.formatChanged))
+    }
+}
