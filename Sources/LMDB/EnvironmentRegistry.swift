@@ -8,6 +8,7 @@ internal import Synchronization
 enum EnvironmentRegistry {
     private struct Entry {
         weak var environment: Environment?
+        // Closed once, under the registry's lock.
         nonisolated(unsafe) let handle: OpaquePointer
         /// Tells one opening of a path from the next, whose handle may have the same address.
         let opening: UInt64

@@ -10,6 +10,7 @@ public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
 /// The days of a time zone. The offset last asked for is kept with the time that it holds, since rows come in runs.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
+        // A calendar of ICU is for one thread at a time; the mutex around this state sees to that.
         nonisolated(unsafe) var zone: OpaquePointer?
         var start = Double.infinity
         var end = -Double.infinity
@@ -27,6 +28,7 @@ package final class TimeZoneOffsets: Sendable {
         }
         let utf16 = Array(name.utf16)
         guard let zone = fi_zone_open(utf16, Int32(utf16.count)) else { throw UnknownTimeZone(name: name) }
+        // Nobody else has it yet: it moves into the mutex.
         nonisolated(unsafe) let opened = zone
         state = Mutex(State(zone: opened))
     }

@@ -7,6 +7,8 @@ struct RowConverter {
     private let columns: [String]
     /// The column of each attribute; nil for attributes that the file has not.
     private let columnOfSlot: [Int?]
+    /// The attributes that the file has not.
+    let missingSlots: [Int]
     private var builder = RecordBuilder()
 
     init(_ columns: [String], to entity: Entity, file: String) throws {
@@ -14,11 +16,10 @@ struct RowConverter {
         self.entity = entity
         self.columns = columns
         for name in columns { _ = try entity.requireSlot(of: name) }
-        columnOfSlot = entity.attributes.map { columns.firstIndex(of: $0.name) }
+        let columnOfSlot = entity.attributes.map { columns.firstIndex(of: $0.name) }
+        missingSlots = columnOfSlot.indices.filter { columnOfSlot[$0] == nil }
+        self.columnOfSlot = columnOfSlot
     }
-
-    /// The attributes that the file has not.
-    var missingSlots: [Int] { columnOfSlot.indices.filter { columnOfSlot[$0] == nil } }
 
     /// Throws `BadInput` with line, column and reason.
     mutating func record(_ row: FieldRow) throws -> [UInt8] {

@@ -40,10 +40,13 @@ extension CacheDirectory {
         }
     }
 
-    /// Computes a named order from all records. Where the store is read-only, in memory. O(n log n).
+    /// Computes a named order from all records. Where the store is read-only, or a writer of this process is open, in
+    /// memory. O(n log n).
     package func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildReason) throws -> OpenedOrder {
         try Self.validate(name)
-        if store.isReadOnly { return try compute(request, in: try store.snapshot(), .rebuilt(reason)) }
+        if store.isReadOnly || store.hasOpenWriter {
+            return try compute(request, in: try store.snapshot(), .rebuilt(reason))
+        }
         return try rebuild(name, request, reason, try store.beginWrite())
     }
 
