@@ -72,7 +72,7 @@ extension CountedTree {
             var child: NodeNumber = 0
             try read(node, level: level) { view in
                 let slot = try choose(view, level == 0, before)
-                before += try view.measure(before: slot)
+                before += try view.measure(of: 0..<slot)
                 if level > 0 {
                     child = view.child(of: try view.cell(at: slot))
                 } else {
@@ -98,9 +98,9 @@ extension CountedTree {
         throw TreeError.corrupted(node: view.node, "its counts do not add up to its parent's")
     }
 
-    /// The first slot of a leaf whose key is not less.
-    func leafSlot(for key: RawSpan, in view: NodeView) throws -> Int {
-        var low = 0
+    /// The first slot of a leaf, from one on, whose key is not less.
+    func leafSlot(for key: RawSpan, in view: NodeView, from slot: Int = 0) throws -> Int {
+        var low = slot
         var high = view.slotCount
         while low < high {
             let middle = (low + high) / 2

@@ -24,15 +24,6 @@ package struct CountedTree {
     /// The same tree on another store that continues this one's: a fork, or the base after its publishing.
     package func moved(to store: any NodeStore) -> CountedTree { CountedTree(in: store, root: root) }
 
-    /// Changes the root's measure by what an operation did; impossible sums come from damaged nodes.
-    mutating func changeMeasure(_ change: (inout Measure) -> Void) throws {
-        change(&root.measure)
-        let limit = Int(Measure.limit)
-        guard (0...limit).contains(root.measure.count), (0...limit).contains(root.measure.weight) else {
-            throw TreeError.corrupted(node: root.node, "its counts cannot be right")
-        }
-    }
-
     /// Reads a node of this tree.
     func read(_ node: NodeNumber, level: Int, _ body: (NodeView) throws -> Void) throws {
         try store.read(node) { bytes in

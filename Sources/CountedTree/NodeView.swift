@@ -81,13 +81,12 @@ struct NodeView: ~Escapable {
         return Measure(count: Int(count), weight: Int(weight))
     }
 
-    /// The sum over the slots before one, in O(slots). A branch's descent spends its time here, so it is one tight
-    /// loop.
-    func measure(before slot: Int) throws(TreeError) -> Measure {
-        if isLeaf && !isWeighted { return Measure(count: slot, weight: slot) }
+    /// The sum over some slots, in O(slots). A branch's descent spends its time here, so it is one tight loop.
+    func measure(of slots: Range<Int>) throws(TreeError) -> Measure {
+        if isLeaf && !isWeighted { return Measure(count: slots.count, weight: slots.count) }
         var sum = Measure.zero
-        var start = 0
-        for slot in 0..<slot {
+        var start = slots.lowerBound == 0 ? 0 : Int(rawEnd(of: slots.lowerBound - 1) & ~NodeLayout.longKeyMark)
+        for slot in slots {
             let end = Int(rawEnd(of: slot) & ~NodeLayout.longKeyMark)
             guard start + keyOffset <= end, cellsStart + end <= bytes.byteCount else {
                 throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
@@ -101,9 +100,6 @@ struct NodeView: ~Escapable {
         }
         return sum
     }
-
-    /// The sum over all slots.
-    func measure() throws(TreeError) -> Measure { try measure(before: slotCount) }
 
     private func impossible(_ count: UInt64, _ weight: UInt64) -> TreeError {
         .corrupted(node: node, "a count of \(count) or weight of \(weight) is impossible")

@@ -2,8 +2,10 @@
 struct NodeWriter {
     private let level: Int
     private let isWeighted: Bool
-    private var ends: [UInt16] = []
+    private var ends: [UInt32] = []
     private var cells: [UInt8] = []
+    /// In the ends here, which may be too many for a node.
+    private static let longKeyMark: UInt32 = 1 << 31
 
     init(level: Int, isWeighted: Bool) {
         self.level = level
@@ -30,10 +32,10 @@ struct NodeWriter {
             let rawEnd = view.rawEnd(of: slot)
             let end = Int(rawEnd & ~NodeLayout.longKeyMark) + shift
             defer { previous = end }
-            guard previous <= end, end <= last, end < Int(NodeLayout.longKeyMark) else {
+            guard previous <= end, end <= last else {
                 throw TreeError.corrupted(node: view.node, "slot \(slot) reaches outside of it")
             }
-            ends.append(UInt16(end) | rawEnd & NodeLayout.longKeyMark)
+            ends.append(UInt32(end) | (rawEnd & NodeLayout.longKeyMark == 0 ? 0 : Self.longKeyMark))
         }
         cells.append(contentsOf: view.bytes.extracting(start..<end))
     }
@@ -52,7 +54,7 @@ struct NodeWriter {
 
     private mutating func appendKey(_ key: StoredKey) {
         cells.append(contentsOf: key.bytes)
-        ends.append(UInt16(cells.count) | (key.isLong ? NodeLayout.longKeyMark : 0))
+        ends.append(UInt32(cells.count) | (key.isLong ? Self.longKeyMark : 0))
     }
 
     /// The finished bytes of a node of all cells.
@@ -67,21 +69,37 @@ struct NodeWriter {
         bytes.append(NodeLayout.kind(level: level, isWeighted: isWeighted).rawValue)
         bytes.append(UInt8(level))
         bytes.appendLittleEndian(UInt16(slots.count))
-        for slot in slots { bytes.appendLittleEndian(ends[slot] - UInt16(start)) }
+        for slot in slots {
+            let mark = ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyMark
+            bytes.appendLittleEndian(UInt16(self.end(of: slot) - start) | mark)
+        }
         bytes.append(contentsOf: cells[start..<end])
         return bytes
     }
 
-    /// Where to cut cells that are too many for one node: before the last one when it was added at the end, as keys
-    /// that arrive in order leave full nodes so; else in the middle of the bytes.
-    func splitSlot(added slot: Int) -> Int {
-        if slot == slotCount - 1 { return slot }
-        let half = cells.count / 2
-        let middle = ends.firstIndex { Int($0 & ~NodeLayout.longKeyMark) >= half } ?? 0
-        return min(max(middle, 1), slotCount - 1)
+    /// Where to cut cells that are too many for one node: into full nodes when they were added at the end, as keys that
+    /// arrive in order leave full nodes so; else into even ones.
+    func cuts(capacity: Int, fillsNodes: Bool) -> [Range<Int>] {
+        let parts = (byteCount + capacity - 1) / capacity
+        let wanted = fillsNodes ? capacity : byteCount / parts
+        var cuts: [Range<Int>] = []
+        var first = 0
+        for slot in 0..<slotCount where slot > first {
+            if byteCount(of: first..<slot) >= wanted || byteCount(of: first..<slot + 1) > capacity {
+                cuts.append(first..<slot)
+                first = slot
+            }
+        }
+        return cuts + [first..<slotCount]
     }
 
-    private func end(of slot: Int) -> Int { Int(ends[slot] & ~NodeLayout.longKeyMark) }
+    /// The bytes of a node of some of the cells.
+    private func byteCount(of slots: Range<Int>) -> Int {
+        let start = slots.lowerBound == 0 ? 0 : end(of: slots.lowerBound - 1)
+        return NodeLayout.headerLength + 2 * slots.count + end(of: slots.upperBound - 1) - start
+    }
+
+    private func end(of slot: Int) -> Int { Int(ends[slot] & ~Self.longKeyMark) }
 
     mutating func removeAll() {
         ends.removeAll(keepingCapacity: true)

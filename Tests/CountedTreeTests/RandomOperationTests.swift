@@ -4,7 +4,7 @@ import Testing
 @testable import CountedTree
 
 private enum Operation: CaseIterable {
-    case insert, remove, setWeight, select, selectByWeight, rank, walk
+    case insert, remove, setWeight, batch, select, selectByWeight, rank, walk
 }
 
 /// Random operations on a tree and on a sorted array, which must agree after each step.
@@ -19,7 +19,7 @@ private enum Operation: CaseIterable {
         var tree = CountedTree(in: store, isWeighted: seed % 2 == 0)
         try run(&tree, &model, seed: seed, steps: 1500, growth: 0.7)
         try run(&tree, &model, seed: seed + 100, steps: 2500, growth: 0.25)
-        for key in model.keys { try tree.remove(key.span.bytes) }
+        for key in model.keys { try tree.remove(key) }
         #expect(tree.isEmpty)
         #expect(store.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
@@ -65,8 +65,8 @@ private enum Operation: CaseIterable {
             var forked = tree.moved(to: store)
             let key = randomKey(using: &generator)
             do {
-                try forked.insert(key.span.bytes)
-                try forked.remove(key.span.bytes)
+                try forked.insert(key)
+                try forked.remove(key)
             } catch is FailingNodeStore.Failure {}
             #expect(tree.check().isEmpty)
         }
@@ -104,15 +104,16 @@ private enum Operation: CaseIterable {
         switch operation {
         case .insert:
             let weight = isWeighted ? Int.random(in: 0...9, using: &generator) : 1
-            let outcome = try tree.insert(key.span.bytes, weight: weight)
-            #expect(outcome == (model.insert(key, weight: weight) ? .inserted : .present), context)
+            let outcome = try tree.insert(key, weight: weight)
+            #expect(outcome == model.insert(key, weight: weight), context)
         case .remove:
-            let outcome = try tree.remove(key.span.bytes)
-            #expect(outcome == model.remove(key).map(RemoveOutcome.removed) ?? .absent, context)
+            let outcome = try tree.remove(key)
+            #expect(outcome == (model.remove(key) != nil), context)
         case .setWeight where isWeighted:
-            let isSet = try tree.setWeight(33, of: key.span.bytes)
+            let isSet = try tree.setWeight(33, of: key)
             #expect(isSet == expected.isPresent, context)
             if expected.isPresent { model.weights[expected.rank] = 33 }
+        case .batch: try applyBatch(&tree, &model, &generator, context)
         case .rank, .setWeight:
             let rank = try tree.rank(of: key.span.bytes)
             #expect(rank.before.count == expected.rank && rank.isPresent == expected.isPresent, context)
@@ -139,6 +140,43 @@ private enum Operation: CaseIterable {
             #expect(backward.keys == (isInside ? model.keys[...rank].reversed() : []), context)
         }
     }
+}
+
+/// Applies many random edits at once, and holds what it says of each against the array before and after.
+private func applyBatch(
+    _ tree: inout CountedTree, _ model: inout SortedArray, _ generator: inout SeededGenerator, _ context: Comment
+) throws {
+    let isWeighted = tree.root.isWeighted
+    var changes: [[UInt8]: TreeEdit.Change] = [:]
+    let isRemoval = Bool.random(using: &generator)
+    for _ in 0..<[1, 5, 50, 300].randomElement(using: &generator)! {
+        let key =
+            Bool.random(using: &generator) || model.keys.isEmpty
+            ? randomKey(using: &generator) : model.keys.randomElement(using: &generator) ?? []
+        let weight = isWeighted ? Int.random(in: 0...9, using: &generator) : 1
+        let kinds: [TreeEdit.Change] =
+            [.find, .insert(weight: weight), isRemoval ? .remove : .insert(weight: weight)]
+            + (isWeighted ? [.setWeight(weight)] : [])
+        changes[key] = kinds.randomElement(using: &generator)
+    }
+    let edits = changes.map { TreeEdit($0.key, $0.value) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    let old = edits.map { model.rank(of: $0.key) }
+    for edit in edits {
+        switch edit.change {
+        case .insert(let weight): _ = model.insert(edit.key, weight: weight)
+        case .remove: _ = model.remove(edit.key)
+        case .setWeight(let weight):
+            let (rank, isPresent) = model.rank(of: edit.key)
+            if isPresent { model.weights[rank] = weight }
+        case .find: break
+        }
+    }
+    let outcomes = try tree.apply(edits)
+    let expected = zip(edits, old).map { edit, old in
+        EditOutcome(oldRank: old.rank, newRank: model.rank(of: edit.key).rank, wasPresent: old.isPresent)
+    }
+    #expect(outcomes == expected, context)
+    #expect(tree.check() == [], context)
 }
 
 /// A fork that fails at a given call.

@@ -18,7 +18,7 @@ import Testing
         var tree = try builder.finish()
         #expect(tree.check() == [])
         #expect(try tree.contents() == model)
-        for key in model.keys { try tree.remove(key.span.bytes) }
+        for key in model.keys { try tree.remove(key) }
         #expect(store.nodeCount == 0)
     }
 
@@ -29,7 +29,7 @@ import Testing
         for number in 0..<20_000 {
             let key = withUnsafeBytes(of: UInt64(number).bigEndian) { [UInt8]($0) }
             try builder.append(key.span.bytes)
-            try tree.insert(key.span.bytes)
+            try tree.insert(key)
         }
         _ = try builder.finish()
         #expect(built.nodeCount <= 20_000 * 10 / 4060 + 2)
@@ -47,7 +47,7 @@ import Testing
         for _ in 0..<60 {
             let key = randomKey(using: &generator, longest: 400)
             keys.append(key)
-            try tree.insert(key.span.bytes, weight: 2)
+            try tree.insert(key, weight: 2)
         }
         var defectsFound = 0
         for node in 1..<store.nextNode {
@@ -64,9 +64,9 @@ import Testing
                 _ = try? forked.contents()
                 for key in keys.prefix(8) {
                     _ = try? forked.rank(of: key.span.bytes)
-                    _ = try? forked.setWeight(5, of: key.span.bytes)
-                    _ = try? forked.remove(key.span.bytes)
-                    _ = try? forked.insert(key.span.bytes, weight: 2)
+                    _ = try? forked.setWeight(5, of: key)
+                    _ = try? forked.remove(key)
+                    _ = try? forked.insert(key, weight: 2)
                 }
                 for rank in stride(from: 0, to: max(0, forked.count), by: 7) {
                     _ = try? forked.entry(at: rank) { _, _ in }
@@ -79,7 +79,7 @@ import Testing
     @Test func truncatedNodesNeverTrap() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
-        for number in UInt8(0)...200 { try tree.insert([number, 1, 2, 3].span.bytes) }
+        for number in UInt8(0)...200 { try tree.insert([number, 1, 2, 3]) }
         for node in 1..<store.nextNode {
             var bytes: [UInt8] = []
             try? store.read(node) { bytes = [UInt8]($0) }
@@ -94,7 +94,7 @@ import Testing
     @Test func theDumpDrawsEachNode() throws {
         var tree = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true)
         for letter in "abcdefghijklmnopqrstuvwxyz".utf8 {
-            try tree.insert([letter, 0].span.bytes, weight: Int(letter))
+            try tree.insert([letter, 0], weight: Int(letter))
         }
         let dump = tree.dump()
         #expect(dump.hasPrefix("tree of 26 entries, weight 2847\n  branch"))

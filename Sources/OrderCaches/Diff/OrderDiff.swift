@@ -5,8 +5,7 @@ internal import Records
 struct OrderDiff {
     let old: SectionedOrder
     let new: SectionedOrder
-    private let oldPlaces: [[UInt8]: SectionPlace]
-    private let newPlaces: [[UInt8]: SectionPlace]
+    private let places: EditedPlaces
 
     /// What happened to the rows of one section that is in both states.
     private struct SectionEdits {
@@ -19,20 +18,23 @@ struct OrderDiff {
     }
 
     /// The change from one state to another; the edits name every object whose record changed between them, and
-    /// `places` where their sections stood and stand, as `update` returned it.
+    /// `places` where their rows and sections stood and stand, as `update` returned it.
     static func change(
-        from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit], _ places: TouchedSections
+        from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit], _ places: EditedPlaces
     ) throws -> OrderChange {
-        let diff = OrderDiff(old: old, new: new, oldPlaces: places.old, newPlaces: places.new)
-        return try diff.change(edits.filter { $0.old != nil || $0.new != nil })
+        try OrderDiff(old: old, new: new, places: places).change(edits)
     }
 
     /// As above, for states that no update has just led from one to the other.
     static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit]) throws -> OrderChange {
-        var places = TouchedSections()
-        for section in Set(edits.compactMap { $0.old?.section } + edits.compactMap { $0.new?.section }) {
-            places.old[section] = try old.place(of: section)
-            places.new[section] = try new.place(of: section)
+        var places = EditedPlaces(edits)
+        for section in EditedPlaces.sections(of: edits) {
+            places.oldSections[section] = try old.place(of: section)
+            places.newSections[section] = try new.place(of: section)
+        }
+        for (index, edit) in edits.enumerated() {
+            places.oldRanks[index] = try edit.old.flatMap { try old.rank(of: $0) }
+            places.newRanks[index] = try edit.new.flatMap { try new.rank(of: $0) }
         }
         return try change(from: old, to: new, edits, places)
     }
@@ -50,8 +52,8 @@ struct OrderDiff {
         var deleted: [(Int, String)] = []
         var inserted: [(Int, String)] = []
         var changed: [FewestMoves.Changed] = []
-        for section in Set(oldPlaces.keys).union(newPlaces.keys) {
-            switch (oldPlaces[section], newPlaces[section]) {
+        for section in Set(places.oldSections.keys).union(places.newSections.keys) {
+            switch (places.oldSections[section], places.newSections[section]) {
             case (let old?, nil): deleted.append((old.index, name(of: section)))
             case (nil, let new?): inserted.append((new.index, name(of: section)))
             case (let old?, let new?) where old.key != new.key:
@@ -101,9 +103,9 @@ struct OrderDiff {
     private func rowEvents(_ edits: [RowEdit]) throws -> [OrderChange.RowEvent] {
         var events = RowEvents()
         var sections: [[UInt8]: SectionEdits] = [:]
-        for edit in edits {
-            let from = try edit.old.map { try position(of: $0, in: old, oldPlaces) }
-            let to = try edit.new.map { try position(of: $0, in: new, newPlaces) }
+        for (index, edit) in edits.enumerated() {
+            let from = try path(of: edit.old, places.oldRanks[index], places.oldSections)
+            let to = try path(of: edit.new, places.newRanks[index], places.newSections)
             switch (from, to) {
             case (let from?, nil): events.deletes.append((edit.object, from))
             case (nil, let to?): events.inserts.append((edit.object, to))
@@ -127,20 +129,20 @@ struct OrderDiff {
             }
         }
         for (section, edits) in sections {
-            guard let oldPlace = oldPlaces[section], let newPlace = newPlaces[section] else { continue }
+            guard let oldPlace = places.oldSections[section], let newPlace = places.newSections[section] else { continue }
             try addEvents(of: edits, from: oldPlace, to: newPlace, &events)
         }
         return events.inOrder
     }
 
-    private func position(
-        of key: RowKey, in order: SectionedOrder, _ places: [[UInt8]: SectionPlace]
-    ) throws -> RowPath {
-        let rank = try order.rows.rank(of: key.bytes.span.bytes)
-        guard rank.isPresent, let place = places[key.section] else {
+    private func path(
+        of key: RowKey?, _ rank: Int?, _ sections: [[UInt8]: SectionPlace]
+    ) throws -> RowPath? {
+        guard let key else { return nil }
+        guard let rank, let place = sections[key.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")
         }
-        return RowPath(section: place.index, row: rank.before.count - place.firstRank)
+        return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
     /// Moves and updates among the rows that stayed in a section.

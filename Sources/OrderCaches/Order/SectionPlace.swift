@@ -18,6 +18,12 @@ extension SectionedOrder {
         section.isEmpty ? 0 : try rows.rank(of: section.span.bytes).before.count
     }
 
+    /// The rank of a row in the rows tree.
+    func rank(of key: RowKey) throws -> Int? {
+        let rank = try rows.rank(of: key.bytes.span.bytes)
+        return rank.isPresent ? rank.before.count : nil
+    }
+
     /// Where a section stands; nil when it has no rows (without section key: never). O(log n).
     func place(of section: [UInt8]) throws -> SectionPlace? {
         guard shape.hasSections else { return SectionPlace(index: 0, firstRank: 0, count: rowCount, key: []) }

@@ -100,9 +100,8 @@ extension SectionedOrder {
 
     /// The place of a row key; nil when it is not in the order. O(log n).
     func position(of key: RowKey) throws -> RowPath? {
-        let rank = try rows.rank(of: key.bytes.span.bytes)
-        guard rank.isPresent, let place = try place(of: key.section) else { return nil }
-        return RowPath(section: place.index, row: rank.before.count - place.firstRank)
+        guard let rank = try rank(of: key), let place = try place(of: key.section) else { return nil }
+        return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
     /// The place of an object by its record; nil when it is not in the order. O(log n).

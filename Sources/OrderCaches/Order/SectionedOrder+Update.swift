@@ -8,43 +8,40 @@ struct RowEdit {
     let new: RowKey?
 }
 
-/// Where the sections of edited rows stood and stand, by their values.
-struct TouchedSections {
-    var old: [[UInt8]: SectionPlace] = [:]
-    var new: [[UInt8]: SectionPlace] = [:]
+/// Where edited rows and their sections stood and stand.
+struct EditedPlaces {
+    /// By the sections' values.
+    var oldSections: [[UInt8]: SectionPlace] = [:]
+    var newSections: [[UInt8]: SectionPlace] = [:]
+    /// Ranks in the rows tree, in the order of the edits; nil where an edit has no such row.
+    var oldRanks: [Int?]
+    var newRanks: [Int?]
+
+    init(_ edits: [RowEdit]) {
+        oldRanks = Array(repeating: nil, count: edits.count)
+        newRanks = oldRanks
+    }
+
+    /// The sections that rows of edits stood or stand in.
+    static func sections(of edits: [RowEdit]) -> Set<[UInt8]> {
+        Set(edits.compactMap { $0.old?.section }).union(edits.compactMap { $0.new?.section })
+    }
 }
 
 extension SectionedOrder {
-    /// Brings the order from objects' old rows to their new ones, and says where the sections of those rows stood and
-    /// stand. O(k log n).
-    ///
-    /// Edits are applied by section and in key order, so that they meet the same nodes; a section's entry is
-    /// changed once, after all its rows.
+    /// Brings the order from objects' old rows to their new ones, and says where those rows and their sections stood
+    /// and stand. O(k log n).
     @discardableResult
-    mutating func update(_ edits: [RowEdit]) throws -> TouchedSections {
-        var places = TouchedSections()
+    mutating func update(_ edits: [RowEdit]) throws -> EditedPlaces {
+        var places = EditedPlaces(edits)
         // Also of rows that stay: their sections may come to stand elsewhere.
-        for section in Set(edits.compactMap { $0.old?.section } + edits.compactMap { $0.new?.section }) {
-            places.old[section] = try place(of: section)
-        }
-        let changed = edits.filter { $0.old != $0.new }
-        let removed = changed.compactMap(\.old).sorted()
-        let inserted = changed.compactMap(\.new).sorted()
-        try apply(removed: removed, inserted: inserted)
+        let touched = EditedPlaces.sections(of: edits)
+        for section in touched { places.oldSections[section] = try place(of: section) }
+        try updateRows(edits, &places)
         if shape.hasSections {
-            var counts: [[UInt8]: Int] = places.old.mapValues(\.count)
-            for key in removed { counts[key.section, default: 0] -= 1 }
-            for key in inserted { counts[key.section, default: 0] += 1 }
-            for (section, count) in counts {
-                places.new[section] = try updateSection(section, count: count, from: places.old[section])
-            }
-        }
-        for section in shape.hasSections ? Array(places.new.keys) : [[]] {
-            if shape.hasSections, let key = places.new[section]?.key {
-                places.new[section]?.index = try sections.rank(of: key.span.bytes).before.count
-            } else {
-                places.new[section] = try place(of: section)
-            }
+            try updateSections(touched, edits, &places)
+        } else {
+            places.newSections[[]] = try place(of: [])
         }
         guard !shape.hasSections || sections.weight == rows.count else {
             throw Self.corrupted("the sections do not count the rows")
@@ -52,37 +49,69 @@ extension SectionedOrder {
         return places
     }
 
-    /// Brings a section's entry up to its rows. The index of the place that is returned is still to be found.
-    private mutating func updateSection(
-        _ section: [UInt8], count: Int, from old: SectionPlace?
-    ) throws -> SectionPlace? {
-        let first = try firstRow(of: section)
-        guard (first == nil) == (count == 0), count >= 0 else {
-            throw Self.corrupted("a section's count does not agree with its rows")
-        }
-        let key = first.map { shape.sectionKey(value: section, firstRow: $0.remainder, count: count) }
-        if let key, key == old?.key {
-            if count != old?.count, try !sections.setWeight(count, of: key.span.bytes) {
-                throw Self.corrupted("a section with rows is not among the sections")
-            }
-        } else {
-            if let old, try sections.remove(old.key.span.bytes) == .absent {
-                throw Self.corrupted("a section with rows is not among the sections")
-            }
-            if let key, try sections.insert(key.span.bytes, weight: count) == .present {
-                throw Self.corrupted("a section without rows is among the sections")
+    private mutating func updateRows(_ edits: [RowEdit], _ places: inout EditedPlaces) throws {
+        var changes: [(key: RowKey, edit: Int, change: TreeEdit.Change)] = []
+        changes.reserveCapacity(2 * edits.count)
+        for (index, edit) in edits.enumerated() {
+            if let key = edit.old, key == edit.new {
+                changes.append((key, index, .find))
+            } else {
+                if let old = edit.old { changes.append((old, index, .remove)) }
+                if let new = edit.new { changes.append((new, index, .insert())) }
             }
         }
-        guard let key, let first else { return nil }
-        return SectionPlace(index: 0, firstRank: first.rank, count: count, key: key)
+        changes.sort { $0.key < $1.key }
+        let outcomes = try rows.apply(changes.map { TreeEdit($0.key.bytes, $0.change) })
+        for ((_, edit, change), outcome) in zip(changes, outcomes) {
+            guard outcome.wasPresent == (change != .insert()) else {
+                throw Self.corrupted(
+                    outcome.wasPresent ? "a row is there already" : "a row that should be there is missing")
+            }
+            if change != .insert() { places.oldRanks[edit] = outcome.oldRank }
+            if change != .remove { places.newRanks[edit] = outcome.newRank }
+        }
     }
 
-    private mutating func apply(removed: [RowKey], inserted: [RowKey]) throws {
-        for key in removed where try rows.remove(key.bytes.span.bytes) == .absent {
-            throw Self.corrupted("a row that should be there is missing")
+    /// Brings the sections' entries up to their rows.
+    private mutating func updateSections(
+        _ touched: Set<[UInt8]>, _ edits: [RowEdit], _ places: inout EditedPlaces
+    ) throws {
+        var counts = places.oldSections.mapValues(\.count)
+        for edit in edits where edit.old != edit.new {
+            if let old = edit.old { counts[old.section, default: 0] -= 1 }
+            if let new = edit.new { counts[new.section, default: 0] += 1 }
         }
-        for key in inserted where try rows.insert(key.bytes.span.bytes) == .present {
-            throw Self.corrupted("a row is there already")
+        var changes: [(section: [UInt8], edit: TreeEdit)] = []
+        for section in touched {
+            let old = places.oldSections[section]
+            let count = counts[section] ?? 0
+            let first = try firstRow(of: section)
+            guard (first == nil) == (count == 0), count >= 0 else {
+                throw Self.corrupted("a section's count does not agree with its rows")
+            }
+            let key = first.map { shape.sectionKey(value: section, firstRow: $0.remainder, count: count) }
+            if let key, key == old?.key {
+                changes.append((section, TreeEdit(key, count == old?.count ? .find : .setWeight(count))))
+            } else {
+                if let old { changes.append((section, TreeEdit(old.key, .remove))) }
+                if let key { changes.append((section, TreeEdit(key, .insert(weight: count)))) }
+            }
+            if let key, let first {
+                places.newSections[section] = SectionPlace(index: 0, firstRank: first.rank, count: count, key: key)
+            }
+        }
+        changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
+        let outcomes = try sections.apply(changes.map(\.edit))
+        for ((section, edit), outcome) in zip(changes, outcomes) {
+            var isInsert = false
+            if case .insert = edit.change { isInsert = true }
+            guard outcome.wasPresent != isInsert else {
+                throw Self.corrupted(
+                    isInsert
+                        ? "a section without rows is among the sections"
+                        : "a section with rows is not among the sections")
+            }
+            if edit.change != .remove { places.newSections[section]?.index = outcome.newRank }
         }
     }
 }
