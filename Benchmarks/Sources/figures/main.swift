@@ -43,10 +43,14 @@ for argument in CommandLine.arguments.dropFirst() {
     // An order key is the section's value and the name, each with a tag and an end (3 bytes), and the object's number
     // (6).
     var keyBytes = 0
-    var catalogue = Catalogue()
-    for _ in 0..<rows {
-        let row = catalogue.next()
-        keyBytes += row.name.utf8.count + row.section.utf8.count + 12
+    var rowCount = 0
+    try container.withOrder(Stores.definition, Stores.options()) { order in
+        rowCount = order.rowCount
+        try order.forEachRow { row in
+            guard case .string(let name) = try row.value(at: 0), case .string(let section) = try row.value(at: 1)
+            else { return }
+            keyBytes += name.utf8.count + section.utf8.count + 12
+        }
     }
     try container.deleteCache(named: Stores.cacheName)
     try container.withOrder(Stores.definition, Stores.options()) { _ in }
@@ -56,6 +60,6 @@ for argument in CommandLine.arguments.dropFirst() {
     figures.append(
         Figure(
             question: "size of the order by its keys plus 8 bytes a row", rows: rows,
-            value: Double(bytes) / Double(keyBytes + 8 * rows), limit: 1.5, unit: "times"))
+            value: Double(bytes) / Double(keyBytes + 8 * rowCount), limit: 1.5, unit: "times"))
 }
 print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))

@@ -129,7 +129,9 @@ struct OrderDiff {
             }
         }
         for (section, edits) in sections {
-            guard let oldPlace = places.oldSections[section], let newPlace = places.newSections[section] else { continue }
+            guard let oldPlace = places.oldSections[section], let newPlace = places.newSections[section] else {
+                continue
+            }
             try addEvents(of: edits, from: oldPlace, to: newPlace, &events)
         }
         return events.inOrder
