@@ -78,7 +78,7 @@ let package = Package(
         .testTarget(
             name: "OrderCachesTests", dependencies: ["OrderCaches", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "FetchIndexTests", dependencies: ["FetchIndex", "LMDB", "TestSupport"],
+            name: "FetchIndexTests", dependencies: ["FetchIndex", "LMDB", "OrderCaches", "TestSupport"],
             resources: [.copy("Catalogues")], swiftSettings: strict),
         .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),

@@ -39,6 +39,33 @@ package final class ForkNodeStore: NodeStore {
 
     package func free(_ node: NodeNumber) { changes[node] = .freed }
 
+    /// The same changes over another base, which has just the nodes that this one's has.
+    package func moved(over base: any NodeStore) -> ForkNodeStore {
+        let fork = ForkNodeStore(over: base)
+        fork.changes = changes
+        fork.nextNode = max(nextNode, fork.nextNode)
+        return fork
+    }
+
+    /// Writes all that the fork holds into its base, when that is in memory too.
+    package func publish(into base: ForkNodeStore) {
+        for (node, change) in changes {
+            switch change {
+            case .written(let bytes): base.write(node, bytes)
+            case .freed: base.free(node)
+            }
+        }
+    }
+
+    package func publish(into base: MemoryNodeStore) {
+        for (node, change) in changes {
+            switch change {
+            case .written(let bytes): base.write(node, bytes)
+            case .freed: base.free(node)
+            }
+        }
+    }
+
     /// Writes all that the fork holds into a store that continues its base, in the order of node numbers.
     package func publish(to store: any NodeStore) throws {
         for node in changes.keys.sorted() {

@@ -23,7 +23,7 @@ struct PlainFetch {
         guard let key = definition.sectionKey else { return [("", sorted.map(\.number))] }
         // Grouped by the bytes of the names: Swift's strings are equal when they merely look alike.
         let groups = Dictionary(grouping: sorted) { object in
-            sectionName(named(object.values)[key.attribute] ?? .null, key).map { Array($0.utf8) }
+            sectionName(named(object.values)[key.attribute ?? ""] ?? .null, key).map { Array($0.utf8) }
         }
         let sections = groups.map { (name: $0.key ?? [], isNil: $0.key == nil, rows: $0.value) }
         let ordered = sections.sorted { left, right in
@@ -93,8 +93,10 @@ struct PlainFetch {
     static let entity = Entity(
         "Book",
         [
-            Attribute("title", .string), Attribute("publisher", .string), Attribute("price", .integer),
-            Attribute("released", .date), Attribute("rate", .double), Attribute("sold", .boolean),
+            AttributeDescription("title", .string), AttributeDescription("publisher", .string),
+            AttributeDescription("price", .integer),
+            AttributeDescription("released", .date), AttributeDescription("rate", .double),
+            AttributeDescription("sold", .boolean),
         ])
 
     let folder = TemporaryFolder()
@@ -125,7 +127,7 @@ struct PlainFetch {
             "price > 0", "title CONTAINS[cd] 'e'", "publisher IN {'早川書房', '岩波書店'} AND NOT sold == TRUE",
             "released BETWEEN {'1980-01-01', '2010-01-01'} OR price == nil", "rate != nil",
         ]
-        let keys: [SortKey] = [
+        let keys: [SortKey<ManagedObject>] = [
             SortKey("title"), SortKey("title", .descending), SortKey("title", .ascending, .localized("ja")),
             SortKey("title", .descending, .localizedStandard("en")), SortKey("title", .ascending, .caseInsensitive),
             SortKey("price"), SortKey("price", .descending), SortKey("rate", .descending), SortKey("released"),
@@ -216,7 +218,7 @@ struct PlainFetch {
                 #expect(found == outcome, "\(definition)")
             }
         }
-        let grown = Entity("Book", Self.entity.attributes + [Attribute("pages", .integer)])
+        let grown = Entity("Book", Self.entity.attributes + [AttributeDescription("pages", .integer)])
         _ = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: Model(entities: [grown]))
         let outcome = try container.withOrder(changed, .init(cacheName: "one name")) { $0.outcome }
         #expect(outcome == .rebuilt(.modelChanged))

@@ -9,7 +9,11 @@ import Testing
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let book = Entity(
-            "Book", [Attribute("title", .string), Attribute("publisher", .string), Attribute("price", .integer)])
+            "Book",
+            [
+                AttributeDescription("title", .string), AttributeDescription("publisher", .string),
+                AttributeDescription("price", .integer),
+            ])
         let container = try PersistentContainer(at: url, model: Model(entities: [book]))
 
         let writer = try BatchWriter(container, entity: "Book")

@@ -7,7 +7,7 @@ import Testing
         "price", "price:desc", "name:caseInsensitive", "name:desc:localized=ja", "`a b,c`:desc",
         "name:localizedStandard=en_GB",
     ]) func aSortKeyReadsBackFromItsText(text: String) throws {
-        #expect(try SortKey(parsing: text).description == text)
+        #expect(try SortKey<ManagedObject>(parsing: text).description == text)
     }
 
     @Test(arguments: [
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["", "price:down", "price:localized"]) func aMalformedSortKeyIsAnError(text: String) {
-        #expect(throws: RequestError.self) { try SortKey(parsing: text) }
+        #expect(throws: RequestError.self) { try SortKey<ManagedObject>(parsing: text) }
     }
 
     @Test(arguments: [
@@ -35,7 +35,9 @@ import Testing
     }
 
     @Test func aDefinitionIsMadeAgainFromACachesIdentity() throws {
-        let model = Model(entities: [Entity("Book", [Attribute("title", .string), Attribute("price", .integer)])])
+        let model = Model(entities: [
+            Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
+        ])
         let definition = OrderDefinition(
             entity: "Book", predicate: try FetchPredicate("title CONTAINS[c] %@ OR price < 5", "\"影, \\"),
             sortKeys: [SortKey("title", .descending, .localized("ja")), SortKey("price")],
@@ -49,7 +51,9 @@ import Testing
     }
 
     @Test func aRequestThatDoesNotFitItsEntityIsAnError() {
-        let model = Model(entities: [Entity("Book", [Attribute("title", .string), Attribute("price", .integer)])])
+        let model = Model(entities: [
+            Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
+        ])
         func compile(_ change: (inout OrderDefinition) -> Void) throws {
             var definition = OrderDefinition(entity: "Book")
             change(&definition)
@@ -65,7 +69,7 @@ import Testing
         #expect(throws: RequestError.self) { try compile { $0.sectionKey = .bucket("title", width: 5) } }
         #expect(throws: FetchPredicateError.self) { try compile { $0.predicate = try? FetchPredicate("pages > 5") } }
         #expect(throws: UnknownTimeZone.self) {
-            let dated = Model(entities: [Entity("E", [Attribute("d", .date)])])
+            let dated = Model(entities: [Entity("E", [AttributeDescription("d", .date)])])
             _ = try OrderDefinition(entity: "E", sectionKey: .date("d", .day, timeZone: "Mars")).compile(in: dated)
         }
     }

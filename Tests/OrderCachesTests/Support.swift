@@ -16,10 +16,11 @@ struct TestRow: Hashable {
         Entity(
             "Row",
             [
-                Attribute("group", .string), Attribute("rank", .integer), Attribute("member", .boolean),
-                Attribute("note", .integer),
+                AttributeDescription("group", .string), AttributeDescription("rank", .integer),
+                AttributeDescription("member", .boolean),
+                AttributeDescription("note", .integer),
             ]),
-        Entity("Other", [Attribute("name", .string)]),
+        Entity("Other", [AttributeDescription("name", .string)]),
     ])
 
     func record() throws -> [UInt8] {

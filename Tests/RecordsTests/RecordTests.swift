@@ -6,7 +6,7 @@ import Values
 @testable import Records
 
 @Suite struct RecordTests {
-    let entity = Entity("Everything", ValueType.allCases.map { Attribute($0.name, $0) })
+    let entity = Entity("Everything", ValueType.allCases.map { AttributeDescription($0.name, $0) })
 
     func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> Value {
         if Int.random(in: 0..<6, using: &generator) == 0 { return .null }
@@ -37,7 +37,7 @@ import Values
     }
 
     @Test func integersTakeAsFewBytesAsTheyNeed() throws {
-        let numbers = Entity("Numbers", [Attribute("number", .integer)])
+        let numbers = Entity("Numbers", [AttributeDescription("number", .integer)])
         for (number, bytes) in [
             (0, 0), (1, 1), (-1, 1), (127, 1), (128, 2), (-128, 1), (-129, 2), (Int64.max, 8), (.min, 8),
         ] {
@@ -48,14 +48,14 @@ import Values
     }
 
     @Test func attributesAddedLaterAreNull() throws {
-        let old = Entity("Book", [Attribute("title", .string)])
-        let new = Entity("Book", [Attribute("title", .string), Attribute("price", .integer)])
+        let old = Entity("Book", [AttributeDescription("title", .string)])
+        let new = Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
         let record = try old.record(["影との戦い"])
         #expect(try new.values(of: record.span.bytes) == ["影との戦い", .null])
     }
 
     @Test func wrongTypesAndMissingValuesAreErrorsWithNames() {
-        let book = Entity("Book", [Attribute("title", .string, isOptional: false)])
+        let book = Entity("Book", [AttributeDescription("title", .string, isOptional: false)])
         #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is a string, not a integer")) {
             try book.record([5])
         }

@@ -71,17 +71,21 @@ import Values
 
     @Test func theModelGrowsAndRefusesOtherChanges() throws {
         let test = try TestStore(model: TestStore.books)
-        func book(_ attributes: [Attribute]) -> Model { Model(entities: [Entity("Book", attributes)]) }
+        func book(_ attributes: [AttributeDescription]) -> Model { Model(entities: [Entity("Book", attributes)]) }
         let stored = TestStore.books.entities[0].attributes
-        _ = try Store(at: test.path, model: book(stored + [Attribute("pages", .integer)]))
+        _ = try Store(at: test.path, model: book(stored + [AttributeDescription("pages", .integer)]))
         #expect(try test.store.snapshot().model.entities[0].attributes.count == 4)
         #expect(try test.store.snapshot().model.entities.count == 2)
         #expect(throws: StoreError.self) { try Store(at: test.path, model: book(Array(stored.prefix(1)))) }
-        #expect(throws: StoreError.self) { try Store(at: test.path, model: book([Attribute("id", .integer)])) }
+        #expect(throws: StoreError.self) {
+            try Store(at: test.path, model: book([AttributeDescription("id", .integer)]))
+        }
         #expect(throws: StoreError.self) {
             try Store(
                 at: test.path,
-                model: Model(entities: [Entity("X", [Attribute("a", .string), Attribute("a", .string)])]))
+                model: Model(entities: [
+                    Entity("X", [AttributeDescription("a", .string), AttributeDescription("a", .string)])
+                ]))
         }
     }
 

@@ -7,10 +7,11 @@ extension TestStore {
         Entity(
             "Book",
             [
-                Attribute("id", .string, isOptional: false, isUnique: true), Attribute("price", .integer),
-                Attribute("title", .string),
+                AttributeDescription("id", .string, isOptional: false, isUnique: true),
+                AttributeDescription("price", .integer),
+                AttributeDescription("title", .string),
             ]),
-        Entity("Shop", [Attribute("name", .string)]),
+        Entity("Shop", [AttributeDescription("name", .string)]),
     ])
 
     func book(_ id: String, _ price: Int64? = nil, _ title: String? = nil) throws -> [UInt8] {

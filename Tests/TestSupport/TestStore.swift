@@ -9,6 +9,7 @@ package final class TestStore {
     package init(model: Model) throws {
         var options = Store.Options()
         options.durability = .none
+        options.keptLogBytes = 0
         store = try Store(at: folder.path, model: model, options: options)
     }
 

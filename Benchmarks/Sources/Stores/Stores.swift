@@ -53,7 +53,7 @@ public struct Stores: Sendable {
 
     private func prepareStore() throws {
         let model = Model(entities: [
-            Entity("Package", Catalogue.columns.map { Attribute($0, $0 == "size" ? .integer : .string) })
+            Entity("Package", Catalogue.columns.map { AttributeDescription($0, $0 == "size" ? .integer : .string) })
         ])
         let container = try PersistentContainer(at: storeURL, model: model, durability: .none)
         let writer = try BatchWriter(container, entity: "Package")

@@ -1,3 +1,4 @@
+internal import Synchronization
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -9,6 +10,11 @@
 /// A store is a folder, for processes of one machine; it must not be on a network file system.
 public final class PersistentContainer: Sendable {
     package let store: Store
+    /// The stored model when the container was opened.
+    let openingModel: Model
+    /// The classes that the given model names, by entity.
+    let objectClasses: [String: ManagedObject.Type]
+    private let temporaryIDs = Mutex(ObjectID.firstTemporaryNumber)
 
     /// Opens the store in a folder, or makes one. The given model may bring new entities, and new optional attributes
     /// at the end of stored ones; without one, the stored model counts. Throws `StoreError`.
@@ -20,6 +26,29 @@ public final class PersistentContainer: Sendable {
 
     package init(path: String, model: Model? = nil, options: Store.Options = Store.Options()) throws {
         store = try Store(at: path, model: model, options: options)
+        openingModel = try store.snapshot().model
+        objectClasses = model?.objectClasses.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
+    }
+
+    /// A context for the isolation domain of the caller: the main actor's, another actor's, or none's.
+    public func newContext(isolation: isolated (any Actor)? = #isolation) -> ManagedObjectContext {
+        ManagedObjectContext(self, isolation: isolation)
+    }
+
+    /// Runs work in a context of its own, on no actor, and returns what it made.
+    public func perform<Result: Sendable>(
+        _ body: @Sendable (ManagedObjectContext) throws -> Result
+    ) async throws -> Result {
+        try body(ManagedObjectContext(self, isolation: nil))
+    }
+
+    /// An id for an object that is not saved yet, which no other has in this process.
+    func temporaryID(_ entity: Int) -> ObjectID {
+        let number = temporaryIDs.withLock { next in
+            next += 1
+            return next
+        }
+        return ObjectID(entity: entity, number: number)
     }
 
     /// The stored model as it is now.

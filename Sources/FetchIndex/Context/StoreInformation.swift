@@ -92,6 +92,8 @@ extension PersistentContainer {
             let request = try compile(try OrderDefinition(header.identity), options)
             // A model or ICU that changed since makes the cache one that is rebuilt, not a wrong one.
             return request.identity == header.identity ? try caches.verify(name, request) : []
+        } catch is RequestError {
+            return try caches.verify(name, nil)  // A computed section key: only its program can make the rows again.
         } catch let error as StoreError {
             guard case .corrupted = error else { return [] }
             throw error

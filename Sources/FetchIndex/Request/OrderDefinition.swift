@@ -2,13 +2,14 @@
 public struct OrderDefinition: Hashable, Sendable {
     public var entity: String
     public var predicate: FetchPredicate?
-    public var sortKeys: [SortKey]
+    public var sortKeys: [SortKey<ManagedObject>]
     /// Nil: one section without a name.
     public var sectionKey: SectionKey?
     public var sectionOrder: SectionOrder
 
     public init(
-        entity: String, predicate: FetchPredicate? = nil, sortKeys: [SortKey] = [], sectionKey: SectionKey? = nil,
+        entity: String, predicate: FetchPredicate? = nil, sortKeys: [SortKey<ManagedObject>] = [],
+        sectionKey: SectionKey? = nil,
         sectionOrder: SectionOrder = .byFirstRow
     ) {
         self.entity = entity
@@ -38,7 +39,7 @@ public struct OrderDefinition: Hashable, Sendable {
     package init(_ identity: CacheIdentity) throws {
         self.init(entity: identity.entity)
         if !identity.predicate.isEmpty { predicate = try FetchPredicate(format: identity.predicate, argumentArray: []) }
-        sortKeys = try SortKey.list(parsing: identity.sort)
+        sortKeys = try SortKey<ManagedObject>.list(parsing: identity.sort)
         if let blank = identity.section.lastIndex(of: " ") {
             sectionKey = try SectionKey(parsing: String(identity.section[..<blank]))
             sectionOrder = try SectionOrder(parsing: String(identity.section[identity.section.index(after: blank)...]))

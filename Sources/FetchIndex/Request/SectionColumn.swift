@@ -4,16 +4,20 @@ final class SectionColumn {
     private let slot: Int
     private let type: ValueType
     private let zone: TimeZoneOffsets?
+    private var compute: ComputedSection.Reader?
     /// The day last named: rows of a day often come together.
     private var lastDay: CalendarDay?
     private var lastName: [UInt8] = []
 
     init(_ key: SectionKey, _ entity: Entity) throws {
         self.key = key
-        slot = try entity.requireSlot(of: key.attribute)
+        slot = try key.attribute.map { try entity.requireSlot(of: $0) } ?? 0
         type = entity.attributes[slot].type
         switch key {
         case .attribute: zone = nil
+        case .function(let section):
+            zone = nil
+            compute = section.reader(of: entity)
         case .prefix:
             zone = nil
             try Self.require(type == .string, "a text", key, entity, type)
@@ -31,7 +35,7 @@ final class SectionColumn {
     ) throws {
         if isRight { return }
         throw RequestError.wrongType(
-            "the section key \(key) needs \(wanted), and \(entity.name).\(key.attribute) is a \(type.name)")
+            "the section key \(key) needs \(wanted), and \(entity.name).\(key.attribute ?? "") is a \(type.name)")
     }
 
     /// The version of the time zone data, for zones that depend on it.
@@ -39,11 +43,17 @@ final class SectionColumn {
 
     /// Appends the section value as an ascending OrderKey.
     func append(_ record: RecordView, to bytes: inout [UInt8]) throws {
+        if let compute {
+            let name = Array(compute(record.copy()).utf8)
+            OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
+            return
+        }
         guard let range = try record.range(of: slot) else {
             OrderKey.appendNull(to: &bytes)
             return
         }
         switch key {
+        case .function: break
         case .attribute: try record.appendOrderKey(of: slot, as: type, to: &bytes)
         case .prefix(_, let length):
             let prefix = Self.prefixLength(length, of: record.bytes(range))

@@ -8,9 +8,21 @@ public enum SectionKey: Hashable, Sendable {
     case date(String, CalendarUnit, timeZone: String = "UTC")
     /// By intervals of a number attribute; a section is named by where its interval begins.
     case bucket(String, width: Double)
+    /// By what a function makes of an object; see `computed(_:version:_:)`.
+    case function(ComputedSection)
 
-    public var attribute: String {
+    /// By what a function makes of an object, which must depend on nothing else. An order can be kept under a name only
+    /// when the function has a version, to be raised whenever the function changes.
+    public static func computed<Object: ManagedObject>(
+        _ name: String, version: Int? = nil, _ body: @escaping @Sendable (Object) -> String
+    ) -> SectionKey {
+        .function(ComputedSection(name: name, version: version, body: body))
+    }
+
+    /// The attribute that the key reads; nil for a function.
+    public var attribute: String? {
         switch self {
+        case .function: nil
         case .attribute(let name), .prefix(let name, _), .date(let name, _, _), .bucket(let name, _): name
         }
     }
@@ -20,8 +32,10 @@ extension SectionKey: CustomStringConvertible {
     /// KEY, prefix(KEY,1), day(KEY), day(KEY,Asia/Tokyo), month(KEY), year(KEY) or bucket(KEY,1000), as the tool reads
     /// it.
     public var description: String {
-        let name = RequestText.quoted(attribute)
+        let name = RequestText.quoted(attribute ?? "")
         switch self {
+        case .function(let section):
+            return "computed(\(RequestText.quoted(section.name)),\(section.version.map { "\($0)" } ?? "none"))"
         case .attribute: return name
         case .prefix(_, let length): return "prefix(\(name),\(length))"
         case .date(_, let unit, let zone): return zone == "UTC" ? "\(unit)(\(name))" : "\(unit)(\(name),\(zone))"
@@ -37,6 +51,10 @@ extension SectionKey: CustomStringConvertible {
             }
             self = .attribute(RequestText.unquoted(text))
             return
+        }
+        if function == "computed" {
+            throw RequestError.malformed(
+                "the section key \(text) is a function of the program that made the order; only that can make it again")
         }
         let name = RequestText.unquoted(arguments[0])
         switch (function, arguments.count) {

@@ -1,22 +1,32 @@
-/// An attribute that rows are sorted by.
-public struct SortKey: Hashable, Sendable {
-    public enum Direction: Hashable, Sendable {
-        /// Null first.
-        case ascending
-        /// Null last.
-        case descending
-    }
+public enum SortDirection: Hashable, Sendable {
+    /// Null first.
+    case ascending
+    /// Null last.
+    case descending
+}
 
+/// An attribute that objects are sorted by.
+public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
     public let attribute: String
-    public let direction: Direction
+    public let direction: SortDirection
     /// For text attributes.
     public let textOrder: TextOrder
 
-    public init(_ attribute: String, _ direction: Direction = .ascending, _ textOrder: TextOrder = .binary) {
+    public init(_ attribute: String, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary) {
         self.attribute = attribute
         self.direction = direction
         self.textOrder = textOrder
     }
+
+    /// Traps unless the key path names an `@Attribute` of the object.
+    public init<Wrapped: AttributeValue>(
+        _ keyPath: KeyPath<Object, Wrapped>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
+    ) {
+        self.init(Object.attributeName(of: keyPath), direction, textOrder)
+    }
+
+    /// The same key of objects whose class does not matter.
+    var untyped: SortKey<ManagedObject> { SortKey<ManagedObject>(attribute, direction, textOrder) }
 }
 
 extension SortKey: CustomStringConvertible {
@@ -34,7 +44,7 @@ extension SortKey: CustomStringConvertible {
         guard let first = parts.first, !first.isEmpty else {
             throw RequestError.malformed("a sort key is KEY[:desc][:text order], not \"\(text)\"")
         }
-        var direction = Direction.ascending
+        var direction = SortDirection.ascending
         var textOrder = TextOrder.binary
         for part in parts.dropFirst() {
             switch part {

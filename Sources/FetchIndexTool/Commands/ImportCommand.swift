@@ -150,7 +150,7 @@ struct ImportCommand: ParsableCommand {
         let inferred = try inferTypes(source, format)
         let attributes = source.columns.indices.map { column in
             let name = source.columns[column]
-            return Attribute(
+            return AttributeDescription(
                 name, given[name] ?? inferred[column], isOptional: name != key, isUnique: name == key)
         }
         _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))

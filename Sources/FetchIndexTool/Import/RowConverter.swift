@@ -46,7 +46,7 @@ struct RowConverter {
             reason: reason)
     }
 
-    private mutating func append(_ row: FieldRow, _ column: Int, _ attribute: Attribute) throws {
+    private mutating func append(_ row: FieldRow, _ column: Int, _ attribute: AttributeDescription) throws {
         let range = row.range(of: column)
         switch attribute.type {
         case .string:
@@ -69,7 +69,7 @@ struct RowConverter {
         }
     }
 
-    private func unreadable(_ row: FieldRow, _ column: Int, _ attribute: Attribute) -> BadInput {
+    private func unreadable(_ row: FieldRow, _ column: Int, _ attribute: AttributeDescription) -> BadInput {
         let article = attribute.type == .integer ? "an" : "a"
         return bad(row, column, "\"\(row.text(of: column).fitted(to: 40))\" is not \(article) \(attribute.type.name)")
     }

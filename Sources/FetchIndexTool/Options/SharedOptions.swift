@@ -57,7 +57,7 @@ struct RequestOptions: ParsableArguments {
     func definition(of entity: String) throws -> OrderDefinition {
         var definition = OrderDefinition(entity: entity)
         definition.predicate = try predicate.map { try FetchPredicate(format: $0, argumentArray: []) }
-        definition.sortKeys = try SortKey.list(parsing: sort ?? "")
+        definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
         definition.sectionKey = try section.map { try SectionKey(parsing: $0) }
         definition.sectionOrder = try sectionOrder.map { try SectionOrder(parsing: $0) } ?? .byFirstRow
         return definition

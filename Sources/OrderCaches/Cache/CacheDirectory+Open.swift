@@ -12,7 +12,7 @@ extension CacheDirectory {
     private static let alwaysCaughtUp = 10_000
 
     /// What there is to do for a wanted order.
-    private enum Decision {
+    enum Decision {
         case hit(CacheHeader)
         case catchUp(CacheHeader)
         case rebuild(RebuildReason)
@@ -63,7 +63,7 @@ extension CacheDirectory {
             order: try request.builder.build(from: snapshot, in: nodes), outcome: outcome, snapshot: snapshot)
     }
 
-    private func decide(_ name: String, _ request: OrderRequest, in reader: StoreReader) throws -> Decision {
+    func decide(_ name: String, _ request: OrderRequest, in reader: StoreReader) throws -> Decision {
         let header: CacheHeader
         do {
             guard let found = try Self.header(name, in: reader) else { return .rebuild(.first) }
@@ -85,8 +85,7 @@ extension CacheDirectory {
         return isTooMuch ? .rebuild(.tooManyChanges) : .catchUp(header)
     }
 
-    private func order(_ header: CacheHeader, _ request: OrderRequest, in reader: StoreReader) throws -> SectionedOrder
-    {
+    func order(_ header: CacheHeader, _ request: OrderRequest, in reader: StoreReader) throws -> SectionedOrder {
         let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
         return try header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
     }
@@ -127,15 +126,8 @@ extension CacheDirectory {
         }
     }
 
-    /// Replays the log in a fork, which is published only when all of it went well.
-    private func catchUp(_ old: CacheHeader, _ request: OrderRequest, _ writer: StoreWriter) throws -> OpenedOrder {
-        var header = old
-        let nodes = LMDBNodeStore(in: writer, cache: header.number, nextNode: header.nextNode)
-        let (order, change) = try replay(header, request, from: writer, nodes)
-        try (order.rows.store as? ForkNodeStore)?.publish(to: nodes)
-        header.adopt(order, commit: writer.commit, time: Self.now())
-        if !change.isEmpty { header.catchUps &+= 1 }
-        try Self.put(header, in: writer)
+    private func catchUp(_ header: CacheHeader, _ request: OrderRequest, _ writer: StoreWriter) throws -> OpenedOrder {
+        let (header, change) = try caughtUp(header, request, nil, in: writer)
         try Self.trimLog(in: writer)
         let snapshot = try writer.commitAndRead()
         return OpenedOrder(
@@ -143,12 +135,27 @@ extension CacheDirectory {
             snapshot: snapshot)
     }
 
+    /// Brings a cache to a writer's commit in its transaction, from the given edits since the cache was current, or from
+    /// the log. Works in a fork, which is published only when all of it went well.
+    func caughtUp(
+        _ old: CacheHeader, _ request: OrderRequest, _ edits: [RecordEdit]?, in writer: StoreWriter
+    ) throws -> (CacheHeader, OrderChange) {
+        var header = old
+        let nodes = LMDBNodeStore(in: writer, cache: header.number, nextNode: header.nextNode)
+        let (order, change) = try replay(header, request, edits, from: writer, nodes)
+        try (order.rows.store as? ForkNodeStore)?.publish(to: nodes)
+        header.adopt(order, commit: writer.commit, time: Self.now())
+        if !change.isEmpty { header.catchUps &+= 1 }
+        try Self.put(header, in: writer)
+        return (header, change)
+    }
+
     private func catchUpInMemory(
         _ header: CacheHeader, _ request: OrderRequest, _ snapshot: Snapshot
     ) throws -> OpenedOrder {
         let nodes = LMDBNodeStore(in: snapshot, cache: header.number, nextNode: header.nextNode)
         do {
-            let (order, change) = try replay(header, request, from: snapshot, nodes)
+            let (order, change) = try replay(header, request, nil, from: snapshot, nodes)
             return OpenedOrder(order: order, outcome: change.isEmpty ? .hit : .caughtUp(change), snapshot: snapshot)
         } catch  where error.isDamage {
             return try compute(request, in: snapshot, .rebuilt(.damaged))
@@ -157,26 +164,33 @@ extension CacheDirectory {
 
     /// Brings a cache's order to a reader's commit in a fork, and says what that changed. O(k log n).
     func replay(
-        _ header: CacheHeader, _ request: OrderRequest, from reader: StoreReader, _ nodes: LMDBNodeStore
+        _ header: CacheHeader, _ request: OrderRequest, _ edits: [RecordEdit]?, from reader: StoreReader,
+        _ nodes: LMDBNodeStore
     ) throws -> (SectionedOrder, OrderChange) {
         let builder = request.builder
         let old = try header.order(entity: builder.entity, shape: builder.shape, in: nodes)
-        var edits: [RowEdit] = []
-        var placement = RowPlacement()
-        try reader.netChanges(of: builder.entity, from: header.commit) { change in
-            let edit = RowEdit(
-                object: change.object, old: try builder.placer.key(of: change.object, change.old, &placement),
-                new: try builder.placer.key(of: change.object, change.new, &placement))
-            if edit.old != nil || edit.new != nil { edits.append(edit) }
+        var recordEdits = edits ?? []
+        if edits == nil {
+            try reader.netChanges(of: builder.entity, from: header.commit) { recordEdits.append(RecordEdit($0)) }
         }
+        let rowEdits = try builder.placer.rowEdits(recordEdits, of: builder.entity)
         var new = old.moved(to: ForkNodeStore(over: nodes))
-        let places = try new.update(edits)
-        return (new, try OrderDiff.change(from: old, to: new, edits, places))
+        let places = try new.update(rowEdits)
+        return (new, try OrderDiff.change(from: old, to: new, rowEdits, places))
     }
 
     private func rebuild(
         _ name: String, _ request: OrderRequest, _ reason: RebuildReason, _ writer: StoreWriter
     ) throws -> OpenedOrder {
+        let header = try rebuilt(name, request, in: writer)
+        try Self.trimLog(in: writer)
+        let snapshot = try writer.commitAndRead()
+        return OpenedOrder(
+            order: try order(header, request, in: snapshot), outcome: .rebuilt(reason), snapshot: snapshot)
+    }
+
+    /// Computes a named order from a writer's records, in its transaction.
+    func rebuilt(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> CacheHeader {
         let old = try? Self.header(name, in: writer)
         let ownNumber = try Self.number(of: name, in: writer)
         if let ownNumber { try LMDBNodeStore.deleteNodes(of: ownNumber, in: writer) }
@@ -189,9 +203,6 @@ extension CacheDirectory {
         header.adopt(
             try request.builder.build(from: writer, in: nodes), commit: writer.commit, time: Self.now())
         try Self.put(header, in: writer)
-        try Self.trimLog(in: writer)
-        let snapshot = try writer.commitAndRead()
-        return OpenedOrder(
-            order: try order(header, request, in: snapshot), outcome: .rebuilt(reason), snapshot: snapshot)
+        return header
     }
 }

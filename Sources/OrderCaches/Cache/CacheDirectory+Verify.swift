@@ -5,7 +5,9 @@ extension CacheDirectory {
     /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its
     /// rows against an order computed anew. A cache that is behind is verified as of the newest records it can be
     /// brought to. O(n log n).
-    package func verify(_ name: String, _ request: OrderRequest) throws -> [String] {
+    ///
+    /// Without a request, the rows are not computed anew: only what the cache is in itself is verified.
+    package func verify(_ name: String, _ request: OrderRequest?) throws -> [String] {
         let snapshot = try store.snapshot()
         let header: CacheHeader
         do {
@@ -15,18 +17,20 @@ extension CacheDirectory {
             return ["its header is unusable: \(error.reason.rawValue)"]
         }
         let nodes = LMDBNodeStore(in: snapshot, cache: header.number, nextNode: header.nextNode)
-        let stored = try header.order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
+        let shape = try request?.builder.shape ?? OrderShape(hasSections: !header.identity.section.isEmpty)
+        let stored = try header.order(entity: request?.builder.entity ?? 0, shape: shape, in: nodes)
         var reachable: Set<NodeNumber> = []
         var defects = stored.rows.check(visiting: &reachable) + stored.sections.check(visiting: &reachable)
         defects += try LMDBNodeStore.inspectNodes(of: header.number, in: snapshot, reachable: reachable).defects
         guard defects.isEmpty else { return defects }
+        guard let request else { return [] }
         defects = stored.check()
         guard defects.isEmpty else { return defects }
         guard snapshot.logReaches(back: header.commit) else {
             return []  // It will be rebuilt when it is opened; what it holds is sound in itself.
         }
         do {
-            let (current, _) = try replay(header, request, from: snapshot, nodes)
+            let (current, _) = try replay(header, request, nil, from: snapshot, nodes)
             return try current.compare(withRowsOf: request.builder, from: snapshot)
         } catch let error as TreeError {
             return ["it cannot be brought to the newest records: \(error)"]

@@ -179,13 +179,14 @@ package struct CacheDirectory {
         return last % LMDBNodeStore.maximumCache + 1
     }
 
-    /// Drops what no cache needs of the log any more. Without caches the log is kept, up to its limit.
+    /// Drops what no cache needs of the log any more, but for its newest bytes. Without caches the log is kept, up to its
+    /// limit.
     static func trimLog(in writer: StoreWriter) throws {
         var needed: UInt64?
         for name in try names(in: writer) {
             guard let header = try? header(name, in: writer) else { continue }
             needed = min(needed ?? header.commit, header.commit)
         }
-        if let needed { try writer.trimLog(through: needed) }
+        if let needed { try writer.trimLog(through: needed, keeping: writer.store.keptLogBytes) }
     }
 }

@@ -3,9 +3,13 @@ internal import Records
 
 /// Computes what changed between two states of an order from the objects that were touched. O(k log n) for k objects.
 struct OrderDiff {
-    let old: SectionedOrder
-    let new: SectionedOrder
+    private let hasSections: Bool
+    private let oldSectionCount: Int
     private let places: EditedPlaces
+    /// The name of a section by its index in the new state, and the object of a row by its rank in the old one's rows
+    /// tree: of those that no edit names, and that have to move all the same.
+    private let sectionName: (Int) throws -> String
+    private let oldObject: (Int) throws -> ObjectID
 
     /// What happened to the rows of one section that is in both states.
     private struct SectionEdits {
@@ -13,8 +17,15 @@ struct OrderDiff {
         var left: [Int] = []
         var came: [Int] = []
         /// Rows whose sort key changed, and rows that changed but kept it.
-        var changed: [(object: ObjectID, old: Int, new: Int)] = []
-        var updated: [(object: ObjectID, old: Int, new: Int)] = []
+        var changed: [StayingRow] = []
+        var updated: [StayingRow] = []
+    }
+
+    private struct StayingRow {
+        let object: ObjectID
+        let old: Int
+        let new: Int
+        let isUpdated: Bool
     }
 
     /// The change from one state to another; the edits name every object whose record changed between them, and
@@ -22,7 +33,23 @@ struct OrderDiff {
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit], _ places: EditedPlaces
     ) throws -> OrderChange {
-        try OrderDiff(old: old, new: new, places: places).change(edits)
+        let diff = OrderDiff(
+            hasSections: new.shape.hasSections, oldSectionCount: old.sectionCount, places: places,
+            sectionName: { try new.section(at: $0).name },
+            oldObject: { try old.object(atRank: $0) })
+        return try diff.change(edits)
+    }
+
+    /// The change between two lists of sections and rows, of which every row that is in both is an edit and every
+    /// section is named in `places`.
+    static func change(hasSections: Bool, oldSectionCount: Int, _ edits: [RowEdit], _ places: EditedPlaces) throws
+        -> OrderChange
+    {
+        let diff = OrderDiff(
+            hasSections: hasSections, oldSectionCount: oldSectionCount, places: places,
+            sectionName: { _ in throw SectionedOrder.corrupted("a section that did not change moved") },
+            oldObject: { _ in throw SectionedOrder.corrupted("a row that did not change moved") })
+        return try diff.change(edits)
     }
 
     /// As above, for states that no update has just led from one to the other.
@@ -41,7 +68,7 @@ struct OrderDiff {
 
     private func change(_ edits: [RowEdit]) throws -> OrderChange {
         var change = OrderChange()
-        if new.shape.hasSections { change.sections = try sectionEvents() }
+        if hasSections { change.sections = try sectionEvents() }
         change.rows = try rowEvents(edits)
         return change
     }
@@ -52,12 +79,14 @@ struct OrderDiff {
         var deleted: [(Int, String)] = []
         var inserted: [(Int, String)] = []
         var changed: [FewestMoves.Changed] = []
+        var names: [Int: String] = [:]
         for section in Set(places.oldSections.keys).union(places.newSections.keys) {
             switch (places.oldSections[section], places.newSections[section]) {
             case (let old?, nil): deleted.append((old.index, name(of: section)))
             case (nil, let new?): inserted.append((new.index, name(of: section)))
             case (let old?, let new?) where old.key != new.key:
                 changed.append(FewestMoves.Changed(old: old.index, new: new.index))
+                names[new.index] = name(of: section)
             default: break
             }
         }
@@ -66,9 +95,10 @@ struct OrderDiff {
         var events = deleted.map { OrderChange.SectionEvent.delete(from: $0.0, name: $0.1) }
         events += inserted.map { OrderChange.SectionEvent.insert(to: $0.0, name: $0.1) }
         let moves = try Self.moves(
-            changed, oldCount: old.sectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
+            changed, oldCount: oldSectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
         for move in moves.sorted(by: { $0.new < $1.new }) {
-            events.append(.move(from: move.old, to: move.new, name: try new.section(at: move.new).name))
+            let name = try names[move.new] ?? sectionName(move.new)
+            events.append(.move(from: move.old, to: move.new, name: name))
         }
         return events
     }
@@ -113,10 +143,11 @@ struct OrderDiff {
                 events.moves.append((edit.object, from, to))
             case (let from?, let to?):
                 guard let section = edit.new?.section else { continue }
+                let row = StayingRow(object: edit.object, old: from.row, new: to.row, isUpdated: edit.isUpdated)
                 if edit.old == edit.new {
-                    sections[section, default: SectionEdits()].updated.append((edit.object, from.row, to.row))
+                    sections[section, default: SectionEdits()].updated.append(row)
                 } else {
-                    sections[section, default: SectionEdits()].changed.append((edit.object, from.row, to.row))
+                    sections[section, default: SectionEdits()].changed.append(row)
                 }
                 continue
             case (nil, nil): continue
@@ -161,20 +192,13 @@ struct OrderDiff {
             let to = path(newPlace, row.new)
             if moved.removeValue(forKey: row.old) != nil {
                 events.moves.append((row.object, from, to))
-            } else {
+            } else if row.isUpdated {
                 events.updates.append((row.object, from, to))
             }
         }
         // What is left are rows that did not change: moving them explains more than moving those that did.
         for (oldRow, newRow) in moved {
-            var object: ObjectID?
-            guard oldPlace.firstRank + oldRow < old.rows.count else {
-                throw SectionedOrder.corrupted("a section counts more rows than there are")
-            }
-            try old.rows.entry(at: oldPlace.firstRank + oldRow) { key, _ in
-                object = RowKey.object(in: key, entity: old.entity)
-            }
-            guard let object else { throw SectionedOrder.corrupted("a row key is too short") }
+            let object = try oldObject(oldPlace.firstRank + oldRow)
             events.moves.append((object, path(oldPlace, oldRow), path(newPlace, newRow)))
         }
     }

@@ -59,7 +59,7 @@ extension SectionedOrder {
         return (try object(atRank: try firstRank(of: value) + path.row), path)
     }
 
-    private func object(atRank rank: Int) throws -> ObjectID {
+    func object(atRank rank: Int) throws -> ObjectID {
         guard rank < rows.count else { throw Self.corrupted("the sections count more rows than there are") }
         var object: ObjectID?
         try rows.entry(at: rank) { key, _ in object = RowKey.object(in: key, entity: entity) }

@@ -6,6 +6,15 @@ struct RowEdit {
     let object: ObjectID
     let old: RowKey?
     let new: RowKey?
+    /// Whether the record changed; else the row is reported only if it has to move.
+    let isUpdated: Bool
+
+    init(object: ObjectID, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
+        self.object = object
+        self.old = old
+        self.new = new
+        self.isUpdated = isUpdated
+    }
 }
 
 /// Where edited rows and their sections stood and stand.

@@ -25,11 +25,11 @@ extension StoreReader {
         try commits(after: commit).reduce(0) { $0 + ($1.changes[entity]?.total ?? 0) }
     }
 
-    /// Calls the body with each entry of an entity (of all when nil) in commits from one up to another. For an inserted range, the object
-    /// is its first and the old record is empty.
+    /// Calls the body with each entry of an entity (of all when nil) in commits after one up to another. For an
+    /// inserted range, the object is its first, the count its length and the old record is empty.
     func forEachLogEntry(
         of entity: Int?, after commit: UInt64, through last: UInt64,
-        _ body: (LogEntryKind, ObjectID, _ old: RawSpan) throws -> Void
+        _ body: (LogEntryKind, ObjectID, _ count: UInt64, _ old: RawSpan) throws -> Void
     ) throws {
         guard commit < last else { return }
         try view.withCursor(on: tables.log) { cursor in
@@ -47,7 +47,8 @@ extension StoreReader {
     }
 
     private static func forEachEntry(
-        in part: RawSpan, of entity: Int?, _ key: LogKey, _ body: (LogEntryKind, ObjectID, RawSpan) throws -> Void
+        in part: RawSpan, of entity: Int?, _ key: LogKey,
+        _ body: (LogEntryKind, ObjectID, UInt64, RawSpan) throws -> Void
     ) throws {
         let subject = "part \(key.part) of commit \(key.commit) in the log"
         var reader = try ByteReader(checked: part, subject)
@@ -57,8 +58,37 @@ extension StoreReader {
             }
             let number = try reader.varint()
             let object = ObjectID(entity: Int(truncatingIfNeeded: number & 0xFFFF), number: try reader.varint())
-            let range = kind == .inserted ? 0..<Int(try reader.varint() & 0) : try reader.range(try reader.count())
-            if entity.map({ UInt64($0) == number }) ?? true { try body(kind, object, part.extracting(range)) }
+            let count = kind == .inserted ? try reader.varint() : 1
+            let range = kind == .inserted ? 0..<0 : try reader.range(try reader.count())
+            if entity.map({ UInt64($0) == number }) ?? true { try body(kind, object, count, part.extracting(range)) }
         }
     }
+
+    /// What a commit did to each object, from the log: an object that it inserted counts as inserted, whatever came
+    /// after. O(changes). Throws `logTooShort` when the log was cut.
+    package func changes(in commit: UInt64) throws -> [(object: ObjectID, kind: ChangeKind)] {
+        guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
+        var changes: [(object: ObjectID, kind: ChangeKind)] = []
+        try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, _ in
+            switch kind {
+            case .updated: changes.append((object, .update))
+            case .deleted: changes.append((object, .delete))
+            case .inserted:
+                guard model.entities.indices.contains(object.entity) else { return }
+                let end = min(object.number &+ count, try entityState(object.entity).nextObject)
+                guard object.number < end else { return }
+                for number in object.number..<end {
+                    changes.append((ObjectID(entity: object.entity, number: number), .insert))
+                }
+            }
+        }
+        return changes
+    }
+}
+
+/// What a commit did to an object.
+public enum ChangeKind: Hashable, Sendable {
+    case insert
+    case update
+    case delete
 }

@@ -9,12 +9,14 @@ package struct NetChange: Sendable {
 
 extension StoreReader {
     /// The changes of an entity from one commit to another, folded to one (old, new) pair an object, by object number.
-    /// The log must reach back to the first commit. O(log entries between the first and this reader's commit).
+    /// O(log entries between the first and this reader's commit). Throws `logTooShort` when the log was cut.
     package func netChanges(
         of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (NetChange) throws -> Void
     ) throws {
         let last = last ?? commit
-        precondition(logReaches(back: first) && first <= last && last <= commit, "The log must hold these commits.")
+        guard logReaches(back: first), first <= last, last <= commit else {
+            throw StoreError.logTooShort(commit: first)
+        }
         // The first old record of an object after a commit is its state at that commit.
         let before = try firstOldRecords(of: entity, after: first, through: last)
         let after = try firstOldRecords(of: entity, after: last, through: commit)
@@ -35,6 +37,33 @@ extension StoreReader {
             entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
     }
 
+    /// The changes of an entity from an older reader's state to this one's: from the log where it reaches back, else by
+    /// comparing all records.
+    package func netChanges(of entity: Int, since old: StoreReader, _ body: (NetChange) throws -> Void) throws {
+        guard old.commit != commit else { return }
+        if logReaches(back: old.commit) {
+            var changes: [NetChange] = []
+            do {
+                try netChanges(of: entity, from: old.commit) { changes.append($0) }
+                for change in changes { try body(change) }
+                return
+            } catch StoreError.corrupted {}  // Both states are there to be compared.
+        }
+        try scan(entity) { object, record in
+            var before: [UInt8]?
+            _ = try old.record(object) { before = [UInt8](copying: $0) }
+            if let before, before.span.bytes.isEqual(to: record) { return true }
+            try body(NetChange(object: object, old: before, new: [UInt8](copying: record)))
+            return true
+        }
+        try old.scan(entity) { object, record in
+            if try !self.record(object, { _ in }) {
+                try body(NetChange(object: object, old: [UInt8](copying: record), new: nil))
+            }
+            return true
+        }
+    }
+
     private struct OldRecords {
         /// Old records of the objects that were there, by object number.
         var records: [UInt64: [UInt8]] = [:]
@@ -44,7 +73,7 @@ extension StoreReader {
 
     private func firstOldRecords(of entity: Int, after first: UInt64, through last: UInt64) throws -> OldRecords {
         var old = OldRecords()
-        try forEachLogEntry(of: entity, after: first, through: last) { kind, object, record in
+        try forEachLogEntry(of: entity, after: first, through: last) { kind, object, _, record in
             switch kind {
             case .inserted: old.firstInserted = min(old.firstInserted, object.number)
             case .updated, .deleted:

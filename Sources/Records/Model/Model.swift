@@ -1,7 +1,7 @@
 public import Values
 
 /// A named value of an entity's objects.
-public struct Attribute: Hashable, Sendable {
+public struct AttributeDescription: Hashable, Sendable {
     public let name: String
     public let type: ValueType
     /// Whether the value may be null.
@@ -20,10 +20,10 @@ public struct Attribute: Hashable, Sendable {
 /// A kind of object: a name and its attributes, whose order is the order of their slots in records.
 public struct Entity: Hashable, Sendable {
     public let name: String
-    public let attributes: [Attribute]
+    public let attributes: [AttributeDescription]
     private let slots: [String: Int]
 
-    public init(_ name: String, _ attributes: [Attribute]) {
+    public init(_ name: String, _ attributes: [AttributeDescription]) {
         self.name = name
         self.attributes = attributes
         self.uniqueSlots = attributes.indices.filter { attributes[$0].isUnique }
@@ -54,8 +54,15 @@ public struct Entity: Hashable, Sendable {
 /// The entities of a store. The model is stored in the file.
 public struct Model: Hashable, Sendable {
     public internal(set) var entities: [Entity]
+    /// The classes that users of the model make of its entities' objects, by entity. Not stored, and no part of what
+    /// models are compared by.
+    package var objectClasses: [String: AnyClass] = [:]
 
     public init(entities: [Entity]) { self.entities = entities }
+
+    public static func == (left: Model, right: Model) -> Bool { left.entities == right.entities }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(entities) }
 
     public func entity(named name: String) -> Entity? { entities.first { $0.name == name } }
 

@@ -31,14 +31,15 @@ extension Model {
         var entities: [Entity] = []
         for _ in 0..<(try reader.count()) {
             let name = try reader.text()
-            var attributes: [Attribute] = []
+            var attributes: [AttributeDescription] = []
             for _ in 0..<(try reader.count()) {
                 let attribute = try reader.text()
                 guard let type = ValueType(rawValue: try reader.uint8()) else {
                     throw StoreError.corrupted("the model has an unknown type")
                 }
                 let flags = try reader.uint8()
-                attributes.append(Attribute(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0))
+                attributes.append(
+                    AttributeDescription(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0))
             }
             entities.append(Entity(name, attributes))
         }

@@ -13,6 +13,12 @@ public struct ObjectID: Hashable, Comparable, Sendable {
 
     package var entity: Int { Int(rawValue >> 48) }
 
+    /// Numbers from here on are of objects that are not saved yet: greater than any saved object's.
+    package static let firstTemporaryNumber: UInt64 = 1 << 47
+
+    /// Whether the object is not saved yet. It gets its permanent id when it is.
+    public var isTemporary: Bool { number >= ObjectID.firstTemporaryNumber }
+
     /// The object's number within its entity, from 1.
     public var number: UInt64 { rawValue & ObjectID.maximumNumber }
 

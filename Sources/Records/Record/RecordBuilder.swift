@@ -105,24 +105,43 @@ package struct RecordBuilder {
     }
 }
 
-extension Entity {
+/// Assembles records of one entity from checked values.
+package struct RecordAssembler {
+    private let entity: Entity
+    private var builder = RecordBuilder()
+
+    init(_ entity: Entity) { self.entity = entity }
+
     /// A record of values in the order of the attributes; values that are left out at the end are null.
     /// Throws when a value has another type or a required one is null.
-    package func record(_ values: [Value]) throws -> [UInt8] {
-        var builder = RecordBuilder()
-        for (slot, attribute) in attributes.enumerated() {
+    package mutating func record(_ values: [Value]) throws -> [UInt8] {
+        builder.begin()
+        for (slot, attribute) in entity.attributes.enumerated() {
             let value = slot < values.count ? values[slot] : .null
             if let type = value.type {
                 guard type == attribute.type else {
-                    throw StoreError.invalidValue(
-                        entity: name, attribute: attribute.name, "is a \(attribute.type.name), not a \(type.name)")
+                    throw invalid(attribute, "is a \(attribute.type.name), not a \(type.name)")
                 }
             } else if !attribute.isOptional {
-                throw StoreError.invalidValue(entity: name, attribute: attribute.name, "is required")
+                throw invalid(attribute, "is required")
             }
             builder.append(value)
         }
         return builder.finish()
+    }
+
+    private func invalid(_ attribute: AttributeDescription, _ reason: String) -> StoreError {
+        .invalidValue(entity: entity.name, attribute: attribute.name, reason)
+    }
+}
+
+extension Entity {
+    package var assembler: RecordAssembler { RecordAssembler(self) }
+
+    /// One record, as `RecordAssembler` makes it.
+    package func record(_ values: [Value]) throws -> [UInt8] {
+        var assembler = assembler
+        return try assembler.record(values)
     }
 
     /// The values of a record in the order of the attributes.

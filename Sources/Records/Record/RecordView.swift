@@ -51,6 +51,9 @@ package struct RecordView: ~Escapable {
         }
     }
 
+    /// The whole record.
+    package func copy() -> [UInt8] { [UInt8](copying: bytes) }
+
     @_lifetime(copy self)
     package func bytes(_ range: Range<Int>) -> RawSpan { bytes.extracting(range) }
 

@@ -15,6 +15,10 @@ extension Store {
         package let readers: [Reader]
     }
 
+    /// The number of LMDB's last transaction, of any process: it grows with every commit and every write of a cache.
+    /// Costs a look at shared memory.
+    package func lastTransaction() throws -> Int { try environment.information().lastTransaction }
+
     package func environmentInformation() throws -> EnvironmentInformation {
         let information = try environment.information()
         let readers = try environment.readers().compactMap { reader in

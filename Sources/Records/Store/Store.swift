@@ -14,6 +14,8 @@ package final class Store: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
         package var durability = Environment.Durability.full
+        /// The newest bytes of the change log that are kept when no cache needs them: contexts and history read them.
+        package var keptLogBytes: UInt64 = 16 << 20
         /// Whether a folder without a store becomes one.
         package var creates = true
 
@@ -40,6 +42,7 @@ package final class Store: Sendable {
             }
         }
         isReadOnly = options.isReadOnly
+        keptLogBytes = options.keptLogBytes
         try model?.validate()
         do {
             var environmentOptions = Environment.Options()
@@ -58,6 +61,7 @@ package final class Store: Sendable {
     package var path: String { environment.path }
     /// Also when the process has the environment open for writing elsewhere.
     package let isReadOnly: Bool
+    package let keptLogBytes: UInt64
 
     private static func explain(_ error: LMDBError, at path: String) -> any Error {
         switch error {

@@ -19,6 +19,8 @@ public enum StoreError: Error, Equatable, Sendable {
     /// A unique value is stored as a key of LMDB, which has 511 bytes at most.
     case uniqueValueTooLong(entity: String, attribute: String)
     case unknownObject(String)
+    /// The change log was cut and no longer holds the changes after this commit.
+    case logTooShort(commit: UInt64)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -40,6 +42,7 @@ extension StoreError: CustomStringConvertible {
         case .uniqueValueTooLong(let entity, let attribute):
             "a value of \(entity).\(attribute) is too long: a unique value has 500 bytes at most"
         case .unknownObject(let id): "there is no object \(id)"
+        case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
         }
     }
 }

@@ -68,7 +68,7 @@ extension StoreReader {
         var defects: [String] = []
         if state.logStart > state.commit { defects.append("the log starts after the newest commit") }
         do {
-            try forEachLogEntry(of: nil, after: state.logStart, through: state.commit) { _, _, _ in }
+            try forEachLogEntry(of: nil, after: state.logStart, through: state.commit) { _, _, _, _ in }
             _ = try commits(after: state.logStart)
             var bytes: UInt64 = 0
             try view.withCursor(on: tables.log) { cursor in

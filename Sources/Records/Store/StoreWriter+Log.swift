@@ -1,19 +1,25 @@
 internal import LMDB
 
 extension StoreWriter {
-    /// Drops what the log holds of a commit and those before it. Caches that are behind it are rebuilt when opened.
-    package func trimLog(through commit: UInt64) throws {
-        guard commit > state.logStart else { return }
+    /// Drops what the log holds of a commit and those before it, oldest first, until no more than some bytes are left.
+    /// Caches that are behind are rebuilt when opened.
+    package func trimLog(through commit: UInt64, keeping bytes: UInt64 = 0) throws {
+        guard commit > state.logStart, state.logBytes > bytes || bytes == 0 else { return }
         var freed: UInt64 = 0
+        var last = min(commit, state.commit)
         try view.withCursor(on: tables.log) { cursor in
             var isAtEntry = try cursor.moveToFirst()
             while isAtEntry, let key = LogKey(cursor.key), key.commit <= commit {
+                if key.part == 0, bytes > 0, state.logBytes - min(freed, state.logBytes) <= bytes {
+                    last = key.commit - min(1, key.commit)
+                    return
+                }
                 freed += UInt64(cursor.value.byteCount)
                 try cursor.deleteCurrent()
                 isAtEntry = try cursor.moveToNext()
             }
         }
-        state.logStart = min(commit, state.commit)
+        state.logStart = max(state.logStart, last)
         // An empty log has no bytes, whatever damage made of the sum.
         state.logBytes = state.logStart == state.commit ? 0 : state.logBytes - min(freed, state.logBytes)
         isStateChanged = true

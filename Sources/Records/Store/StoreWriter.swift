@@ -13,6 +13,7 @@ package final class StoreWriter: StoreReader {
     private var firstInserted: [Int: UInt64] = [:]
     private var canAppend = true
     private var isCounted = false
+    private var isSealed = false
     var isStateChanged = false
 
     init(_ store: Store, author: String, _ lock: consuming WriterLock) throws {
@@ -42,6 +43,7 @@ package final class StoreWriter: StoreReader {
     /// Adds an object. Throws when a unique value is taken; nothing is changed then. O(log n).
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan) throws -> ObjectID {
+        precondition(!isSealed, "A sealed transaction changes no records.")
         try checkUnique(entity, record, except: nil)
         var entityState = try entityState(entity)
         let object = ObjectID(entity: entity, number: entityState.nextObject)
@@ -58,6 +60,7 @@ package final class StoreWriter: StoreReader {
     /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
     @discardableResult
     package func update(_ object: ObjectID, _ record: RawSpan) throws -> Bool {
+        precondition(!isSealed, "A sealed transaction changes no records.")
         let old = try copyRecord(object)
         if old.span.bytes.isEqual(to: record) { return false }
         try checkUnique(object.entity, record, except: object)
@@ -70,6 +73,7 @@ package final class StoreWriter: StoreReader {
     /// Takes an object out. False when there is none. O(log n).
     @discardableResult
     package func delete(_ object: ObjectID) throws -> Bool {
+        precondition(!isSealed, "A sealed transaction changes no records.")
         guard try record(object, { _ in }) else { return false }
         let old = try copyRecord(object)
         try deleteUniqueKeys(of: object, old.span.bytes)
@@ -154,19 +158,28 @@ package final class StoreWriter: StoreReader {
         isCounted = false
     }
 
+    /// Ends the changes of records and writes their log, so that caches can be brought to the new commit in the same
+    /// transaction. Returns the number of that commit.
+    @discardableResult
+    package func seal() throws -> UInt64 {
+        if isSealed { return state.commit }
+        isSealed = true
+        guard log.hasChanges else { return state.commit }
+        state.commit += 1
+        state.logBytes += try log.finish(in: self)
+        for (entity, entityState) in entities {
+            let bytes = entityState.encoded
+            let key = StoreLayout.entityKey(entity)
+            try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+        }
+        isStateChanged = true
+        return state.commit
+    }
+
     private func end() throws {
         precondition(transaction != nil, "A transaction is committed once.")
-        if log.hasChanges {
-            state.commit += 1
-            state.logBytes += try log.finish(in: self)
-            try enforceLogLimit()
-            for (entity, entityState) in entities {
-                let bytes = entityState.encoded
-                let key = StoreLayout.entityKey(entity)
-                try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
-            }
-            isStateChanged = true
-        }
+        try seal()
+        if log.hasChanges { try enforceLogLimit() }
         if isStateChanged {
             let bytes = state.encoded
             let key = StoreLayout.stateKey

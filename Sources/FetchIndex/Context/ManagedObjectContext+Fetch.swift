@@ -1,0 +1,96 @@
+internal import Records
+
+extension ManagedObjectContext {
+    /// The objects of a request, with the context's unsaved edits. O(n) for n records of the entity, O(n log n) with
+    /// sort keys: a plain fetch has no cache. Throws when the request does not fit the model.
+    public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
+        use(Object.self, for: request.entityName)
+        return try identifiers(request).map { try typedObject(with: $0, as: Object.self) }
+    }
+
+    /// How many objects a fetch would give. Without predicate O(unsaved edits), else O(n).
+    public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
+        try mergeIfWanted()
+        processPendingChanges()
+        let entity = try model.number(of: request.entityName)
+        var count = 0
+        if request.predicate == nil {
+            count = Int(clamping: try snapshot().entityState(entity).count)
+            if request.includesPendingChanges {
+                for edit in reportedEdits where edit.object.entity == entity {
+                    count += (edit.new == nil ? 0 : 1) - (edit.old == nil ? 0 : 1)
+                }
+            }
+        } else {
+            var definition = request.definition()
+            definition.sortKeys = []
+            try walk(definition, includesPending: request.includesPendingChanges) { _ in
+                count += 1
+                return true
+            }
+        }
+        return min(max(0, count - request.offset), request.limit ?? .max)
+    }
+
+    /// Fetches what the request's result type says.
+    public func execute<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchResult<Object> {
+        switch request.resultType {
+        case .objects: .objects(try fetch(request))
+        case .objectIDs: .objectIDs(try identifiers(request))
+        case .dictionaries: .dictionaries(try dictionaries(request))
+        case .count: .count(try count(for: request))
+        }
+    }
+
+    private func dictionaries<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [[String: Value]] {
+        let entity = model.entities[try model.number(of: request.entityName)]
+        let names = request.propertiesToFetch ?? entity.attributes.map(\.name)
+        let slots = try names.map { ($0, try entity.requireSlot(of: $0)) }
+        var seen: Set<[String: Value]> = []
+        var dictionaries: [[String: Value]] = []
+        for id in try identifiers(request) {
+            let record = request.includesPendingChanges ? viewedRecord(of: id) : savedRecord(of: id)
+            guard let record else { continue }
+            let values = try entity.values(of: record.span.bytes)
+            let dictionary = Dictionary(slots.map { ($0.0, values[$0.1]) }) { first, _ in first }
+            if !request.returnsDistinctResults || seen.insert(dictionary).inserted { dictionaries.append(dictionary) }
+        }
+        return dictionaries
+    }
+
+    /// An object's record with unsaved edits, as they were reported.
+    func viewedRecord(of id: ObjectID) -> [UInt8]? { reported[id].map(\.record) ?? savedRecord(of: id) }
+
+    private func identifiers<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [ObjectID] {
+        try mergeIfWanted()
+        processPendingChanges()
+        var skipped = 0
+        var found: [ObjectID] = []
+        try walk(request.definition(), includesPending: request.includesPendingChanges) { id in
+            if skipped < request.offset {
+                skipped += 1
+            } else {
+                found.append(id)
+            }
+            return found.count < request.limit ?? .max
+        }
+        return found
+    }
+
+    private func walk(
+        _ definition: OrderDefinition, includesPending: Bool, _ body: (ObjectID) throws -> Bool
+    ) throws {
+        let builder = try definition.compile(in: model).builder
+        try builder.walkMembers(
+            of: try snapshot(), replacing: includesPending ? reported.mapValues(\.record) : [:],
+            isSorted: !definition.sortKeys.isEmpty, body)
+    }
+
+    func mergeIfWanted() throws { if mergesWhenUsed, !isDelivering { try mergeChanges() } }
+
+    /// Gives new objects their permanent ids. An id becomes permanent when its object is saved, so this saves the
+    /// context when one of the objects is new.
+    public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+        if objects.contains(where: \.isInserted) { try save() }
+    }
+}

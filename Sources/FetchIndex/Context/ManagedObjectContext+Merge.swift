@@ -1,0 +1,175 @@
+internal import Records
+
+extension ManagedObjectContext {
+    /// Moves to the store's newest state, and reports what that changes. Unsaved values stay, over the new ones.
+    /// O(changes log n) from the log; when that was cut, by comparing all records.
+    public func mergeChanges() throws {
+        if isDelivering { throw ContextError.delivering }
+        processPendingChanges()
+        let new = try container.caches.newest(followedOrders)
+        if try new.commit != snapshot().commit { try move(to: new) }
+    }
+
+    /// Moves to a snapshot that was taken for a controller.
+    func moveIfNeeded(to new: Snapshot) throws {
+        if try new.commit == snapshot().commit { adopt(new) } else { try move(to: new) }
+    }
+
+    /// Moves to a newer state: objects first, then the orders, then those who listen.
+    func move(
+        to new: Snapshot, _ written: Written = Written(edits: nil), _ brought: [String: CacheDirectory.Brought] = [:],
+        isDirect: Bool = false
+    ) throws {
+        let old = try snapshot()
+        var committed = isDirect ? written.edits : nil
+        if committed == nil {
+            var edits: [RecordEdit] = []
+            for entity in new.model.entities.indices where old.model.entities.indices.contains(entity) {
+                try new.netChanges(of: entity, since: old) { edits.append(RecordEdit($0)) }
+            }
+            committed = edits
+        }
+        adopt(new)
+        let known = reported
+        adopt(written)
+        let written = Dictionary(written.records.map { ($0.object.objectID, true) }) { first, _ in first }
+        for edit in committed ?? [] where written[edit.object] == nil { refresh(edit) }
+        let step = step(from: known, committed ?? [])
+        withExtendedLifetime(old) {
+            deliver { follower in advance(follower, step, brought) }
+        }
+    }
+
+    /// Takes over what was written of objects.
+    private func adopt(_ written: Written) {
+        renumbered = [:]
+        for (object, id) in written.renumbered {
+            if object.objectID.isTemporary { renumbered[id] = object.objectID }
+            dirty[object.objectID] = nil
+            register(object, as: id)
+        }
+        for (object, record) in written.records {
+            dirty[object.objectID] = nil
+            guard let record else {
+                release(object)
+                continue
+            }
+            object.changes = [:]
+            object.base = record
+            object.status = .saved
+        }
+        if written.records.isEmpty { return }
+        for object in touched.values { if case .deleted(wasSaved: false) = object.status { release(object) } }
+        touched = [:]
+    }
+
+    /// Lets a registered object see what someone else did to it.
+    private func refresh(_ edit: RecordEdit) {
+        guard let object = registeredObject(for: edit.object) else {
+            if edit.new == nil, let old = edit.old { leavingRecords[edit.object] = old }
+            return
+        }
+        switch object.status {
+        case .saved where object.changes.isEmpty:
+            object.base = edit.new == nil ? edit.old : nil
+            if edit.new == nil { release(object) }
+        case .saved:
+            // Gone under unsaved values: the save will find the conflict.
+            guard let new = edit.new else { return }
+            object.base = new
+            let saved = (try? object.entity.values(of: new.span.bytes)) ?? []
+            object.changes = object.changes.filter { $0.key >= saved.count || saved[$0.key] != $0.value }
+            updateDirty(object)
+        case .deleted:
+            if let new = edit.new {
+                object.base = new
+            } else {
+                dirty[edit.object] = nil
+                release(object)
+            }
+        case .inserted, .gone: break
+        }
+    }
+
+    /// The edits that lead from what was reported, over the old state, to what is unsaved, over the new one.
+    private func step(from known: [ObjectID: ReportedRecord], _ committed: [RecordEdit]) -> LiveOrder.Step {
+        var pending: [RecordEdit] = []
+        reported = [:]
+        for (id, object) in dirty {
+            let saved = savedRecord(of: id)
+            let record = unsavedRecord(of: object, over: saved)
+            if record == saved { continue }
+            reported[id] = ReportedRecord(record)
+            pending.append(RecordEdit(object: id, old: saved, new: record))
+        }
+        if known.isEmpty && pending.isEmpty { return LiveOrder.Step(committed: committed) }
+
+        var net: [ObjectID: RecordEdit] = [:]
+        for edit in committed {
+            let oldID = renumbered[edit.object] ?? edit.object
+            let old = known[oldID].map(\.record) ?? edit.old
+            let new = reported[edit.object].map(\.record) ?? edit.new
+            // An object that was reported before has the same row under its new id.
+            net[edit.object] = RecordEdit(
+                object: edit.object, oldObject: old == nil ? nil : oldID, old: old, new: new)
+        }
+        let settled = Set(renumbered.values)
+        for (id, record) in known where net[id] == nil && !settled.contains(id) {
+            let new = reported[id].map(\.record) ?? savedRecord(of: id)
+            if record.record != new { net[id] = RecordEdit(object: id, old: record.record, new: new) }
+        }
+        for (id, record) in reported where net[id] == nil && known[id] == nil {
+            net[id] = RecordEdit(object: id, old: savedRecord(of: id), new: record.record)
+        }
+        let edits = net.values.filter { $0.old != $0.new || $0.object != $0.oldObject }
+        return LiveOrder.Step(committed: committed, pending: pending, net: edits)
+    }
+
+    private func advance(
+        _ follower: any ContextFollower, _ step: LiveOrder.Step, _ brought: [String: CacheDirectory.Brought]
+    ) {
+        let old = Dictionary(renumbered.map { ($0.value, $0.key) }) { first, _ in first }
+        follower.advance(old) { [container] order in
+            guard let name = order.name else { return try order.move(step) }
+            let followed = CacheDirectory.Followed(name: name, request: order.request)
+            return try order.move(
+                to: try container.caches.order(followed, in: try self.snapshot()), step,
+                change: brought[name].map { ($0.first, $0.change) })
+        }
+    }
+}
+
+// MARK: By themselves
+
+extension ManagedObjectContext {
+    /// Whether the context merges as commits arrive, of other contexts and of other processes. A context that was made
+    /// outside of any actor merges when it is next used.
+    public var automaticallyMergesChanges: Bool {
+        get { mergeTask != nil || mergesWhenUsed }
+        set {
+            mergeTask?.cancel()
+            mergeTask = nil
+            mergesWhenUsed = newValue && isolation == nil
+            guard newValue, let isolation else { return }
+            let context = UncheckedContext(context: self)
+            mergeTask = Task { [commits = container.commits] in
+                for await _ in commits {
+                    guard context.context != nil else { return }
+                    await context.merge(isolation)
+                }
+            }
+        }
+    }
+}
+
+/// Carries a context to its own isolation domain, and is opened only there.
+private final class UncheckedContext: @unchecked Sendable {
+    private(set) weak var context: ManagedObjectContext?
+
+    init(context: ManagedObjectContext) { self.context = context }
+
+    func merge(_ isolation: isolated any Actor) {
+        // A merge that fails is tried again with the next commit, and by who asks for it, who gets the error.
+        try? context?.mergeChanges()
+    }
+}

@@ -1,0 +1,87 @@
+internal import Records
+
+extension ManagedObjectContext {
+    /// Reports the edits since the last processing to controllers: one batch each. Saving, fetching, merging and rolling
+    /// back call it. While changes are being delivered it does nothing; what was edited meanwhile comes afterwards.
+    public func processPendingChanges() {
+        while !isDelivering, !touched.isEmpty {
+            undoStack.closeGroup()
+            let edits = takeEdits()
+            guard !edits.isEmpty else { return }
+            deliver { $0.advance([:]) { try $0.edit(edits) } }
+        }
+    }
+
+    /// What the touched objects' records were, as reported, and are.
+    private func takeEdits() -> [RecordEdit] {
+        var edits: [RecordEdit] = []
+        let objects = touched.sorted { $0.key < $1.key }
+        touched = [:]
+        for (id, object) in objects {
+            let saved = savedRecord(of: id)
+            let old = reported[id].map(\.record) ?? saved
+            let new = unsavedRecord(of: object, over: saved)
+            reported[id] = new == saved ? nil : ReportedRecord(new)
+            if old != new { edits.append(RecordEdit(object: id, old: old, new: new)) }
+            if case .deleted(wasSaved: false) = object.status { release(object) }
+        }
+        return edits
+    }
+
+    /// The record that fetches and controllers see of an object with unsaved edits. One that someone else deleted is
+    /// gone for them; whether its edits are saved is for the merge policy to say.
+    func unsavedRecord(of object: ManagedObject, over saved: [UInt8]?) -> [UInt8]? {
+        saved == nil && !object.isInserted ? nil : object.currentRecord()
+    }
+
+    /// From the saved records to the unsaved ones, as reported.
+    var reportedEdits: [RecordEdit] {
+        reported.map { RecordEdit(object: $0.key, old: savedRecord(of: $0.key), new: $0.value.record) }
+    }
+
+    /// Restores the values that were last saved or merged, and reports that. Throws while changes are being delivered.
+    public func rollback() throws {
+        if isDelivering { throw ContextError.delivering }
+        processPendingChanges()
+        let edits = reportedEdits.map(\.reversed)
+        reported = [:]
+        for object in dirty.values {
+            switch object.status {
+            case .inserted: release(object)
+            case .saved, .deleted:
+                object.status = .saved
+                object.changes = [:]
+                object.base = nil
+            case .gone: break
+            }
+        }
+        dirty = [:]
+        touched = [:]
+        undoStack.removeAll()
+        deliver {
+            $0.advance([:]) { order in
+                let change = try order.edit(edits)
+                try order.dropPending()
+                return change
+            }
+        }
+    }
+
+    /// Rolls back, and lets go of all objects: they no longer belong to the context.
+    public func reset() throws {
+        try rollback()
+        forEachRegistered { release($0) }
+        leaving = [:]
+    }
+
+    /// Reads an object's record anew when it is next touched. Its unsaved values stay when changes are merged, else they
+    /// are forgotten, which controllers hear of when changes are processed.
+    public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+        guard object.managedObjectContext === self, case .saved = object.status else { return }
+        object.base = nil
+        if mergeChanges || object.changes.isEmpty { return }
+        willChange(object)
+        object.changes = [:]
+        didChange(object)
+    }
+}

@@ -1,0 +1,196 @@
+internal import Records
+
+extension ManagedObjectContext {
+    /// Writes all unsaved edits in one transaction, brings the named orders of live controllers along in it, and moves
+    /// to the new state, which may hold others' commits too. Controllers get one batch each, without what they were
+    /// told before. O(k log n) for k edits.
+    ///
+    /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`; the edits stay unsaved then.
+    public func save() throws {
+        if isDelivering { throw ContextError.delivering }
+        for object in dirty.values { object.willSave() }
+        guard hasChanges else {
+            processPendingChanges()
+            return
+        }
+        undoStack.closeGroup()
+        try validate()
+        let writer = try container.store.beginWrite(author: transactionAuthor)
+        let plan = try SavePlan(self, writer)
+        let saved = try plan.write(into: writer)
+        try commit(writer, saved)
+        for object in plan.objects { object.didSave() }
+    }
+
+    private func validate() throws {
+        var failures: [ValidationError.Failure] = []
+        for object in dirty.values.sorted(by: { $0.objectID < $1.objectID }) where !object.isDeleted {
+            for (slot, attribute) in object.entity.attributes.enumerated()
+            where !attribute.isOptional && object.value(at: slot).isNull {
+                failures.append(object.failure(attribute.name, "is required"))
+            }
+            do { try object.validate() } catch { failures.append(object.failure(nil, "\(error)")) }
+        }
+        if !failures.isEmpty { throw ValidationError(failures: failures) }
+    }
+
+    /// What a transaction of this context wrote.
+    struct Written {
+        /// From the records before the transaction to those after it.
+        var edits: [RecordEdit]? = []
+        /// The permanent ids of new objects.
+        var renumbered: [(object: ManagedObject, id: ObjectID)] = []
+        /// The objects with the records that were written of them; nil: the object is gone.
+        var records: [(object: ManagedObject, record: [UInt8]?)] = []
+    }
+
+    /// Seals a transaction of this context, commits it with the named orders of live controllers, and moves on.
+    func commit(_ writer: StoreWriter, _ written: Written) throws {
+        let first = writer.commit
+        try writer.seal()
+        let brought = try container.caches.bring(
+            followedOrders, along: writer, edits: written.edits, since: first)
+        let new = try writer.commitAndRead()
+        try move(to: new, written, brought, isDirect: try first == snapshot().commit)
+    }
+}
+
+extension ManagedObject {
+    fileprivate func failure(_ attribute: String?, _ reason: String) -> ValidationError.Failure {
+        ValidationError.Failure(
+            objectID: objectID, entityName: entity.name, attribute: attribute, reason: reason)
+    }
+}
+
+/// What a save does with each object, once conflicts are settled.
+private struct SavePlan {
+    private enum Action {
+        case insert
+        case update([UInt8])
+        case delete
+        /// The store's object stays as it is.
+        case forget
+    }
+
+    private var actions: [(object: ManagedObject, action: Action)] = []
+    private let policy: MergePolicy
+
+    var objects: [ManagedObject] { actions.map(\.object) }
+
+    init(_ context: ManagedObjectContext, _ writer: StoreWriter) throws {
+        policy = context.mergePolicy
+        var conflicts: [MergeConflict] = []
+        for object in context.dirty.values.sorted(by: { $0.objectID < $1.objectID }) {
+            if object.isInserted {
+                actions.append((object, .insert))
+                continue
+            }
+            let base = object.savedRecord()
+            var stored: [UInt8]?
+            _ = try writer.record(object.objectID) { stored = [UInt8](copying: $0) }
+            if stored == base, let base {
+                actions.append((object, object.isDeleted ? .delete : .update(object.assembled(over: base))))
+            } else if stored == nil && object.isDeleted {
+                actions.append((object, .forget))
+            } else if policy == .error {
+                conflicts.append(object.conflict(base: base, stored: stored))
+            } else {
+                actions.append((object, settle(object, base: base, stored: stored)))
+            }
+        }
+        if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
+    }
+
+    /// What the policy makes of an object that someone else changed or deleted.
+    private func settle(_ object: ManagedObject, base: [UInt8]?, stored: [UInt8]?) -> Action {
+        switch policy {
+        case .error, .rollback: return .forget
+        case .mergeByPropertyStoreTrump:
+            guard let stored, !object.isDeleted else { return .forget }
+            let slots = object.changes.keys.filter { object.isEqual(at: $0, base, stored) }
+            return .update(object.assembled(over: stored, slots: Set(slots)))
+        case .mergeByPropertyObjectTrump:
+            if object.isDeleted { return .delete }
+            return stored.map { .update(object.assembled(over: $0)) } ?? .insert
+        case .overwrite:
+            if object.isDeleted { return .delete }
+            return stored == nil ? .insert : .update(object.assembled(over: base))
+        }
+    }
+
+    /// Deletions come first, so that what was unique is free again; new objects last, in the order of their insertion.
+    func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
+        var written = ManagedObjectContext.Written()
+        for (object, action) in actions {
+            if case .delete = action {
+                let old = try record(object.objectID, in: writer)
+                if try writer.delete(object.objectID) {
+                    written.edits?.append(RecordEdit(object: object.objectID, old: old, new: nil))
+                }
+                written.records.append((object, nil))
+            }
+        }
+        for (object, action) in actions {
+            switch action {
+            case .update(let new):
+                let old = try record(object.objectID, in: writer)
+                try named(object) { _ = try writer.update(object.objectID, new.span.bytes) }
+                if old != new { written.edits?.append(RecordEdit(object: object.objectID, old: old, new: new)) }
+                written.records.append((object, new))
+            case .forget: written.records.append((object, try record(object.objectID, in: writer)))
+            case .insert, .delete: break
+            }
+        }
+        for (object, action) in actions {
+            guard case .insert = action else { continue }
+            let new = object.assembled(over: object.base)
+            try named(object) {
+                let id = try writer.insert(Int(object.objectID.rawValue >> 48), new.span.bytes)
+                written.renumbered.append((object, id))
+                written.edits?.append(RecordEdit(object: id, old: nil, new: new))
+                written.records.append((object, new))
+            }
+        }
+        return written
+    }
+
+    private func record(_ id: ObjectID, in writer: StoreWriter) throws -> [UInt8]? {
+        var record: [UInt8]?
+        _ = try writer.record(id) { record = [UInt8](copying: $0) }
+        return record
+    }
+
+    /// Names the object in errors of its values.
+    private func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch StoreError.notUnique(_, let attribute, let value) {
+            throw ValidationError(failures: [
+                object.failure(attribute, "is unique, and another object has \"\(value)\"")
+            ])
+        } catch StoreError.uniqueValueTooLong(_, let attribute) {
+            throw ValidationError(failures: [
+                object.failure(attribute, "is too long: a unique value has 500 bytes at most")
+            ])
+        }
+    }
+}
+
+extension ManagedObject {
+    fileprivate func isEqual(at slot: Int, _ base: [UInt8]?, _ stored: [UInt8]) -> Bool {
+        guard let base, let old = try? entity.values(of: base.span.bytes),
+            let new = try? entity.values(of: stored.span.bytes)
+        else { return false }
+        return old[slot] == new[slot]
+    }
+
+    fileprivate func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {
+        func named(_ record: [UInt8]?) -> [String: Value]? {
+            guard let record, let values = try? entity.values(of: record.span.bytes) else { return nil }
+            return Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
+        }
+        return MergeConflict(
+            objectID: objectID, entityName: entity.name, original: named(base) ?? [:],
+            inContext: isDeleted ? nil : named(assembled(over: base)), inStore: named(stored))
+    }
+}

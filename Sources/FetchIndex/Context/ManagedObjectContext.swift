@@ -1,0 +1,246 @@
+package import Records
+
+/// A pinned state of the store, and the unsaved edits over it.
+///
+/// A context and its objects belong to one isolation domain. It moves to a newer state as a whole: when it is saved,
+/// when it merges, and when a controller fetches. Until then it keeps the pages of the state that it reads.
+public final class ManagedObjectContext {
+    public let container: PersistentContainer
+    /// Where merges run that come by themselves; nil: they wait for the context to be used.
+    let isolation: (any Actor)?
+    /// Written into the history of what the context saves.
+    public var transactionAuthor = ""
+    public var mergePolicy = MergePolicy.error
+    /// The first damage that reading a value met, which returned null then. Nil in health.
+    public private(set) var damage: (any Error)?
+
+    private var opened: Snapshot?
+    private var registered: [ObjectID: RegisteredObject] = [:]
+    private var classes: [String: ManagedObject.Type]
+    /// Objects with unsaved edits.
+    var dirty: [ObjectID: ManagedObject] = [:]
+    /// Objects that were edited since the last processing.
+    var touched: [ObjectID: ManagedObject] = [:]
+    /// What controllers and fetches know of unsaved edits.
+    var reported: [ObjectID: ReportedRecord] = [:]
+    var undoStack = UndoStack()
+    private var followers: [WeakFollower] = []
+    var isDelivering = false
+    /// Objects that leave the context, kept while their leaving is delivered.
+    var leaving: [ObjectID: ManagedObject] = [:]
+    /// The last records of objects that leave and that the context has not made.
+    var leavingRecords: [ObjectID: [UInt8]] = [:]
+    var mergeTask: Task<Void, Never>?
+    /// Whether the context merges before it is used.
+    var mergesWhenUsed = false
+    /// The temporary ids of what the save in progress gave permanent ones.
+    var renumbered: [ObjectID: ObjectID] = [:]
+
+    private struct RegisteredObject {
+        weak var object: ManagedObject?
+    }
+
+    private struct WeakFollower {
+        weak var follower: (any ContextFollower)?
+    }
+
+    /// An unsaved record, or that the object is deleted.
+    enum ReportedRecord {
+        case record([UInt8])
+        case absent
+
+        init(_ record: [UInt8]?) { self = record.map(ReportedRecord.record) ?? .absent }
+
+        var record: [UInt8]? {
+            if case .record(let bytes) = self { return bytes }
+            return nil
+        }
+    }
+
+    init(_ container: PersistentContainer, isolation: (any Actor)?) {
+        self.container = container
+        self.isolation = isolation
+        classes = container.objectClasses
+    }
+
+    deinit { mergeTask?.cancel() }
+
+    /// The state that the context reads: the newest when it is first used, then until it moves.
+    func snapshot() throws -> Snapshot {
+        if let opened { return opened }
+        let newest = try container.store.snapshot()
+        opened = newest
+        return newest
+    }
+
+    func adopt(_ snapshot: Snapshot) { opened = snapshot }
+
+    /// The store's newest commit that the context sees.
+    public var commit: UInt64 { get throws { try snapshot().commit } }
+
+    var model: Model { opened?.model ?? container.openingModel }
+
+    func note(_ error: any Error) { if damage == nil { damage = error } }
+
+    // MARK: Objects
+
+    /// Inserts an object of an entity. Throws when the store's model has no such entity.
+    public func insert(_ entityName: String) throws -> ManagedObject {
+        let number = try model.number(of: entityName)
+        let object = (classes[entityName] ?? ManagedObject.self).init(registrationOfNew(number))
+        didInsert(object)
+        return object
+    }
+
+    func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {
+        guard let number = try? model.number(of: type.entityName) else {
+            preconditionFailure("The store's model has no entity \(type.entityName).")
+        }
+        if classes[type.entityName] == nil { classes[type.entityName] = type }
+        return registrationOfNew(number)
+    }
+
+    private func registrationOfNew(_ entity: Int) -> ObjectRegistration {
+        ObjectRegistration(
+            objectID: container.temporaryID(entity), entity: model.entities[entity], context: self, isInserted: true)
+    }
+
+    func didInsert(_ object: ManagedObject) {
+        registered[object.objectID] = RegisteredObject(object: object)
+        willChange(object)
+        didChange(object)
+        object.awakeFromInsert()
+    }
+
+    /// The object with an id: the registered one, or a fault, without looking whether the store has it.
+    public func object(with id: ObjectID) -> ManagedObject {
+        if let object = registeredObject(for: id) ?? leaving[id] { return object }
+        let entity = model.entities.indices.contains(id.entity) ? model.entities[id.entity] : Entity("", [])
+        let type = classes[entity.name] ?? ManagedObject.self
+        let object = type.init(
+            ObjectRegistration(objectID: id, entity: entity, context: self, record: leavingRecords[id]))
+        if leavingRecords[id] == nil { registered[id] = RegisteredObject(object: object) } else { release(object) }
+        return object
+    }
+
+    /// The object with an id, if the context has made it.
+    public func registeredObject(for id: ObjectID) -> ManagedObject? { registered[id]?.object }
+
+    /// The object with an id. Throws `StoreError.unknownObject` when it is not there, or deleted in the context.
+    public func existingObject(with id: ObjectID) throws -> ManagedObject {
+        let object = object(with: id)
+        guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
+        return object
+    }
+
+    func typedObject<Object: ManagedObject>(with id: ObjectID, as type: Object.Type) throws -> Object {
+        if let object = object(with: id) as? Object { return object }
+        throw ContextError.wrongClass(
+            entity: model.entities[id.entity].name, "\(classes[model.entities[id.entity].name] ?? ManagedObject.self)")
+    }
+
+    /// Makes a class that of an entity's objects, unless the context knows one.
+    func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) {
+        if Object.self != ManagedObject.self, classes[entityName] == nil { classes[entityName] = Object.self }
+    }
+
+    func objectClass(of entityName: String) -> ManagedObject.Type { classes[entityName] ?? ManagedObject.self }
+
+    func forget(_ id: ObjectID) { if registered[id]?.object == nil { registered[id] = nil } }
+
+    func register(_ object: ManagedObject, as id: ObjectID) {
+        registered[object.objectID] = nil
+        object.objectID = id
+        registered[id] = RegisteredObject(object: object)
+    }
+
+    /// Lets an object go that is no longer there. Its last values can still be read.
+    func release(_ object: ManagedObject) {
+        registered[object.objectID] = nil
+        leaving[object.objectID] = object
+        object.status = .gone
+        object.managedObjectContext = nil
+    }
+
+    func forEachRegistered(_ body: (ManagedObject) -> Void) {
+        for entry in Array(registered.values) { if let object = entry.object { body(object) } }
+    }
+
+    /// The saved record of an object, as the context's state has it; nil when there is none or it cannot be read.
+    func savedRecord(of id: ObjectID) -> [UInt8]? {
+        if id.isTemporary { return nil }
+        var record: [UInt8]?
+        do { _ = try snapshot().record(id) { record = [UInt8](copying: $0) } } catch { note(error) }
+        return record
+    }
+
+    // MARK: Edits
+
+    /// Deletes an object with the next save.
+    public func delete(_ object: ManagedObject) {
+        guard object.managedObjectContext === self, !object.isDeleted else { return }
+        object.prepareForDeletion()
+        _ = object.savedRecord()
+        willChange(object)
+        object.status = .deleted(wasSaved: !object.isInserted)
+        didChange(object)
+    }
+
+    func willChange(_ object: ManagedObject) { undoStack.willChange(object) }
+
+    func didChange(_ object: ManagedObject) {
+        touched[object.objectID] = object
+        updateDirty(object)
+    }
+
+    func updateDirty(_ object: ManagedObject) {
+        switch object.status {
+        case .inserted: dirty[object.objectID] = object
+        case .saved: dirty[object.objectID] = object.changes.isEmpty ? nil : object
+        case .deleted(let wasSaved): dirty[object.objectID] = wasSaved ? object : nil
+        case .gone: dirty[object.objectID] = nil
+        }
+    }
+
+    public var hasChanges: Bool { !dirty.isEmpty }
+    public var insertedObjects: [ManagedObject] { dirty.values.filter(\.isInserted) }
+    public var updatedObjects: [ManagedObject] { dirty.values.filter(\.isUpdated) }
+    public var deletedObjects: [ManagedObject] { dirty.values.filter(\.isDeleted) }
+
+    // MARK: Followers
+
+    func follow(_ follower: any ContextFollower) {
+        followers.removeAll { $0.follower == nil || $0.follower === follower }
+        followers.append(WeakFollower(follower: follower))
+    }
+
+    var liveFollowers: [any ContextFollower] { followers.compactMap(\.follower).filter(\.isLive) }
+
+    /// The named orders that are followed, each once.
+    var followedOrders: [CacheDirectory.Followed] {
+        var names: Set<String> = []
+        return liveFollowers.compactMap(\.followed).filter { names.insert($0.name).inserted }
+    }
+
+    /// Takes all followers a step on, and then tells each what it changed.
+    func deliver(_ step: (any ContextFollower) -> Void) {
+        let followers = liveFollowers
+        for follower in followers { step(follower) }
+        isDelivering = true
+        for follower in followers { follower.deliver() }
+        isDelivering = false
+        leaving = [:]
+        leavingRecords = [:]
+    }
+}
+
+/// A view of a context's objects that moves with it.
+protocol ContextFollower: AnyObject {
+    /// Whether it has fetched.
+    var isLive: Bool { get }
+    /// The named order that it follows.
+    var followed: CacheDirectory.Followed? { get }
+    /// Takes the order a step on, and keeps what that changed until it is delivered.
+    func advance(_ renumbered: [ObjectID: ObjectID], _ step: (inout LiveOrder) throws -> OrderChange)
+    func deliver()
+}

@@ -1,0 +1,92 @@
+/// What a save does with an object that someone else changed since its context read it.
+public enum MergePolicy: Hashable, Sendable {
+    /// The save throws `MergeConflicts` and changes nothing.
+    case error
+    /// Attribute by attribute; where both sides changed one, the store's value stays.
+    case mergeByPropertyStoreTrump
+    /// Attribute by attribute; where both sides changed one, the context's value is saved.
+    case mergeByPropertyObjectTrump
+    /// The context's whole object is saved.
+    case overwrite
+    /// The store's object stays; the context's changes of it are forgotten.
+    case rollback
+}
+
+/// An object that a context and someone else changed.
+public struct MergeConflict: Sendable {
+    public let objectID: ObjectID
+    public let entityName: String
+    /// The values that the context began with, by attribute.
+    public let original: [String: Value]
+    /// The context's values; nil when it deleted the object.
+    public let inContext: [String: Value]?
+    /// The store's values; nil when the object was deleted there.
+    public let inStore: [String: Value]?
+}
+
+/// A save met objects that someone else changed, under the policy `.error`.
+public struct MergeConflicts: Error, CustomStringConvertible {
+    public let conflicts: [MergeConflict]
+
+    public var description: String {
+        let objects = conflicts.prefix(3).map { conflict in
+            let change = conflict.inStore == nil ? "deleted" : "changed"
+            return "\(conflict.entityName) \(conflict.objectID.number) was \(change) by someone else"
+        }
+        let more = conflicts.count > 3 ? ", and \(conflicts.count - 3) more" : ""
+        return "the save conflicts with the store: " + objects.joined(separator: ", ") + more
+    }
+}
+
+/// What is wrong with objects that were to be saved.
+public struct ValidationError: Error, CustomStringConvertible {
+    public struct Failure: Sendable, CustomStringConvertible {
+        public let objectID: ObjectID
+        public let entityName: String
+        /// Nil when the object's own `validate` found fault with it.
+        public let attribute: String?
+        public let reason: String
+
+        public var description: String {
+            let kind = objectID.isTemporary ? "new " : ""
+            let number =
+                objectID.isTemporary
+                ? objectID.number - ObjectID.firstTemporaryNumber : objectID.number
+            return "\(kind)\(entityName) \(number): " + (attribute.map { "\($0) " } ?? "") + reason
+        }
+    }
+
+    public let failures: [Failure]
+
+    public var description: String {
+        let more = failures.count > 3 ? ", and \(failures.count - 3) more" : ""
+        return "objects cannot be saved: " + failures.prefix(3).map(\.description).joined(separator: "; ") + more
+    }
+}
+
+/// What a context or a controller was asked for and cannot do.
+public enum ContextError: Error, Equatable, Sendable {
+    /// A save, merge or rollback was asked for while changes are being delivered.
+    case delivering
+    /// Another live controller of the context uses the cache name for another request.
+    case cacheNameInUse(String)
+    /// What shapes the request cannot be kept under a name; the text says what.
+    case notCacheable(String)
+    /// A controller needs at least one sort key.
+    case noSortKeys
+    /// An object is registered in the context as one of another class.
+    case wrongClass(entity: String, String)
+}
+
+extension ContextError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .delivering: "a context cannot be saved, merged or rolled back while it delivers changes"
+        case .cacheNameInUse(let name):
+            "another controller of the context uses the cache \"\(name)\" for another request"
+        case .notCacheable(let what): "\(what), so the order cannot be kept under a name"
+        case .noSortKeys: "a fetched results controller needs a sort key"
+        case .wrongClass(let entity, let name): "objects of \(entity) are \(name) in this context"
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/// The edits of a context by groups: what is edited between two processings is one group.
+struct UndoStack {
+    /// An object as it was.
+    struct Memento {
+        let status: ManagedObject.Status
+        let base: [UInt8]?
+        let changes: [Int: Value]
+
+        init(_ object: ManagedObject) {
+            status = object.status
+            base = object.savedRecord()
+            changes = object.changes
+        }
+
+        /// All values by slot; nil when the object was not there.
+        func values(of object: ManagedObject) -> [Value]? {
+            switch status {
+            case .deleted, .gone: return nil
+            case .inserted, .saved:
+                let saved = base.flatMap { base in try? object.entity.values(of: base.span.bytes) }
+                return object.entity.attributes.indices.map { changes[$0] ?? saved?[$0] ?? .null }
+            }
+        }
+    }
+
+    struct Edit {
+        let object: ManagedObject
+        let before: [Value]?
+        let after: [Value]?
+    }
+
+    /// Whether edits are kept.
+    var isEnabled = true
+    private(set) var undoGroups: [[Edit]] = []
+    private(set) var redoGroups: [[Edit]] = []
+    private var open: [ObjectIdentifier: (object: ManagedObject, before: Memento?)] = [:]
+    private var order: [ObjectIdentifier] = []
+    /// Set while an undo or redo edits objects.
+    var isReplaying = false
+
+    mutating func willChange(_ object: ManagedObject) {
+        guard isEnabled, !isReplaying, open[ObjectIdentifier(object)] == nil else { return }
+        // A new object was not there before its first edit, which is its insertion.
+        let isNew = object.isInserted && object.changes.isEmpty
+        open[ObjectIdentifier(object)] = (object, isNew ? nil : Memento(object))
+        order.append(ObjectIdentifier(object))
+    }
+
+    mutating func closeGroup() {
+        guard !open.isEmpty else { return }
+        let edits = order.compactMap { key in
+            open[key].map { entry in
+                Edit(
+                    object: entry.object, before: entry.before?.values(of: entry.object),
+                    after: Memento(entry.object).values(of: entry.object))
+            }
+        }
+        open = [:]
+        order = []
+        undoGroups.append(edits)
+        redoGroups = []
+    }
+
+    mutating func popUndo() -> [Edit]? {
+        guard let group = undoGroups.popLast() else { return nil }
+        redoGroups.append(group)
+        return group
+    }
+
+    mutating func popRedo() -> [Edit]? {
+        guard let group = redoGroups.popLast() else { return nil }
+        undoGroups.append(group)
+        return group
+    }
+
+    mutating func removeAll() {
+        undoGroups = []
+        redoGroups = []
+        open = [:]
+        order = []
+    }
+}
+
+extension ManagedObjectContext {
+    /// Whether edits are kept to be undone; they hold their objects. On at first.
+    public var isUndoEnabled: Bool {
+        get { undoStack.isEnabled }
+        set {
+            undoStack.isEnabled = newValue
+            if !newValue { undoStack.removeAll() }
+        }
+    }
+
+    /// Takes back the last group of edits: those between two processings of changes, also when they were saved since.
+    /// Returns whether there was one.
+    @discardableResult
+    public func undo() -> Bool {
+        processPendingChanges()
+        guard let group = undoStack.popUndo() else { return false }
+        replay(group.reversed().map { ($0.object, $0.before) })
+        return true
+    }
+
+    /// Makes the edits again that were undone last.
+    @discardableResult
+    public func redo() -> Bool {
+        processPendingChanges()
+        guard let group = undoStack.popRedo() else { return false }
+        replay(group.map { ($0.object, $0.after) })
+        return true
+    }
+
+    private func replay(_ states: [(ManagedObject, [Value]?)]) {
+        undoStack.isReplaying = true
+        for (object, values) in states {
+            guard let values else {
+                delete(object)
+                continue
+            }
+            bringBack(object)
+            for (slot, value) in values.enumerated() { object[object.entity.attributes[slot].name] = value }
+        }
+        undoStack.isReplaying = false
+        processPendingChanges()
+    }
+
+    /// Makes a deleted object one of the context again; one that is no longer in the store is inserted anew.
+    private func bringBack(_ object: ManagedObject) {
+        switch object.status {
+        case .inserted, .saved: return
+        case .deleted(let wasSaved): object.status = wasSaved ? .saved : .inserted
+        case .gone:
+            guard let entity = try? model.number(of: object.entity.name) else { return }
+            object.status = .inserted
+            object.base = nil
+            object.changes = [:]
+            object.managedObjectContext = self
+            register(object, as: container.temporaryID(entity))
+        }
+        didChange(object)
+    }
+}

@@ -1,0 +1,135 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A Swift type that an attribute's value can be read and written as.
+public protocol AttributeValue {
+    /// The type that the value is stored as.
+    static var valueType: ValueType { get }
+    /// Whether null is one of its values.
+    static var isOptional: Bool { get }
+    /// What an attribute without a value reads as: "", 0, false, the reference date, nil.
+    static var placeholder: Self { get }
+
+    /// Nil when the value is of another type or does not fit.
+    init?(attributeValue: Value)
+    var attributeValue: Value { get }
+}
+
+extension AttributeValue {
+    public static var isOptional: Bool { false }
+}
+
+extension Optional: AttributeValue where Wrapped: AttributeValue {
+    public static var valueType: ValueType { Wrapped.valueType }
+    public static var isOptional: Bool { true }
+    public static var placeholder: Wrapped? { nil }
+
+    public init?(attributeValue value: Value) {
+        if value.isNull {
+            self = .none
+        } else {
+            guard let wrapped = Wrapped(attributeValue: value) else { return nil }
+            self = wrapped
+        }
+    }
+
+    public var attributeValue: Value { map(\.attributeValue) ?? .null }
+}
+
+extension String: AttributeValue {
+    public static var valueType: ValueType { .string }
+    public static var placeholder: String { "" }
+    public init?(attributeValue value: Value) {
+        guard case .string(let text) = value else { return nil }
+        self = text
+    }
+    public var attributeValue: Value { .string(self) }
+}
+
+extension Bool: AttributeValue {
+    public static var valueType: ValueType { .boolean }
+    public static var placeholder: Bool { false }
+    public init?(attributeValue value: Value) {
+        guard case .boolean(let value) = value else { return nil }
+        self = value
+    }
+    public var attributeValue: Value { .boolean(self) }
+}
+
+extension Double: AttributeValue {
+    public static var valueType: ValueType { .double }
+    public static var placeholder: Double { 0 }
+    public init?(attributeValue value: Value) {
+        guard case .double(let number) = value else { return nil }
+        self = number
+    }
+    public var attributeValue: Value { .double(self) }
+}
+
+extension AttributeValue where Self: FixedWidthInteger {
+    public static var valueType: ValueType { .integer }
+    public static var placeholder: Self { 0 }
+    public init?(attributeValue value: Value) {
+        guard case .integer(let number) = value else { return nil }
+        self.init(exactly: number)
+    }
+    public var attributeValue: Value { .integer(Int64(self)) }
+}
+
+extension Int: AttributeValue {}
+extension Int64: AttributeValue {}
+extension Int32: AttributeValue {}
+extension Int16: AttributeValue {}
+
+extension Decimal: AttributeValue {
+    public static var valueType: ValueType { .decimal }
+    public static var placeholder: Decimal { 0 }
+    public init?(attributeValue value: Value) {
+        guard case .decimal(let number) = value else { return nil }
+        self = number
+    }
+    public var attributeValue: Value { .decimal(self) }
+}
+
+extension Date: AttributeValue {
+    public static var valueType: ValueType { .date }
+    public static var placeholder: Date { Date(timeIntervalSinceReferenceDate: 0) }
+    public init?(attributeValue value: Value) {
+        guard case .date(let date) = value else { return nil }
+        self = date
+    }
+    public var attributeValue: Value { .date(self) }
+}
+
+extension Data: AttributeValue {
+    public static var valueType: ValueType { .data }
+    public static var placeholder: Data { Data() }
+    public init?(attributeValue value: Value) {
+        guard case .data(let data) = value else { return nil }
+        self = data
+    }
+    public var attributeValue: Value { .data(self) }
+}
+
+extension UUID: AttributeValue {
+    public static var valueType: ValueType { .uuid }
+    public static var placeholder: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+    public init?(attributeValue value: Value) {
+        guard case .uuid(let uuid) = value else { return nil }
+        self = uuid
+    }
+    public var attributeValue: Value { .uuid(self) }
+}
+
+extension URL: AttributeValue {
+    public static var valueType: ValueType { .url }
+    public static var placeholder: URL { URL(fileURLWithPath: "/") }
+    public init?(attributeValue value: Value) {
+        guard case .url(let url) = value else { return nil }
+        self = url
+    }
+    public var attributeValue: Value { .url(self) }
+}

@@ -1,0 +1,206 @@
+package import Records
+
+/// An object of a store in a context: there is one for each id and context.
+///
+/// Its record is read when an attribute is (until then it is a fault), and each value is decoded when it is asked for.
+/// It belongs to its context's isolation domain, like the context.
+///
+/// Subclasses declare their attributes with `@Attribute` and have no other stored properties that need an initializer.
+open class ManagedObject {
+    /// Temporary until the object is saved.
+    public internal(set) var objectID: ObjectID
+    /// Nil once the object was deleted and saved, rolled back before it was ever saved, or its context was reset.
+    public internal(set) weak var managedObjectContext: ManagedObjectContext?
+    public let entity: Entity
+
+    enum Status {
+        /// Not in the store yet.
+        case inserted
+        /// In the store, with or without changes.
+        case saved
+        /// To be deleted by the next save; whether it was saved before.
+        case deleted(wasSaved: Bool)
+        /// No longer an object of the context.
+        case gone
+    }
+
+    var status: Status
+    /// The record as the context's snapshot has it; nil for a fault and for an object that was never saved.
+    var base: [UInt8]?
+    /// Unsaved values by slot.
+    var changes: [Int: Value] = [:]
+    private let probe: AttributeProbe?
+
+    /// The name of the class's entity: the class's own, unless a subclass says otherwise.
+    open class var entityName: String { String(describing: self) }
+
+    public required init(_ registration: ObjectRegistration) {
+        objectID = registration.objectID
+        managedObjectContext = registration.context
+        entity = registration.entity
+        status = registration.isInserted ? .inserted : .saved
+        base = registration.record
+        probe = registration.probe
+    }
+
+    /// Inserts a new object. Traps unless the store's model has the class's entity.
+    public required convenience init(context: ManagedObjectContext) {
+        self.init(context.registrationOfNew(Self.self))
+        context.didInsert(self)
+    }
+
+    deinit { managedObjectContext?.forget(objectID) }
+
+    // MARK: Values
+
+    /// The value of an attribute. Traps when the entity has none of the name, or the value is set to another type's.
+    public subscript(_ name: String) -> Value {
+        get { value(at: slot(of: name)) }
+        set { setValue(newValue, at: slot(of: name)) }
+    }
+
+    private func slot(of name: String) -> Int {
+        guard let slot = entity.slot(of: name) else { preconditionFailure("\(entity.name) has no attribute \(name).") }
+        return slot
+    }
+
+    func value(declaredAs name: String) -> Value {
+        if let probe {
+            probe.name = name
+            return .null
+        }
+        return value(at: slot(of: name))
+    }
+
+    func setValue(_ value: Value, declaredAs name: String) { setValue(value, at: slot(of: name)) }
+
+    func value(at slot: Int) -> Value { changes[slot] ?? savedValue(at: slot) }
+
+    /// The value as the context's snapshot has it.
+    private func savedValue(at slot: Int) -> Value {
+        guard let record = savedRecord() else { return .null }
+        do {
+            return try RecordView(record.span.bytes).value(at: slot, as: entity.attributes[slot].type)
+        } catch {
+            managedObjectContext?.note(error)
+            return .null
+        }
+    }
+
+    /// Reads the record of a fault.
+    func savedRecord() -> [UInt8]? {
+        if base == nil, case .saved = status { base = managedObjectContext?.savedRecord(of: objectID) }
+        return base
+    }
+
+    private func setValue(_ value: Value, at slot: Int) {
+        guard let context = managedObjectContext, !isDeleted else { return }
+        let attribute = entity.attributes[slot]
+        if let type = value.type, type != attribute.type {
+            preconditionFailure("\(entity.name).\(attribute.name) is a \(attribute.type.name), not a \(type.name).")
+        }
+        if self.value(at: slot) == value { return }
+        context.willChange(self)
+        if case .saved = status, savedValue(at: slot) == value {
+            changes[slot] = nil
+        } else {
+            changes[slot] = value
+        }
+        context.didChange(self)
+    }
+
+    /// Unsaved values by name.
+    public var changedValues: [String: Value] {
+        Dictionary(uniqueKeysWithValues: changes.map { (entity.attributes[$0.key].name, $0.value) })
+    }
+
+    /// The values as they were last saved or merged, by name; empty for a new object.
+    public var committedValues: [String: Value] {
+        guard savedRecord() != nil else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: entity.attributes.indices.map { (entity.attributes[$0].name, savedValue(at: $0)) })
+    }
+
+    /// The record with unsaved values; nil when the object is deleted. Values of another type count as null.
+    func currentRecord() -> [UInt8]? {
+        switch status {
+        case .deleted, .gone: return nil
+        case .inserted: return assembled(over: nil)
+        case .saved:
+            guard let saved = savedRecord() else { return nil }
+            return changes.isEmpty ? saved : assembled(over: saved)
+        }
+    }
+
+    /// A record of the unsaved values, or of those in some slots, over another record.
+    func assembled(over record: [UInt8]?, slots: Set<Int>? = nil) -> [UInt8] {
+        var builder = RecordBuilder()
+        builder.begin()
+        let bytes = record ?? []
+        let view = bytes.isEmpty ? nil : try? RecordView(bytes.span.bytes)
+        for slot in entity.attributes.indices {
+            if let value = changes[slot], slots?.contains(slot) ?? true {
+                builder.append(value)
+            } else if let view, let range = try? view.range(of: slot) {
+                builder.appendBytes(view.bytes(range))
+            } else {
+                builder.appendNull()
+            }
+        }
+        return builder.finish()
+    }
+
+    // MARK: State
+
+    public var isInserted: Bool {
+        if case .inserted = status { return true }
+        return false
+    }
+
+    /// Whether the next save deletes it.
+    public var isDeleted: Bool {
+        if case .deleted = status { return true }
+        return false
+    }
+
+    /// Whether it was saved before and has unsaved values.
+    public var isUpdated: Bool {
+        if case .saved = status { return !changes.isEmpty }
+        return false
+    }
+
+    public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
+
+    /// Whether its record was not read yet.
+    public var isFault: Bool {
+        if case .saved = status { return base == nil }
+        return false
+    }
+
+    // MARK: For subclasses
+
+    /// Called once after a new object was inserted: the place for first values.
+    open func awakeFromInsert() {}
+    /// Called before a save, while values can still be set.
+    open func willSave() {}
+    open func didSave() {}
+    open func prepareForDeletion() {}
+    /// Throws what is wrong with a new or updated object; the save then fails with it.
+    open func validate() throws {}
+}
+
+/// What a context gives an object to begin with.
+public struct ObjectRegistration {
+    let objectID: ObjectID
+    let entity: Entity
+    weak var context: ManagedObjectContext?
+    var isInserted = false
+    var record: [UInt8]?
+    var probe: AttributeProbe?
+
+    /// Of an object that belongs to no context and only tells what is asked of it.
+    static func prototype(_ probe: AttributeProbe) -> ObjectRegistration {
+        ObjectRegistration(
+            objectID: ObjectID(entity: 0, number: 0), entity: Entity("", []), context: nil, probe: probe)
+    }
+}

@@ -1,0 +1,45 @@
+internal import Records
+
+/// A section key that is a function of an object. Two are the same when their names and versions are.
+public struct ComputedSection: Hashable, Sendable {
+    public let name: String
+    public let version: Int?
+    private let makeReader: @Sendable (Entity) -> Reader
+
+    /// Computes a section's name from a record.
+    typealias Reader = ([UInt8]) -> String
+
+    init<Object: ManagedObject>(name: String, version: Int?, body: @escaping @Sendable (Object) -> String) {
+        self.name = name
+        self.version = version
+        makeReader = { entity in
+            // One object that belongs to no context stands for each record in turn.
+            let object = Object(ObjectRegistration(objectID: ObjectID(entity: 0, number: 0), entity: entity))
+            return { record in
+                object.base = record
+                return body(object)
+            }
+        }
+    }
+
+    func reader(of entity: Entity) -> Reader { makeReader(entity) }
+
+    public static func == (left: ComputedSection, right: ComputedSection) -> Bool {
+        left.name == right.name && left.version == right.version
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(version)
+    }
+}
+
+extension SectionKey {
+    /// Why an order with this key cannot be kept under a name; nil when it can.
+    var whyNotCacheable: String? {
+        if case .function(let section) = self, section.version == nil {
+            return "the computed section key \(section.name) has no version"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,50 @@
+/// What to fetch, and in which order.
+public struct FetchRequest<Object: ManagedObject> {
+    public enum ResultType: Hashable, Sendable {
+        case objects
+        case objectIDs
+        case dictionaries
+        case count
+    }
+
+    public var entityName: String
+    public var predicate: FetchPredicate?
+    /// Ties are broken by object number, so that every order is total.
+    public var sortKeys: [SortKey<Object>] = []
+    /// The most rows to fetch; 0: all.
+    public var fetchLimit = 0
+    /// The rows to leave out at the start.
+    public var fetchOffset = 0
+    /// Kept for programs that set it: every object is a fault until it is touched, whatever the size.
+    public var fetchBatchSize = 0
+    /// What `execute` gives.
+    public var resultType = ResultType.objects
+    /// The attributes of dictionaries; nil: all.
+    public var propertiesToFetch: [String]?
+    /// Whether a fetch sees the context's unsaved edits.
+    public var includesPendingChanges = true
+    /// Whether equal dictionaries are given once.
+    public var returnsDistinctResults = false
+
+    /// A request for objects of a class.
+    public init() { entityName = Object.entityName }
+
+    public init(entityName: String) { self.entityName = entityName }
+
+    func definition(sectionKey: SectionKey? = nil, sectionOrder: SectionOrder = .byFirstRow) -> OrderDefinition {
+        OrderDefinition(
+            entity: entityName, predicate: predicate, sortKeys: sortKeys.map(\.untyped), sectionKey: sectionKey,
+            sectionOrder: sectionOrder)
+    }
+
+    var limit: Int? { fetchLimit > 0 ? fetchLimit : nil }
+    var offset: Int { max(0, fetchOffset) }
+}
+
+/// What `execute` found, as the request's result type says.
+public enum FetchResult<Object: ManagedObject> {
+    case objects([Object])
+    case objectIDs([ObjectID])
+    case dictionaries([[String: Value]])
+    case count(Int)
+}

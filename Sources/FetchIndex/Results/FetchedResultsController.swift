@@ -1,0 +1,310 @@
+internal import Records
+
+/// The objects of a request in order and in sections, kept up to date, with exact changes.
+///
+/// Sections and rows are read from the order as they are asked for: nothing is loaded in advance, so that a controller
+/// on a fresh named cache costs the same for ten rows as for ten million. It is a view of its context: it moves when the
+/// context processes edits, saves, merges or rolls back, and then tells its delegate and `changes` what changed.
+///
+///     let controller = try FetchedResultsController(
+///         fetchRequest: request, context: context, sectionKey: .attribute("publisher"), cacheName: "by publisher")
+///     try controller.performFetch()
+///     for section in controller.sections { print(section.name, section.count) }
+public final class FetchedResultsController<Object: ManagedObject> {
+    /// What is fetched. A new request takes effect with the next `performFetch`, which reports the difference.
+    public var fetchRequest: FetchRequest<Object>
+    public let managedObjectContext: ManagedObjectContext
+    public let sectionKey: SectionKey?
+    public let sectionOrder: SectionOrder
+    /// The name that the order is kept under; nil: it is computed in memory.
+    public let cacheName: String?
+    public weak var delegate: (any FetchedResultsControllerDelegate<Object>)?
+    /// The error that made the controller give up: damage in records that it needed. It is empty until it fetches again.
+    public private(set) var failure: (any Error)?
+
+    private var live: LiveOrder?
+    private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
+    private var undelivered: ResultsChange?
+    private var isFailureUndelivered = false
+    private var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
+    private var nextStream = 0
+
+    /// Throws when the request has no sort key, or cannot be kept under a name and has one.
+    public init(
+        fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: SectionKey? = nil,
+        sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil
+    ) throws {
+        self.fetchRequest = fetchRequest
+        self.managedObjectContext = context
+        self.sectionKey = sectionKey
+        self.sectionOrder = sectionOrder
+        self.cacheName = cacheName
+        try validate()
+    }
+
+    deinit { for stream in streams.values { stream.finish() } }
+
+    private func validate() throws {
+        if fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
+        if cacheName != nil, let what = sectionKey?.whyNotCacheable { throw ContextError.notCacheable(what) }
+    }
+
+    /// Takes out a named cache, or all of them when no name is given. A live controller of the name goes on in memory.
+    public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
+        try container.deleteCache(named: name)
+    }
+
+    // MARK: Fetching
+
+    /// Opens the order, and moves the context to the store's newest state. A named one costs O(log n) when its cache is
+    /// fresh, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has
+    /// fetched before and its request was changed, the difference is reported as a batch, O(rows).
+    ///
+    /// Throws when the request does not fit the model, or its cache name is in use for another request.
+    @discardableResult
+    public func performFetch() throws -> OrderOutcome {
+        try validate()
+        let context = managedObjectContext
+        if context.isDelivering { throw ContextError.delivering }
+        context.use(Object.self, for: fetchRequest.entityName)
+        try context.mergeChanges()
+        let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
+        let request = try definition.compile(in: context.model)
+        try checkName(request)
+        let (old, oldFetched) = (live, fetched)
+        let (next, outcome) = try open(request)
+        // Opening may have moved the context, and this controller with it.
+        let oldOrder = old == nil ? nil : live ?? old
+        live = next
+        failure = nil
+        fetched = (definition, fetchRequest.offset, fetchRequest.limit)
+        context.follow(self)
+        if let oldOrder, let oldFetched,
+            oldFetched.definition != definition || oldFetched.offset != fetchRequest.offset
+                || oldFetched.limit != fetchRequest.limit
+        {
+            undelivered = try oldOrder.change(to: next)
+            context.isDelivering = true
+            deliver()
+            context.isDelivering = false
+        }
+        return outcome
+    }
+
+    private func checkName(_ request: OrderRequest) throws {
+        for follower in managedObjectContext.liveFollowers where follower !== self {
+            if let followed = follower.followed, followed.name == cacheName,
+                followed.request.identity != request.identity
+            {
+                throw ContextError.cacheNameInUse(followed.name)
+            }
+        }
+    }
+
+    private func open(_ request: OrderRequest) throws -> (LiveOrder, OrderOutcome) {
+        let context = managedObjectContext
+        let caches = context.container.caches
+        let (offset, limit) = (fetchRequest.offset, fetchRequest.limit)
+        var order: OrderOfCommit
+        var outcome = OrderOutcome.computed
+        if let cacheName {
+            let snapshot: Snapshot
+            (order, outcome, snapshot) = try caches.follow(.init(name: cacheName, request: request))
+            try context.moveIfNeeded(to: snapshot)
+        } else {
+            order = try caches.order(request, in: try context.snapshot())
+        }
+        var live = try LiveOrder(request, order, offset: offset, limit: limit)
+        let pending = context.reportedEdits
+        if !pending.isEmpty { _ = try live.edit(pending) }
+        return (live, outcome)
+    }
+
+    // MARK: Reading
+
+    /// Reads the order. Damage in it is mended in memory, from the records; when those are damaged, the controller is
+    /// empty from then on and `failure` says why.
+    func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
+        guard let broken = live else { return nil }
+        do { return try body(broken.window) } catch {}
+        do {
+            let context = managedObjectContext
+            let order = try context.container.caches.order(broken.request, in: try context.snapshot())
+            var mended = try LiveOrder(
+                broken.request, order, offset: fetched?.offset ?? 0, limit: fetched?.limit)
+            let pending = context.reportedEdits
+            if !pending.isEmpty { _ = try mended.edit(pending) }
+            live = mended
+            return try body(mended.window)
+        } catch {
+            fail(error)
+            return nil
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        live = nil
+        failure = error
+        isFailureUndelivered = true
+    }
+
+    /// The sections, read as they are asked for; empty before the first fetch. O(1) count, O(log n) an element.
+    public var sections: ResultsSections<Object> { ResultsSections(self) }
+
+    /// All rows over all sections; nil before the first fetch. O(1) count, O(log n) an element.
+    public var fetchedObjects: ResultsObjects<Object>? {
+        live == nil ? nil : ResultsObjects(self, sectionIndex: nil)
+    }
+
+    var sectionCount: Int { live?.window.sectionCount ?? 0 }
+    var rowCount: Int { live?.window.rowCount ?? 0 }
+
+    /// The object of a row. O(log n). Traps unless the row exists.
+    public func object(at path: RowPath) -> Object {
+        precondition(live != nil, "A controller has objects once it has fetched.")
+        return object(read { try $0.object(at: path) })
+    }
+
+    func object(atRow row: Int) -> Object { object(read { try $0.row(at: row).object }) }
+
+    private func object(_ id: ObjectID?) -> Object {
+        // Where records are damaged a row reads as an object without values.
+        let id = id ?? managedObjectContext.container.temporaryID(0)
+        guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
+            preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
+        }
+        return object
+    }
+
+    /// The place of an object; nil when it is not among the results. O(log n).
+    public func indexPath(forObject object: Object) -> RowPath? {
+        guard object.managedObjectContext === managedObjectContext,
+            let record = managedObjectContext.viewedRecord(of: object.objectID), let live
+        else { return nil }
+        return read { try $0.position(of: object.objectID, record, live.request.builder.placer) } ?? nil
+    }
+
+    /// The title of a section of some name: the delegate's, or the name's first character, upper-cased.
+    public func sectionIndexTitle(forSectionName name: String) -> String? {
+        if let delegate, let title = delegate.controller(self, sectionIndexTitleForSectionName: name) { return title }
+        return name.first.map { $0.uppercased() }
+    }
+
+    /// The distinct titles of the sections in order. O(sections).
+    public var sectionIndexTitles: [String] {
+        var seen: Set<String> = []
+        return sections.compactMap(\.indexTitle).filter { seen.insert($0).inserted }
+    }
+
+    /// The index of the first section with a title; nil when there is none. O(sections).
+    public func section(forSectionIndexTitle title: String) -> Int? {
+        sections.firstIndex { $0.indexTitle == title }
+    }
+
+    /// As `section(forSectionIndexTitle:)`, for the title at an index of `sectionIndexTitles`.
+    public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
+        let titles = sectionIndexTitles
+        return titles.indices.contains(index) && titles[index] == title
+            ? section(forSectionIndexTitle: title) : nil
+    }
+
+    /// The sections' names and all objects' ids, as they are now. O(rows).
+    public var snapshot: ResultsSnapshot {
+        let names = sections.map(\.name)
+        return ResultsSnapshot(sectionNames: names, objectIDs: read { try $0.objects() } ?? names.map { _ in [] })
+    }
+
+    // MARK: Changes
+
+    /// The batches that the delegate gets, from now on. Each use makes a sequence of its own, which keeps batches until
+    /// they are taken.
+    public var changes: AsyncStream<ResultsChange> {
+        let (stream, continuation) = AsyncStream.makeStream(of: ResultsChange.self)
+        streams[nextStream] = continuation
+        nextStream += 1
+        return stream
+    }
+}
+
+extension FetchedResultsController: ContextFollower {
+    var isLive: Bool { live != nil }
+
+    var followed: CacheDirectory.Followed? {
+        guard let live, let name = live.name else { return nil }
+        return CacheDirectory.Followed(name: name, request: live.request)
+    }
+
+    func advance(_ renumbered: [ObjectID: ObjectID], _ step: (inout LiveOrder) throws -> OrderChange) {
+        guard var order = live else { return }
+        #if DEBUG
+            let old = Self.provenRows(of: order)
+        #endif
+        do {
+            let change = try step(&order)
+            live = order
+            #if DEBUG
+                if let old, let new = Self.provenRows(of: order) {
+                    let proven = change.replay(on: old.map { $0.map { renumbered[$0] ?? $0 } })
+                    precondition(proven == new, "A change must lead from the old rows to the new ones.")
+                }
+            #endif
+            undelivered = change
+        } catch {
+            fail(error)
+        }
+    }
+
+    #if DEBUG
+        /// The rows of orders that are small enough to prove each change on them.
+        private static func provenRows(of order: LiveOrder) -> [[ObjectID]]? {
+            order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
+        }
+    #endif
+
+    func deliver() {
+        if isFailureUndelivered, let failure {
+            isFailureUndelivered = false
+            undelivered = nil
+            delegate?.controller(self, didFailWith: failure)
+        }
+        guard let change = undelivered else { return }
+        undelivered = nil
+        guard !change.isEmpty else { return }
+        for (number, stream) in streams {
+            if case .terminated = stream.yield(change) { streams[number] = nil }
+        }
+        guard let delegate else { return }
+        if let delegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> {
+            delegate.controller(self, didChangeContentWith: snapshot)
+            return
+        }
+        delegate.controllerWillChangeContent(self)
+        for event in change.sections { tell(delegate, event) }
+        for event in change.rows { tell(delegate, event) }
+        delegate.controllerDidChangeContent(self)
+    }
+
+    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.SectionEvent) {
+        switch event {
+        case .delete(let from, let name):
+            delegate.controller(self, didChangeSection: name, at: from, for: .delete, newIndex: nil)
+        case .insert(let to, let name):
+            delegate.controller(self, didChangeSection: name, at: nil, for: .insert, newIndex: to)
+        case .move(let from, let to, let name):
+            delegate.controller(self, didChangeSection: name, at: from, for: .move, newIndex: to)
+        }
+    }
+
+    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.RowEvent) {
+        switch event {
+        case .delete(let id, let from):
+            delegate.controller(self, didChange: object(.some(id)), at: from, for: .delete, newIndexPath: nil)
+        case .insert(let id, let to):
+            delegate.controller(self, didChange: object(.some(id)), at: nil, for: .insert, newIndexPath: to)
+        case .move(let id, let from, let to):
+            delegate.controller(self, didChange: object(.some(id)), at: from, for: .move, newIndexPath: to)
+        case .update(let id, let from, let to):
+            delegate.controller(self, didChange: object(.some(id)), at: from, for: .update, newIndexPath: to)
+        }
+    }
+}

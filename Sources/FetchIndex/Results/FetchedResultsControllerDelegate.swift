@@ -1,0 +1,53 @@
+/// What happened to a section or a row.
+public enum ResultsChangeType: Hashable, Sendable {
+    case insert
+    case delete
+    case move
+    case update
+}
+
+/// Hears what changes in a controller's results: will change; sections deleted, inserted and moved; rows deleted,
+/// inserted, moved and updated; did change. Every method may be left out.
+///
+/// Paths and indexes named `at` are of the state before the batch, new ones of the state after it. The controller is in
+/// the state after the batch all the while. A delegate may fetch; edits that it makes are reported afterwards.
+public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
+    associatedtype Object: ManagedObject
+
+    func controllerWillChangeContent(_ controller: FetchedResultsController<Object>)
+    func controller(
+        _ controller: FetchedResultsController<Object>, didChangeSection name: String, at index: Int?,
+        for type: ResultsChangeType, newIndex: Int?)
+    func controller(
+        _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
+        for type: ResultsChangeType, newIndexPath: RowPath?)
+    func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
+    /// The title of a section in an index; nil: its name's first character.
+    func controller(
+        _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
+    ) -> String?
+    /// The controller met damage in records, and is empty now.
+    func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error)
+}
+
+extension FetchedResultsControllerDelegate {
+    public func controllerWillChangeContent(_ controller: FetchedResultsController<Object>) {}
+    public func controller(
+        _ controller: FetchedResultsController<Object>, didChangeSection name: String, at index: Int?,
+        for type: ResultsChangeType, newIndex: Int?
+    ) {}
+    public func controller(
+        _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
+        for type: ResultsChangeType, newIndexPath: RowPath?
+    ) {}
+    public func controllerDidChangeContent(_ controller: FetchedResultsController<Object>) {}
+    public func controller(
+        _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
+    ) -> String? { nil }
+    public func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error) {}
+}
+
+/// A delegate that gets the whole results after each batch, and none of the single changes.
+public protocol FetchedResultsControllerSnapshotDelegate<Object>: FetchedResultsControllerDelegate {
+    func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot)
+}

@@ -1,0 +1,87 @@
+/// Exactly what changed in results: sections first, then rows.
+public typealias ResultsChange = OrderChange
+
+/// The sections of a controller's results, read as they are asked for.
+public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
+    private let controller: FetchedResultsController<Object>
+
+    init(_ controller: FetchedResultsController<Object>) { self.controller = controller }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { controller.sectionCount }
+
+    /// O(log n).
+    public subscript(index: Int) -> ResultsSection<Object> {
+        let section = controller.read { try $0.section(at: index) }
+        return ResultsSection(
+            controller: controller, index: index, name: section?.name ?? "", count: section?.count ?? 0,
+            rowsBefore: section?.rowsBefore ?? 0)
+    }
+}
+
+/// A section of a controller's results, as it was when it was asked for.
+public struct ResultsSection<Object: ManagedObject> {
+    fileprivate let controller: FetchedResultsController<Object>
+    fileprivate let index: Int
+    /// The section's value as plain text; "" for null and without section key.
+    public let name: String
+    /// Rows in it.
+    public let count: Int
+    /// Rows of the sections before it.
+    public let rowsBefore: Int
+
+    public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
+
+    /// Its rows, read as they are asked for from the results as they are then.
+    public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
+}
+
+/// The rows of a section or of all sections, read as they are asked for.
+public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
+    private let controller: FetchedResultsController<Object>
+    private let sectionIndex: Int?
+
+    init(_ controller: FetchedResultsController<Object>, sectionIndex: Int?) {
+        self.controller = controller
+        self.sectionIndex = sectionIndex
+    }
+
+    public var startIndex: Int { 0 }
+
+    public var endIndex: Int {
+        guard let sectionIndex else { return controller.rowCount }
+        return sectionIndex < controller.sectionCount ? controller.sections[sectionIndex].count : 0
+    }
+
+    /// O(log n). The object is a fault until it is touched.
+    public subscript(row: Int) -> Object {
+        guard let sectionIndex else { return controller.object(atRow: row) }
+        return controller.object(at: RowPath(section: sectionIndex, row: row))
+    }
+}
+
+/// Results at one moment: sections' names and the ids of their rows.
+public struct ResultsSnapshot: Hashable, Sendable {
+    public let sectionNames: [String]
+    /// By section.
+    public let objectIDs: [[ObjectID]]
+}
+
+extension OrderChange {
+    /// The change of results without sections as the standard library's difference of two lists of ids. Moves are
+    /// removals and insertions that name each other; rows that were only updated are not in it.
+    public var collectionDifference: CollectionDifference<ObjectID>? {
+        var changes: [CollectionDifference<ObjectID>.Change] = []
+        for event in rows {
+            switch event {
+            case .delete(let id, let from): changes.append(.remove(offset: from.row, element: id, associatedWith: nil))
+            case .insert(let id, let to): changes.append(.insert(offset: to.row, element: id, associatedWith: nil))
+            case .move(let id, let from, let to):
+                changes.append(.remove(offset: from.row, element: id, associatedWith: to.row))
+                changes.append(.insert(offset: to.row, element: id, associatedWith: from.row))
+            case .update: break
+            }
+        }
+        return CollectionDifference(changes)
+    }
+}

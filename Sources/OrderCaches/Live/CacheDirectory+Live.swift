@@ -1,0 +1,95 @@
+internal import CountedTree
+package import Records
+
+/// Brings named orders along with the commits of live readers.
+extension CacheDirectory {
+    /// A named order that a live reader follows.
+    package struct Followed {
+        package let name: String
+        package let request: OrderRequest
+
+        package init(name: String, request: OrderRequest) {
+            self.name = name
+            self.request = request
+        }
+    }
+
+    /// What bringing a named order to a commit changed.
+    package struct Brought {
+        /// The commit that the order was of before.
+        package let first: UInt64
+        package let change: OrderChange
+    }
+
+    /// Brings followed orders to a sealed writer's commit, in its transaction. `edits` lead from `commit`, the one
+    /// before the writer's, to the writer's. Returns what that changed, by name; nothing for an order that was computed
+    /// anew, and for a name that another request has taken or that was deleted.
+    package func bring(
+        _ followed: [Followed], along writer: StoreWriter, edits: [RecordEdit]? = nil, since commit: UInt64 = 0
+    ) throws -> [String: Brought] {
+        var brought: [String: Brought] = [:]
+        for order in followed {
+            switch try decide(order.name, order.request, in: writer) {
+            case .hit(let header):
+                brought[order.name] = Brought(first: header.commit, change: OrderChange())
+            case .catchUp(let header):
+                do {
+                    let known = header.commit == commit ? edits : nil
+                    let (_, change) = try caughtUp(header, order.request, known, in: writer)
+                    brought[order.name] = Brought(first: header.commit, change: change)
+                } catch  where error.isDamage {
+                    _ = try rebuilt(order.name, order.request, in: writer)
+                }
+            case .rebuild(.tooManyChanges), .rebuild(.logTooShort), .rebuild(.damaged):
+                _ = try rebuilt(order.name, order.request, in: writer)
+            case .rebuild: break
+            }
+        }
+        if !followed.isEmpty { try Self.trimLog(in: writer) }
+        return brought
+    }
+
+    /// The newest state of the store, with followed orders brought to it where no other writer is busy.
+    package func newest(_ followed: [Followed]) throws -> Snapshot {
+        let snapshot = try store.snapshot()
+        let isBehind = try followed.contains { order in
+            if case .hit = try decide(order.name, order.request, in: snapshot) { return false }
+            return true
+        }
+        guard isBehind, !store.isReadOnly, !store.hasOpenWriter, let writer = try store.tryBeginWrite() else {
+            return snapshot
+        }
+        _ = try bring(followed, along: writer)
+        return try writer.commitAndRead()
+    }
+
+    /// A followed order in a snapshot: as it is stored, or brought there in memory.
+    package func order(_ followed: Followed, in snapshot: Snapshot) throws -> OrderOfCommit {
+        do {
+            switch try decide(followed.name, followed.request, in: snapshot) {
+            case .hit(let header):
+                return OrderOfCommit(
+                    order: try order(header, followed.request, in: snapshot),
+                    place: .named(followed.name, commit: header.commit))
+            case .catchUp(let header):
+                let nodes = LMDBNodeStore(in: snapshot, cache: header.number, nextNode: header.nextNode)
+                let (order, _) = try replay(header, followed.request, nil, from: snapshot, nodes)
+                return OrderOfCommit(order: order, place: .named(followed.name, commit: nil))
+            case .rebuild: break
+            }
+        } catch  where error.isDamage {}
+        return try order(followed.request, in: snapshot)
+    }
+
+    /// An order without a name, computed from a snapshot's records. O(n log n).
+    package func order(_ request: OrderRequest, in snapshot: Snapshot) throws -> OrderOfCommit {
+        let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
+        return OrderOfCommit(order: try request.builder.build(from: snapshot, in: nodes), place: .memory(nodes))
+    }
+
+    /// Opens a named order at the newest state, as `open` does, to be followed.
+    package func follow(_ followed: Followed) throws -> (OrderOfCommit, OrderOutcome, Snapshot) {
+        let opened = try open(followed.name, followed.request)
+        return (try order(followed, in: opened.snapshot), opened.outcome, opened.snapshot)
+    }
+}

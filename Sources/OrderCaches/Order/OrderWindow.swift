@@ -1,0 +1,117 @@
+internal import CountedTree
+package import Records
+
+/// The rows of an order from one up to another over all its sections, as a limit and an offset leave them, with the
+/// sections that they stand in.
+///
+/// Paths here count the window's own sections and rows. No row is loaded: the window is two numbers on its order.
+package struct OrderWindow {
+    package let order: SectionedOrder
+    /// The window's rows, as the order counts them.
+    private let rows: Range<Int>
+    private let firstSection: Int
+    package let sectionCount: Int
+    /// Rows of the first section that stand before the window.
+    private let skipped: Int
+
+    /// O(log n); O(1) without offset and limit.
+    package init(_ order: SectionedOrder, offset: Int = 0, limit: Int? = nil) throws {
+        let start = min(max(offset, 0), order.rowCount)
+        let end = limit.map { start + min(max($0, 0), order.rowCount - start) } ?? order.rowCount
+        self.order = order
+        rows = start..<end
+        if rows.count == order.rowCount {
+            firstSection = 0
+            skipped = 0
+            sectionCount = order.sectionCount
+        } else if rows.isEmpty {
+            firstSection = 0
+            skipped = 0
+            sectionCount = order.shape.hasSections ? 0 : 1
+        } else {
+            let first = try order.row(at: start).path
+            firstSection = first.section
+            skipped = first.row
+            sectionCount = try order.row(at: end - 1).path.section - first.section + 1
+        }
+    }
+
+    package var rowCount: Int { rows.count }
+
+    /// O(log n). Traps unless 0 <= index < sectionCount.
+    package func section(at index: Int) throws -> OrderSection {
+        precondition(index >= 0 && index < sectionCount, "A section index must be less than the section count.")
+        if rows.isEmpty { return OrderSection(name: "", count: 0, rowsBefore: 0, value: []) }
+        return clipped(try order.section(at: firstSection + index))
+    }
+
+    private func clipped(_ section: OrderSection) -> OrderSection {
+        let range = (section.rowsBefore..<section.rowsBefore + section.count).clamped(to: rows)
+        return OrderSection(
+            name: section.name, count: range.count, rowsBefore: max(0, range.lowerBound - rows.lowerBound),
+            value: section.value)
+    }
+
+    /// Hands out the sections in order until the body returns false. O(log n + sections).
+    package func walkSections(_ body: (OrderSection) throws -> Bool) throws {
+        var left = sectionCount
+        guard left > 0 else { return }
+        if rows.isEmpty {
+            _ = try body(try section(at: 0))
+            return
+        }
+        try order.walkSections(from: firstSection) { section in
+            left -= 1
+            return try body(clipped(section)) && left > 0
+        }
+    }
+
+    /// The row that stands n-th. O(log n). Traps unless 0 <= row < rowCount.
+    package func row(at row: Int) throws -> (object: ObjectID, path: RowPath) {
+        precondition(row >= 0 && row < rows.count, "A row index must be less than the row count.")
+        let (object, path) = try order.row(at: rows.lowerBound + row)
+        return (object, inWindow(path))
+    }
+
+    /// The object of a row. O(log n). Traps unless the row exists.
+    package func object(at path: RowPath) throws -> ObjectID {
+        let section = try section(at: path.section)
+        precondition(path.row >= 0 && path.row < section.count, "A row index must be less than its section's count.")
+        return try row(at: section.rowsBefore + path.row).object
+    }
+
+    /// Hands out the rows from the n-th on until the body returns false.
+    package func walkRows(from row: Int = 0, _ body: (ObjectID, RowPath) throws -> Bool) throws {
+        var left = rows.count - row
+        guard left > 0 else { return }
+        try order.walkRows(from: rows.lowerBound + row) { object, path in
+            left -= 1
+            return try body(object, inWindow(path)) && left > 0
+        }
+    }
+
+    /// The place of an object by its record; nil when it is not in the window. O(log n).
+    package func position(of object: ObjectID, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
+        guard let path = try order.position(of: object, record, placer) else { return nil }
+        if rows.count == order.rowCount { return path }
+        let row = try order.section(at: path.section).rowsBefore + path.row
+        return rows.contains(row) ? inWindow(path) : nil
+    }
+
+    private func inWindow(_ path: RowPath) -> RowPath {
+        RowPath(section: path.section - firstSection, row: path.row - (path.section == firstSection ? skipped : 0))
+    }
+
+    /// The objects of all rows by section. O(rows).
+    package func objects() throws -> [[ObjectID]] {
+        var objects = [[ObjectID]](repeating: [], count: sectionCount)
+        try walkRows { object, path in
+            guard path.section < objects.count else {
+                throw SectionedOrder.corrupted("the sections count fewer rows than there are")
+            }
+            objects[path.section].append(object)
+            return true
+        }
+        return objects
+    }
+}

@@ -1,0 +1,68 @@
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+final class Book: ManagedObject {
+    @Attribute("title") var title: String
+    @Attribute("publisher") var publisher: String
+    @Attribute("price") var price: Int
+    @Attribute("released") var released: Date?
+}
+
+/// A store in a folder of its own, which checks itself and its caches when the test is done with it.
+final class LiveStore {
+    let folder = TemporaryFolder()
+    let container: PersistentContainer
+
+    init(_ model: Model) throws {
+        container = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: model, durability: .none)
+    }
+
+    func reopened() throws -> PersistentContainer { try PersistentContainer(at: URL(fileURLWithPath: folder.path)) }
+
+    deinit {
+        let defects = Result { try container.check { _, _ in } }
+        guard case .success([]) = defects else { preconditionFailure("The store is damaged: \(defects)") }
+    }
+}
+
+/// Writes down what a delegate hears, a line an event: sections by name, objects by what `name` gives.
+final class Recorder<Object: ManagedObject>: FetchedResultsControllerDelegate {
+    private(set) var lines: [String] = []
+    private let name: (Object) -> String
+
+    init(_ name: @escaping (Object) -> String) { self.name = name }
+
+    /// What was heard since the last asking.
+    func take() -> [String] {
+        defer { lines = [] }
+        return lines
+    }
+
+    func controllerWillChangeContent(_ controller: FetchedResultsController<Object>) { lines.append("will change") }
+
+    func controller(
+        _ controller: FetchedResultsController<Object>, didChangeSection name: String, at index: Int?,
+        for type: ResultsChangeType, newIndex: Int?
+    ) {
+        lines.append("section \(name) \(type) \(index.map { "\($0)" } ?? "-") \(newIndex.map { "\($0)" } ?? "-")")
+    }
+
+    func controller(
+        _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
+        for type: ResultsChangeType, newIndexPath: RowPath?
+    ) {
+        func text(_ path: RowPath?) -> String { path.map { "\($0.section).\($0.row)" } ?? "-" }
+        lines.append("\(name(object)) \(type) \(text(indexPath)) \(text(newIndexPath))")
+    }
+
+    func controllerDidChangeContent(_ controller: FetchedResultsController<Object>) { lines.append("did change") }
+}
+
+extension FetchedResultsController {
+    /// Sections with their rows, an object by what `name` gives.
+    func listing(_ name: (Object) -> String) -> [String] {
+        sections.map { section in "\(section.name): " + section.objects.map(name).joined(separator: " ") }
+    }
+}
