@@ -33,7 +33,9 @@ let benchmarks: @Sendable () -> Void = {
         randomRow(stores)
         build(stores)
         catchUp(stores)
+        live(stores)
     }
+    if let rows = rowCounts.last(where: { $0 <= 1_000_000 }) { batchInsert(rows) }
 }
 
 /// Open the store, open the named order, all section names and counts, the first 50 rows.

@@ -41,6 +41,12 @@ public struct Catalogue {
         }
     }
 
+    /// The first rows of the catalogue.
+    public static func rows(_ count: Int) -> [Row] {
+        var catalogue = Catalogue()
+        return (0..<count).map { _ in catalogue.next() }
+    }
+
     public mutating func next() -> Row {
         number += 1
         return Row(

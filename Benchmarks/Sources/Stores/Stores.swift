@@ -39,6 +39,15 @@ public struct Stores: Sendable {
         return try DatabaseQueue(path: databasePath, configuration: configuration)
     }
 
+    /// A controller of the same order, which shares its cache.
+    public func controller(_ context: ManagedObjectContext) throws -> FetchedResultsController<ManagedObject> {
+        var request = FetchRequest<ManagedObject>(entityName: "Package")
+        request.sortKeys = [SortKey("name")]
+        return try FetchedResultsController(
+            fetchRequest: request, context: context, sectionKey: .attribute("section"), sectionOrder: .byName(),
+            cacheName: Stores.cacheName)
+    }
+
     public static func options() -> PersistentContainer.OrderOptions { .init(cacheName: cacheName) }
 
     /// Makes both, once.
@@ -51,11 +60,12 @@ public struct Stores: Sendable {
         try Data().write(to: URL(fileURLWithPath: donePath))
     }
 
+    private static let model = Model(entities: [
+        Entity("Package", Catalogue.columns.map { AttributeDescription($0, $0 == "size" ? .integer : .string) })
+    ])
+
     private func prepareStore() throws {
-        let model = Model(entities: [
-            Entity("Package", Catalogue.columns.map { AttributeDescription($0, $0 == "size" ? .integer : .string) })
-        ])
-        let container = try PersistentContainer(at: storeURL, model: model, durability: .none)
+        let container = try PersistentContainer(at: storeURL, model: Self.model, durability: .none)
         let writer = try BatchWriter(container, entity: "Package")
         var catalogue = Catalogue()
         for number in 1...rows {
@@ -78,21 +88,50 @@ public struct Stores: Sendable {
     private func prepareDatabase() throws {
         let queue = try database()
         try queue.write { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE package (id INTEGER PRIMARY KEY, name TEXT, section TEXT, version TEXT, architecture TEXT, \
-                    size INTEGER, maintainer TEXT, description TEXT)
-                    """)
-            let insert = try database.makeStatement(sql: "INSERT INTO package VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+            try database.execute(sql: Self.createTable)
             var catalogue = Catalogue()
-            for _ in 0..<rows {
-                let row = catalogue.next()
-                try insert.execute(arguments: [
-                    row.name, row.section, row.version, row.architecture, row.size, row.maintainer, row.description,
-                ])
-            }
+            try Self.insert((0..<rows).lazy.map { _ in catalogue.next() }, into: database)
             try database.execute(sql: Self.createIndex)
         }
+    }
+
+    private static let createTable = """
+        CREATE TABLE package (id INTEGER PRIMARY KEY, name TEXT, section TEXT, version TEXT, architecture TEXT, \
+        size INTEGER, maintainer TEXT, description TEXT)
+        """
+
+    /// Inserts rows with one prepared statement, whose arguments are not checked.
+    public static func insert(_ rows: some Sequence<Catalogue.Row>, into database: Database) throws {
+        let insert = try database.makeStatement(sql: "INSERT INTO package VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+        for row in rows {
+            insert.setUncheckedArguments([
+                row.name, row.section, row.version, row.architecture, row.size, row.maintainer, row.description,
+            ])
+            try insert.execute()
+        }
+    }
+
+    // MARK: Empty ones
+
+    /// A new folder beside the stores.
+    public static func scratch() throws -> URL {
+        let path = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data"
+        let folder = URL(fileURLWithPath: path).appendingPathComponent("scratch-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    public static func emptyContainer(in folder: URL) throws -> PersistentContainer {
+        try PersistentContainer(at: folder.appendingPathComponent("store"), model: model, durability: .none)
+    }
+
+    public static func emptyDatabase(in folder: URL) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+        let queue = try DatabaseQueue(
+            path: folder.appendingPathComponent("peer.sqlite").path, configuration: configuration)
+        try queue.write { try $0.execute(sql: createTable) }
+        return queue
     }
 
     /// Applies random changes in one transaction: a quarter new rows, a quarter deletions, and half updates of one

@@ -133,6 +133,11 @@ public final class ManagedObjectContext {
         return object
     }
 
+    /// The id of an entity's object by its number. Throws when the store's model has no such entity.
+    public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
+        ObjectID(entity: try model.number(of: entityName), number: number)
+    }
+
     func typedObject<Object: ManagedObject>(with id: ObjectID, as type: Object.Type) throws -> Object {
         if let object = object(with: id) as? Object { return object }
         throw ContextError.wrongClass(

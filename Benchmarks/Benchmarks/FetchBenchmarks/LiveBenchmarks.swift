@@ -1,0 +1,242 @@
+import Benchmark
+import Catalogue
+import FetchIndex
+import Foundation
+import GRDB
+import Stores
+
+// A live controller beside GRDB's ValueObservation of the same rows: both hear of a change when it is written, and ours
+// tells what changed where the peer fetches the ordered ids and sections anew.
+
+/// A context with a controller that has fetched, or without one, and rows to change.
+final class LiveScene {
+    let context: ManagedObjectContext
+    let controller: FetchedResultsController<ManagedObject>?
+    private var catalogue = Catalogue(seed: UInt64(Date().timeIntervalSince1970 * 1000))
+    private let objects: [ManagedObject]
+    private let counter = Counter()
+
+    /// Counts the rows that are reported.
+    final class Counter: FetchedResultsControllerDelegate {
+        var rows = 0
+        func controller(
+            _ controller: FetchedResultsController<ManagedObject>, didChange object: ManagedObject,
+            at indexPath: RowPath?, for type: ResultsChangeType, newIndexPath: RowPath?
+        ) { rows += 1 }
+    }
+
+    init(_ stores: Stores, hasController: Bool, durability: Durability = .none, objects count: Int = 4000) throws {
+        context = try stores.container(durability: durability).newContext()
+        context.isUndoEnabled = false
+        controller = hasController ? try stores.controller(context) : nil
+        controller?.delegate = counter
+        try controller?.performFetch()
+        var catalogue = Catalogue(seed: 11)
+        let context = context
+        // Some were deleted by other benchmarks.
+        objects = try (0..<count).compactMap { _ in
+            let id = try context.objectID(of: "Package", number: UInt64(1 + catalogue.int(stores.rows)))
+            return try? context.existingObject(with: id)
+        }
+    }
+
+    /// Different rows with new names, which move them, and new sizes.
+    func changes(_ count: Int) -> [(object: ManagedObject, name: Value, size: Value)] {
+        let first = catalogue.int(objects.count)
+        return (0..<count).map { index in
+            (objects[(first + index) % objects.count], .string(catalogue.name()), .integer(Int64(catalogue.int(5000))))
+        }
+    }
+
+    func edit(_ changes: [(object: ManagedObject, name: Value, size: Value)]) {
+        for change in changes {
+            change.object["name"] = change.name
+            change.object["size"] = change.size
+        }
+    }
+
+    /// Fails loudly unless the rows that changed were reported.
+    func requireReport(of rows: Int) {
+        if controller != nil { require(counter.rows >= rows, "\(counter.rows) of \(rows) rows were reported") }
+        counter.rows = 0
+    }
+}
+
+func live(_ stores: Stores) {
+    for count in [1, 1000] { change(count, stores) }
+    durableSave(stores)
+    unsavedEdit(stores)
+}
+
+/// Rows changed in one save until all have heard of it, nothing synced to disk on either side.
+private func change(_ count: Int, _ stores: Stores) {
+    let rows = stores.rows
+    let name = "change \(count) row\(count == 1 ? "" : "s"), controller live"
+    nonisolated(unsafe) var scene: LiveScene?
+    Benchmark("\(name) | \(rows) | ours", configuration: quick(5)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            scene!.edit(scene!.changes(count))
+            benchmark.startMeasurement()
+            try scene!.context.save()
+            benchmark.stopMeasurement()
+            scene!.requireReport(of: count)
+        }
+    } setup: {
+        scene = try LiveScene(stores, hasController: true)
+    } teardown: {
+        scene = nil
+    }
+
+    nonisolated(unsafe) var observed: ObservedDatabase?
+    nonisolated(unsafe) var catalogue = Catalogue(seed: 13)
+    Benchmark("\(name) | \(rows) | peer", configuration: slow(10)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let changes = (0..<count).map { _ in (catalogue.name(), 1 + catalogue.int(rows)) }
+            benchmark.startMeasurement()
+            try observed!.update(changes)
+            benchmark.stopMeasurement()
+        }
+    } setup: {
+        observed = try ObservedDatabase(stores)
+    } teardown: {
+        observed = nil
+    }
+
+    Benchmark("save \(count) row\(count == 1 ? "" : "s"), no controller | \(rows) | ours", configuration: quick(5)) {
+        benchmark in
+        for _ in benchmark.scaledIterations {
+            scene!.edit(scene!.changes(count))
+            benchmark.startMeasurement()
+            try scene!.context.save()
+            benchmark.stopMeasurement()
+        }
+    } setup: {
+        scene = try LiveScene(stores, hasController: false)
+    } teardown: {
+        scene = nil
+    }
+}
+
+/// A database whose ordered ids and sections are observed.
+final class ObservedDatabase: @unchecked Sendable {
+    private let queue: DatabaseQueue
+    private var observation: AnyDatabaseCancellable?
+    private let arrived = DispatchSemaphore(value: 0)
+
+    init(_ stores: Stores) throws {
+        queue = try stores.database()
+        let request = ValueObservation.tracking { database in
+            let cursor = try Row.fetchCursor(database, sql: "SELECT section, id FROM package ORDER BY section, name")
+            var ids: [(String, Int64)] = []
+            while let row = try cursor.next() { ids.append((row[0], row[1])) }
+            return Rows(ids: ids)
+        }
+        observation = request.start(
+            in: queue, scheduling: .async(onQueue: DispatchQueue(label: "observer")),
+            onError: { fatalError("\($0)") }, onChange: { [arrived] _ in arrived.signal() })
+        arrived.wait()
+    }
+
+    struct Rows: Sendable {
+        let ids: [(String, Int64)]
+    }
+
+    /// Returns once the observer has the new rows.
+    func update(_ changes: [(String, Int)]) throws {
+        try queue.write { database in
+            let statement = try database.cachedStatement(sql: "UPDATE package SET name = ? WHERE id = ?")
+            for (name, id) in changes { try statement.execute(arguments: [name, id]) }
+        }
+        arrived.wait()
+    }
+}
+
+/// One row changed and saved to disk, with a controller and without.
+private func durableSave(_ stores: Stores) {
+    let rows = stores.rows
+    for (side, hasController) in [("ours", true), ("no controller", false)] {
+        nonisolated(unsafe) var scene: LiveScene?
+        Benchmark("durable save of 1 row, controller live | \(rows) | \(side)", configuration: quick(5)) { benchmark in
+            for _ in benchmark.scaledIterations {
+                scene!.edit(scene!.changes(1))
+                benchmark.startMeasurement()
+                try scene!.context.save()
+                benchmark.stopMeasurement()
+                scene!.requireReport(of: 1)
+            }
+        } setup: {
+            scene = try LiveScene(stores, hasController: hasController, durability: .full)
+        } teardown: {
+            scene = nil
+        }
+    }
+}
+
+/// One row edited until its batch is delivered, beside the durable save of one row without a controller.
+private func unsavedEdit(_ stores: Stores) {
+    let rows = stores.rows
+    nonisolated(unsafe) var scene: LiveScene?
+    nonisolated(unsafe) var edits = 0
+    Benchmark("unsaved edit until its batch | \(rows) | ours", configuration: quick(3)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let changes = scene!.changes(1)
+            benchmark.startMeasurement()
+            scene!.edit(changes)
+            scene!.context.processPendingChanges()
+            benchmark.stopMeasurement()
+            scene!.requireReport(of: 1)
+            edits += 1
+            if edits % 50 == 0 { try scene!.context.rollback() }
+        }
+    } setup: {
+        scene = try LiveScene(stores, hasController: true, durability: .full)
+    } teardown: {
+        scene = nil
+    }
+
+    Benchmark("unsaved edit until its batch | \(rows) | durable save", configuration: quick(5)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            scene!.edit(scene!.changes(1))
+            benchmark.startMeasurement()
+            try scene!.context.save()
+            benchmark.stopMeasurement()
+        }
+    } setup: {
+        scene = try LiveScene(stores, hasController: false, durability: .full)
+    } teardown: {
+        scene = nil
+    }
+}
+
+/// Rows inserted into an empty store in one transaction; the peer's fastest way: one prepared statement.
+func batchInsert(_ rows: Int) {
+    let values = (Catalogue.rows(rows)).map(Stores.values)
+    Benchmark("batch insert | \(rows) | ours", configuration: slow(5)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let folder = try Stores.scratch()
+            let context = try Stores.emptyContainer(in: folder).newContext()
+            var next = 0
+            benchmark.startMeasurement()
+            let request = BatchInsertRequest(entityName: "Package") {
+                defer { next += 1 }
+                return next < values.count ? values[next] : nil
+            }
+            require(try context.execute(request) == rows, "all rows must be inserted")
+            benchmark.stopMeasurement()
+            try FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    let arguments = Catalogue.rows(rows)
+    Benchmark("batch insert | \(rows) | peer", configuration: slow(5)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let folder = try Stores.scratch()
+            let queue = try Stores.emptyDatabase(in: folder)
+            benchmark.startMeasurement()
+            try queue.write { database in try Stores.insert(arguments, into: database) }
+            benchmark.stopMeasurement()
+            try queue.close()
+            try FileManager.default.removeItem(at: folder)
+        }
+    }
+}
