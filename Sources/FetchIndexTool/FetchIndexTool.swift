@@ -11,20 +11,20 @@ struct FetchIndexTool: ParsableCommand {
         commandName: "fetchindex",
         abstract: "Sectioned fetches over large catalogues, with named caches that stay current.",
         subcommands: [
-            ImportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self, CacheCommand.self,
-            InfoCommand.self, CheckCommand.self,
+            ImportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self, WatchCommand.self,
+            CacheCommand.self, InfoCommand.self, CheckCommand.self,
         ])
 }
 
 /// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage.
 @main
 enum Main {
-    static func main() {
+    static func main() async {
         // Whoever reads the output may stop; that is no fault.
         signal(SIGPIPE, SIG_DFL)
         do {
             var command = try FetchIndexTool.parseAsRoot()
-            try command.run()
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
             guard Output.flush() else {
                 throw Failure("the output cannot be written: \(String(cString: strerror(errno)))")
             }

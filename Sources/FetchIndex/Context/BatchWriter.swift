@@ -110,6 +110,21 @@ public final class BatchWriter {
         return try ended.commit()
     }
 
+    /// As `commit`, and brings a named order along in the same transaction. Returns what that changed in it since it was
+    /// last current: nil when nothing was written, or when the order had to be built anew.
+    public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> OrderChange? {
+        guard let ended = writer else { return nil }
+        writer = nil
+        let request = try definition.compile(in: ended.model)
+        try ended.seal()
+        let brought = try CacheDirectory(store).bring([.init(name: cacheName, request: request)], along: ended)
+        try ended.commit()
+        return brought[cacheName]?.change
+    }
+
+    /// Whether something was written since the last commit.
+    public var hasOpenTransaction: Bool { writer != nil }
+
     /// Commits, and gives back the mapped pages of the file: for imports of many batches.
     package func commitBatch() throws {
         try commit()

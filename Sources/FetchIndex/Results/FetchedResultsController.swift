@@ -22,6 +22,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The error that made the controller give up: damage in records that it needed. It is empty until it fetches again.
     public private(set) var failure: (any Error)?
 
+    private let requiresSortKeys: Bool
     private var live: LiveOrder?
     private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
     private var undelivered: ResultsChange?
@@ -30,10 +31,21 @@ public final class FetchedResultsController<Object: ManagedObject> {
     private var nextStream = 0
 
     /// Throws when the request has no sort key, or cannot be kept under a name and has one.
-    public init(
+    public convenience init(
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: SectionKey? = nil,
         sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil
     ) throws {
+        try self.init(
+            fetchRequest, context, sectionKey: sectionKey, sectionOrder: sectionOrder, cacheName: cacheName,
+            requiresSortKeys: true)
+    }
+
+    /// The tool watches orders without sort keys too.
+    package init(
+        _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
+        sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool
+    ) throws {
+        self.requiresSortKeys = requiresSortKeys
         self.fetchRequest = fetchRequest
         self.managedObjectContext = context
         self.sectionKey = sectionKey
@@ -45,7 +57,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     deinit { for stream in streams.values { stream.finish() } }
 
     private func validate() throws {
-        if fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
+        if requiresSortKeys, fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
         if cacheName != nil, let what = sectionKey?.whyNotCacheable { throw ContextError.notCacheable(what) }
     }
 
@@ -282,6 +294,7 @@ extension FetchedResultsController: ContextFollower {
         for event in change.sections { tell(delegate, event) }
         for event in change.rows { tell(delegate, event) }
         delegate.controllerDidChangeContent(self)
+        delegate.controller(self, didChange: change)
     }
 
     private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.SectionEvent) {

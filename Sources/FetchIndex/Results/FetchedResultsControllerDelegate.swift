@@ -22,6 +22,8 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
         _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
         for type: ResultsChangeType, newIndexPath: RowPath?)
     func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
+    /// The batch as a value, after `controllerDidChangeContent`.
+    func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange)
     /// The title of a section in an index; nil: its name's first character.
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
@@ -41,6 +43,7 @@ extension FetchedResultsControllerDelegate {
         for type: ResultsChangeType, newIndexPath: RowPath?
     ) {}
     public func controllerDidChangeContent(_ controller: FetchedResultsController<Object>) {}
+    public func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange) {}
     public func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String? { nil }

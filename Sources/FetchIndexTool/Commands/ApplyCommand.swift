@@ -44,9 +44,9 @@ struct ApplyCommand: ParsableCommand {
         var splitter = LineSplitter()
         var transactions = 0
         func endTransaction() throws {
-            guard try writer.commit() != nil else { return }
+            guard writer.hasOpenTransaction else { return }
+            if let printer { try printer.commit(writer) } else { try writer.commit() }
             transactions += 1
-            try printer?.printChange()
         }
         do {
             try splitter.forEachLine(of: try FileReader(file)) { line, number in
@@ -212,23 +212,14 @@ private final class BatchPrinter {
         bar.finish()
     }
 
-    func printChange() throws {
-        let bar = ProgressBar("building")
-        let outcome = try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) {
-            $0.outcome
-        }
-        bar.finish()
-        var change = OrderChange()
-        switch outcome {
-        case .caughtUp(let caughtUp): change = caughtUp
-        case .rebuilt(let reason):
-            Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
-        case .hit, .computed: break
-        }
+    /// Commits a transaction with the order, and prints what that changed.
+    func commit(_ writer: BatchWriter) throws {
+        let change = try writer.commit(bringing: definition, cacheName: cacheName)
+        if change == nil { Output.error("the order was built anew; what the transaction changed in it is not known") }
         if isJSON {
-            try Output.jsonLine(ChangeReport(change))
+            try Output.jsonLine(ChangeReport(change ?? OrderChange()))
         } else {
-            for line in ChangeReport(change).lines { Output.line(line) }
+            for line in ChangeReport(change ?? OrderChange()).lines { Output.line(line) }
             Output.line("")
         }
         // Whoever reads along sees each transaction as it is done.

@@ -1,0 +1,68 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Print what changes in a cached order as other processes write, until interrupted.",
+        discussion: """
+            The first batch is what changed since the order was last current; it is printed even when it is empty. From \
+            then on, batches follow each other without gap.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
+    @Option(help: "The entity; the cache's own unless said.") var entity: String?
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var output: OutputOption
+
+    func run() async throws {
+        let container = try store.open(forWriting: false)
+        let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
+        // Begun first, so that no commit falls between it and the fetch.
+        let commits = container.commits
+        let context = container.newContext()
+        var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
+        fetch.predicate = definition.predicate
+        fetch.sortKeys = definition.sortKeys
+        let controller = try FetchedResultsController(
+            fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
+            cacheName: cacheName, requiresSortKeys: false)
+        let printer = WatchPrinter(isJSON: output.isJSON)
+        controller.delegate = printer
+        let outcome = try controller.performFetch()
+        if !output.isJSON { Output.line("watching \(controller.fetchedObjects?.count ?? 0) rows of \"\(cacheName)\"") }
+        if case .caughtUp(let change) = outcome { try printer.print(change) } else { try printer.print(OrderChange()) }
+        for await _ in commits {
+            try context.mergeChanges()
+            if let error = printer.error { throw error }
+        }
+    }
+}
+
+/// Prints each batch as it comes.
+private final class WatchPrinter: FetchedResultsControllerDelegate {
+    typealias Object = ManagedObject
+
+    private let isJSON: Bool
+    private(set) var error: (any Error)?
+
+    init(isJSON: Bool) { self.isJSON = isJSON }
+
+    func print(_ change: OrderChange) throws {
+        if isJSON {
+            try Output.jsonLine(ChangeReport(change))
+        } else {
+            for line in ChangeReport(change).lines { Output.line(line) }
+        }
+        guard Output.flush() else { throw Failure("the output cannot be written") }
+    }
+
+    func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
+        do { try print(change) } catch { self.error = error }
+    }
+
+    func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {
+        self.error = error
+    }
+}
