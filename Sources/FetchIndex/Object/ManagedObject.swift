@@ -3,7 +3,8 @@ package import Records
 /// An object of a store in a context: there is one for each id and context.
 ///
 /// Its record is read when an attribute is (until then it is a fault), and each value is decoded when it is asked for.
-/// It belongs to its context's isolation domain, like the context.
+/// It belongs to its context's isolation domain, like the context, and does not keep it alive: once the context is gone,
+/// what was not read reads as null.
 ///
 /// Subclasses declare their attributes with `@Attribute` and have no other stored properties that need an initializer.
 open class ManagedObject {
@@ -187,6 +188,13 @@ open class ManagedObject {
     open func prepareForDeletion() {}
     /// Throws what is wrong with a new or updated object; the save then fails with it.
     open func validate() throws {}
+}
+
+/// Objects are the same when they are identical.
+extension ManagedObject: Hashable {
+    public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// What a context gives an object to begin with.
