@@ -67,7 +67,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             #expect(isEqual(try next.contents(), order.sections(of: newRows)), context)
             let change = try OrderDiff.change(from: current, to: next, edits, places)
             #expect(try OrderDiff.change(from: current, to: next, edits) == change, context)
-            try expectExact(change, from: current, to: next, rows, newRows, order, context)
+            #expect(try defects(of: change, from: current, to: next, rows, newRows, order) == [], context)
             // The way back is a change too.
             let back = try OrderDiff.change(
                 from: next, to: current, edits.map { RowEdit(object: $0.object, old: $0.new, new: $0.old) })
@@ -102,55 +102,64 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         }
         return (new, edits.filter { $0.old != nil || $0.new != nil })
     }
+}
 
-    private func expectExact(
-        _ change: OrderChange, from old: SectionedOrder, to new: SectionedOrder, _ oldRows: [UInt64: TestRow],
-        _ newRows: [UInt64: TestRow], _ order: TestOrder, _ context: Comment
-    ) throws {
-        let before = try old.objects(), after = try new.objects()
-        #expect(change.replay(on: before) == after, "\(context): \(before) | \(change) | \(after)")
-        let oldSections = order.sections(of: oldRows), newSections = order.sections(of: newRows)
-        var rowMoves = 0, sectionMoves = 0
-        var reported: Set<ObjectID> = []
-        for event in change.rows {
-            switch event {
-            case .delete(let object, let from):
-                #expect(before[from.section][from.row] == object, context)
-                #expect(newRows[object.number]?.isMember != true, context)
-                #expect(reported.insert(object).inserted, context)
-            case .insert(let object, let to):
-                #expect(after[to.section][to.row] == object, context)
-                #expect(oldRows[object.number]?.isMember != true, context)
-                #expect(reported.insert(object).inserted, context)
-            case .move(let object, let from, let to):
-                #expect(before[from.section][from.row] == object && after[to.section][to.row] == object, context)
-                #expect(reported.insert(object).inserted, context)
-                if !order.hasSections || oldRows[object.number]?.group == newRows[object.number]?.group {
-                    rowMoves += 1
-                }
-            case .update(let object, let from, let to):
-                #expect(before[from.section][from.row] == object && after[to.section][to.row] == object, context)
-                #expect(oldRows[object.number] != newRows[object.number], context)
-                #expect(reported.insert(object).inserted, context)
-            }
+/// What is wrong with a change, one sentence each: it must lead from the old rows to the new ones, tell everything
+/// once, nothing for nothing, and move as little as can be.
+func defects(
+    of change: OrderChange, from old: SectionedOrder, to new: SectionedOrder, _ oldRows: [UInt64: TestRow],
+    _ newRows: [UInt64: TestRow], _ order: TestOrder
+) throws -> [String] {
+    var defects: [String] = []
+    func require(_ isTrue: Bool, _ defect: @autoclosure () -> String) { if !isTrue { defects.append(defect()) } }
+    let before = try old.objects(), after = try new.objects()
+    require(change.replay(on: before) == after, "it does not lead there: \(before) | \(change) | \(after)")
+    let oldSections = order.sections(of: oldRows), newSections = order.sections(of: newRows)
+    var rowMoves = 0, sectionMoves = 0
+    var reported: Set<ObjectID> = []
+    for event in change.rows {
+        let object: ObjectID
+        switch event {
+        case .delete(let deleted, let from):
+            object = deleted
+            require(before[from.section][from.row] == object, "a deletion names another row")
+            require(newRows[object.number]?.isMember != true, "a row is deleted that stays")
+        case .insert(let inserted, let to):
+            object = inserted
+            require(after[to.section][to.row] == object, "an insertion names another row")
+            require(oldRows[object.number]?.isMember != true, "a row is inserted that was there")
+        case .move(let moved, let from, let to):
+            object = moved
+            require(
+                before[from.section][from.row] == object && after[to.section][to.row] == object,
+                "a move names another row")
+            if !order.hasSections || oldRows[object.number]?.group == newRows[object.number]?.group { rowMoves += 1 }
+        case .update(let updated, let from, let to):
+            object = updated
+            require(
+                before[from.section][from.row] == object && after[to.section][to.row] == object,
+                "an update names another row")
+            require(oldRows[object.number] != newRows[object.number], "an update of what did not change")
         }
-        for case .move in change.sections { sectionMoves += 1 }
-        // Every member whose record changed is reported; and the moves are the fewest.
-        for (number, row) in newRows where row.isMember && oldRows[number] != row {
-            #expect(reported.contains(ObjectID(entity: 0, number: number)), context)
-        }
-        var expectedMoves = 0
-        for (name, rows) in newSections {
-            guard let oldSection = oldSections.first(where: { $0.name == name }) else { continue }
-            let staying = Set(oldSection.rows).intersection(rows)
-            expectedMoves += fewestMoves(
-                oldSection.rows.filter(staying.contains).map(Int.init), rows.filter(staying.contains).map(Int.init))
-        }
-        #expect(rowMoves == expectedMoves, context)
-        let names = Set(oldSections.map { $0.name }).intersection(newSections.map { $0.name }).sorted()
-        func places(_ sections: [(name: String, rows: [UInt64])]) -> [Int] {
-            sections.compactMap { names.firstIndex(of: $0.name) }
-        }
-        #expect(sectionMoves == fewestMoves(places(oldSections), places(newSections)), context)
+        require(reported.insert(object).inserted, "two events for \(object)")
     }
+    for case .move in change.sections { sectionMoves += 1 }
+    for (number, row) in newRows where row.isMember && oldRows[number] != row {
+        require(reported.contains(ObjectID(entity: 0, number: number)), "row \(number) changed without an event")
+    }
+    var expectedMoves = 0
+    for (name, rows) in newSections {
+        guard let oldSection = oldSections.first(where: { $0.name == name }) else { continue }
+        let staying = Set(oldSection.rows).intersection(rows)
+        expectedMoves += fewestMoves(
+            oldSection.rows.filter(staying.contains).map(Int.init), rows.filter(staying.contains).map(Int.init))
+    }
+    require(rowMoves == expectedMoves, "\(rowMoves) moves of rows where \(expectedMoves) are enough")
+    let names = Set(oldSections.map { $0.name }).intersection(newSections.map { $0.name }).sorted()
+    func places(_ sections: [(name: String, rows: [UInt64])]) -> [Int] {
+        sections.compactMap { names.firstIndex(of: $0.name) }
+    }
+    let fewest = fewestMoves(places(oldSections), places(newSections))
+    require(sectionMoves == fewest, "\(sectionMoves) moves of sections where \(fewest) are enough")
+    return defects
 }

@@ -1,0 +1,112 @@
+import CountedTree
+import Foundation
+import Records
+import TestSupport
+import Testing
+
+@testable import OrderCaches
+
+/// All single and double edits on small lists, in one batch each.
+@Suite struct ExhaustiveTests {
+    /// Rows of the largest lists: FETCHINDEX_TEST_ROWS says how many.
+    static let rows = Int(ProcessInfo.processInfo.environment["FETCHINDEX_TEST_ROWS"] ?? "") ?? 5
+
+    static let orders = [
+        TestOrder(hasSections: false), TestOrder(hasSections: true),
+        TestOrder(hasSections: true, sectionOrder: .byName()), TestOrder(hasSections: true, sectionOrder: .byCount()),
+    ]
+
+    @Test(arguments: orders) func everyEditIsExact(order: TestOrder) throws {
+        for list in Self.lists(order) {
+            let scene = try Scene(order, list)
+            let edits = Self.edits(of: list, order)
+            for (index, first) in edits.enumerated() {
+                try scene.prove([first])
+                for second in edits[(index + 1)...] where second.object != first.object {
+                    try scene.prove([first, second])
+                }
+            }
+        }
+    }
+
+    /// A row's new state; nil: it is deleted.
+    struct Edit {
+        let object: UInt64
+        let row: TestRow?
+    }
+
+    /// Lists of up to five rows in up to three sections. Ranks are even, so that there is room between any two.
+    private static func lists(_ order: TestOrder) -> [[UInt64: TestRow]] {
+        var lists: [[UInt64: TestRow]] = []
+        for count in 0...rows {
+            for cuts in 0..<(1 << max(0, count - 1)) where cuts.nonzeroBitCount < 3 {
+                if !order.hasSections && cuts > 0 { continue }
+                var list: [UInt64: TestRow] = [:]
+                var section = 0
+                for row in 0..<count {
+                    if row > 0, cuts >> (row - 1) & 1 == 1 { section += 1 }
+                    list[UInt64(row + 1)] = TestRow(group: ["a", "b", "c"][section], rank: Int64(2 * row))
+                }
+                lists.append(list)
+            }
+        }
+        return lists
+    }
+
+    private static func edits(of list: [UInt64: TestRow], _ order: TestOrder) -> [Edit] {
+        let places = (0...list.count).flatMap { gap in
+            (order.hasSections ? ["a", "b", "c", "d"] : ["a"]).map { TestRow(group: $0, rank: Int64(2 * gap - 1)) }
+        }
+        var edits: [Edit] = []
+        for (object, row) in list.sorted(by: { $0.key < $1.key }) {
+            var noted = row
+            noted.note += 1
+            edits += [Edit(object: object, row: nil), Edit(object: object, row: noted)]
+            edits += places.map { Edit(object: object, row: $0) }
+        }
+        // Two new rows, of which a double edit may insert both.
+        for object in [UInt64(90), 91] { edits += places.map { Edit(object: object, row: $0) } }
+        return edits
+    }
+
+    private struct Scene {
+        let order: TestOrder
+        let list: [UInt64: TestRow]
+        let old: SectionedOrder
+        let placer: TestPlacer
+        private let store = MemoryNodeStore(capacity: 256)
+
+        init(_ order: TestOrder, _ list: [UInt64: TestRow]) throws {
+            self.order = order
+            self.list = list
+            placer = TestPlacer(hasSections: order.hasSections)
+            let shape = try OrderShape(hasSections: order.hasSections, sectionOrder: order.sectionOrder)
+            var current = SectionedOrder(
+                entity: 0, shape: shape, rows: CountedTree(in: store),
+                sections: CountedTree(in: store, isWeighted: true))
+            let edits = try list.map {
+                RecordEdit(object: ObjectID(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
+            }
+            try current.update(try placer.rowEdits(edits, of: 0))
+            old = current
+        }
+
+        func prove(_ edits: [Edit]) throws {
+            let records = try edits.map { edit in
+                RecordEdit(
+                    object: ObjectID(entity: 0, number: edit.object), old: try list[edit.object]?.record(),
+                    new: try edit.row?.record())
+            }
+            let rows = try placer.rowEdits(records, of: 0)
+            var new = old.moved(to: ForkNodeStore(over: store))
+            let places = try new.update(rows)
+            let change = try OrderDiff.change(from: old, to: new, rows, places)
+            var newList = list
+            for edit in edits { newList[edit.object] = edit.row }
+            let expected = order.sections(of: newList).map { $0.rows.map { ObjectID(entity: 0, number: $0) } }
+            var found = try defects(of: change, from: old, to: new, list, newList, order)
+            if try new.objects() != expected { found.append("the order is \(try new.objects()), not \(expected)") }
+            if !found.isEmpty { Issue.record("\(list) with \(edits): \(found)") }
+        }
+    }
+}

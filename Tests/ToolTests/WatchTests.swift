@@ -1,0 +1,170 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// One process watches an order while others write.
+@Suite struct WatchTests {
+    /// How long writers write: FETCHINDEX_TEST_SECONDS says so.
+    static let seconds = Double(ProcessInfo.processInfo.environment["FETCHINDEX_TEST_SECONDS"] ?? "") ?? 4
+
+    let tool: Tool
+    let request = ["--entity", "Row", "--section", "section", "--sort", "size", "--cache", "c"]
+
+    init() throws { tool = try Tool() }
+
+    private struct Batch: Decodable {
+        struct Section: Decodable {
+            let kind: String
+            let from: Int?
+            let to: Int?
+        }
+
+        struct Row: Decodable {
+            let kind: String
+            let id: Int
+            let from: [Int]?
+            let to: [Int]?
+        }
+
+        let sections: [Section]
+        let rows: [Row]
+    }
+
+    private struct Listing: Decodable {
+        struct Section: Decodable { let name: String }
+        struct Row: Decodable {
+            let id: Int
+            let section: Int
+        }
+
+        let sections: [Section]
+        let rows: [Row]
+
+        var ids: [[Int]] {
+            var ids = [[Int]](repeating: [], count: sections.count)
+            for row in rows { ids[row.section].append(row.id) }
+            return ids
+        }
+    }
+
+    private func listing() throws -> [[Int]] {
+        let result = try tool.run(["fetch", tool.store, "--output", "json", "--limit", "1000000"] + request)
+        return try JSONDecoder().decode(Listing.self, from: Data(result.output.utf8)).ids
+    }
+
+    /// A list's state after a batch, by table view rules.
+    private func replay(_ batch: Batch, on old: [[Int]]) throws -> [[Int]] {
+        var left: [[Int?]] = old
+        for row in batch.rows where row.kind == "delete" || row.kind == "move" {
+            let from = try #require(row.from)
+            try #require(left[from[0]][from[1]] == row.id, "an event names another row than stands there")
+            left[from[0]][from[1]] = nil
+        }
+        var sections: [[Int]?] = left.map { $0.compactMap { $0 } }
+        var arriving: [(Int, [Int])] = []
+        for section in batch.sections {
+            if let from = section.from {
+                if let to = section.to { arriving.append((to, sections[from] ?? [])) }
+                sections[from] = nil
+            } else if let to = section.to {
+                arriving.append((to, []))
+            }
+        }
+        var new = sections.compactMap { $0 }
+        for (to, rows) in arriving.sorted(by: { $0.0 < $1.0 }) { new.insert(rows, at: to) }
+        for row in batch.rows.sorted(by: { ($0.to ?? []).lexicographicallyPrecedes($1.to ?? []) })
+        where row.kind == "insert" || row.kind == "move" {
+            let to = try #require(row.to)
+            new[to[0]].insert(row.id, at: to[1])
+        }
+        return new
+    }
+
+    /// Transactions of one writer on rows of its own.
+    private func changes(_ writer: Int, _ round: Int, _ generator: inout SeededGenerator) -> String {
+        var text = ""
+        var keys: [String] = []
+        for number in 0..<300 {
+            for _ in 0...Int.random(in: 0...2, using: &generator) {
+                let values =
+                    #"{"section":"s\#(Int.random(in: 0..<9, using: &generator))","size":\#(Int.random(in: 0..<500, using: &generator))}"#
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0 where !keys.isEmpty:
+                    let key = keys.remove(at: Int.random(in: 0..<keys.count, using: &generator))
+                    text += #"{"op":"delete","key":"\#(key)"}"# + "\n"
+                case 1...2 where !keys.isEmpty:
+                    text +=
+                        #"{"op":"update","key":"\#(keys.randomElement(using: &generator)!)","values":\#(values)}"#
+                        + "\n"
+                default:
+                    let key =
+                        "\(writer)-\(round)-\(number)-\(keys.count)-\(Int.random(in: 0..<1_000_000, using: &generator))"
+                    keys.append(key)
+                    text += #"{"op":"insert","key":"\#(key)","values":\#(values)}"# + "\n"
+                }
+            }
+            text += "\n"
+        }
+        return text
+    }
+
+    @Test func aWatcherMissesNothingAndHearsNothingTwice() throws {
+        let text = "id,section,size\n" + (0..<300).map { "r\($0),s\($0 % 7),\($0)\n" }.joined()
+        _ = try tool.run("import", tool.store, try tool.file("rows.csv", text), "--entity", "Row", "--key", "id")
+        var rows = try listing()
+
+        let outputPath = try tool.file("watched", "")
+        let watch = tool.process(["watch", tool.store, "--cache", "c", "--output", "json"])
+        watch.standardOutput = FileHandle(forWritingAtPath: outputPath)
+        try watch.run()
+        defer { watch.terminate() }
+        func lines() throws -> [Substring] {
+            try String(contentsOfFile: outputPath, encoding: .utf8).split(separator: "\n")
+        }
+        // The first line says that it watches.
+        let patience = Date().addingTimeInterval(20)
+        while try lines().isEmpty, Date() < patience { usleep(10_000) }
+
+        var generator = SeededGenerator(seed: 5)
+        let end = Date().addingTimeInterval(Self.seconds)
+        var round = 0
+        repeat {
+            let writers = try (1...2).map { writer in
+                let file = try tool.file("changes-\(writer).jsonl", changes(writer, round, &generator))
+                let process = tool.process(["apply", tool.store, file, "--entity", "Row", "--key", "id"])
+                process.standardOutput = FileHandle.nullDevice
+                try process.run()
+                return process
+            }
+            for writer in writers {
+                writer.waitUntilExit()
+                #expect(writer.terminationStatus == 0)
+            }
+            round += 1
+        } while Date() < end
+
+        let expected = try listing()
+        var batches = 0
+        let deadline = Date().addingTimeInterval(20)
+        while rows != expected && Date() < deadline {
+            usleep(50_000)
+            // The last line may be half written.
+            for line in try lines().dropFirst(batches) {
+                guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(line.utf8)) else { break }
+                rows = try replay(batch, on: rows)
+                batches += 1
+            }
+        }
+        #expect(rows == expected, "\(batches) batches in \(round) rounds")
+        #expect(batches > round)
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func whatCannotBeWatchedIsOneSentence() throws {
+        _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
+        let result = try tool.run("watch", tool.store, "--cache", "c")
+        #expect(
+            result.status == 2 && result.error == "fetchindex: there is no cache \"c\" in the store\n",
+            "\(result.error)")
+    }
+}
