@@ -66,6 +66,21 @@ package struct TransactionView {
         }
     }
 
+    /// mdb_put with an integer key and MDB_RESERVE: the body fills the value where LMDB keeps it.
+    package func put(
+        reserving byteCount: Int, for key: UInt64, in table: Table, appending: Bool = false,
+        _ fill: (UnsafeMutableRawBufferPointer) -> Void
+    ) throws {
+        var key = key
+        try withUnsafeMutableBytes(of: &key) { bytes in
+            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+            var mdbValue = MDB_val(mv_size: byteCount, mv_data: nil)
+            let flags = UInt32(MDB_RESERVE) | (appending ? UInt32(MDB_APPEND) : 0)
+            try check(mdb_put(handle, table.handle, &mdbKey, &mdbValue, flags))
+            fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
+        }
+    }
+
     private func put(_ value: RawSpan, _ key: inout MDB_val, in table: Table, flags: UInt32) throws {
         try value.withUnsafeBytes { value in
             var mdbValue = MDB_val(

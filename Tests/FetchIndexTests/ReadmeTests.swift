@@ -5,21 +5,46 @@ import Testing
 
 /// The README's example in Swift, as it stands there but for what it prints.
 @Suite struct ReadmeTests {
-    @Test func theExampleRuns() throws {
+    @Test func theExampleRuns() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
+        let container = try PersistentContainer(at: url, model: Model(Book.self))
+        let context = container.newContext()
+
+        let book = Book(context: context)
+        (book.title, book.publisher, book.price) = ("虐殺器官", "早川書房", 583)
+        try context.save()
+
+        var request = FetchRequest<Book>()
+        request.predicate = try FetchPredicate("price < %d", 2000)
+        request.sortKeys = [SortKey(\.publisher), SortKey(\.price, .descending)]
+        let controller = try FetchedResultsController(
+            fetchRequest: request, context: context, sectionKey: .attribute("publisher"),
+            cacheName: "books by publisher")
+        let outcomes = [try controller.performFetch(), try controller.performFetch()]
+        #expect(outcomes == [.rebuilt(.first), .hit])
+        #expect(controller.sections.map { "\($0.name) \($0.count) \($0.objects[0].title)" } == ["早川書房 1 虐殺器官"])
+        var changes = controller.changes.makeAsyncIterator()
+        book.price = 1000
+        try context.save()
+        let first = RowPath(section: 0, row: 0)
+        #expect(await changes.next()?.rows == [.update(book.objectID, from: first, to: first)])
+    }
+
+    /// Without a context: an order is opened, read and closed.
+    @Test func anOrderIsOpenedByItself() throws {
+        let folder = TemporaryFolder()
         let book = Entity(
             "Book",
             [
                 AttributeDescription("title", .string), AttributeDescription("publisher", .string),
                 AttributeDescription("price", .integer),
             ])
-        let container = try PersistentContainer(at: url, model: Model(entities: [book]))
-
+        let container = try PersistentContainer(
+            at: URL(fileURLWithPath: folder.path), model: Model(entities: [book]))
         let writer = try BatchWriter(container, entity: "Book")
         try writer.insert(["虐殺器官", "早川書房", 583])
         try writer.commit()
-
         let definition = OrderDefinition(
             entity: "Book", predicate: try FetchPredicate("price < %d", 2000),
             sortKeys: [SortKey("price", .descending)], sectionKey: .attribute("publisher"))

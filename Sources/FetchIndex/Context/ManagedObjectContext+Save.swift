@@ -66,8 +66,8 @@ extension ManagedObject {
 private struct SavePlan {
     private enum Action {
         case insert
-        case update([UInt8])
-        case delete
+        case update([UInt8], over: [UInt8])
+        case delete([UInt8])
         /// The store's object stays as it is.
         case forget
     }
@@ -89,7 +89,8 @@ private struct SavePlan {
             var stored: [UInt8]?
             _ = try writer.record(object.objectID) { stored = [UInt8](copying: $0) }
             if stored == base, let base {
-                actions.append((object, object.isDeleted ? .delete : .update(object.assembled(over: base))))
+                let action = object.isDeleted ? .delete(base) : Action.update(object.assembled(over: base), over: base)
+                actions.append((object, action))
             } else if stored == nil && object.isDeleted {
                 actions.append((object, .forget))
             } else if policy == .error {
@@ -108,13 +109,11 @@ private struct SavePlan {
         case .mergeByPropertyStoreTrump:
             guard let stored, !object.isDeleted else { return .forget }
             let slots = object.changes.keys.filter { object.isEqual(at: $0, base, stored) }
-            return .update(object.assembled(over: stored, slots: Set(slots)))
-        case .mergeByPropertyObjectTrump:
-            if object.isDeleted { return .delete }
-            return stored.map { .update(object.assembled(over: $0)) } ?? .insert
-        case .overwrite:
-            if object.isDeleted { return .delete }
-            return stored == nil ? .insert : .update(object.assembled(over: base))
+            return .update(object.assembled(over: stored, slots: Set(slots)), over: stored)
+        case .mergeByPropertyObjectTrump, .overwrite:
+            guard let stored else { return .insert }
+            if object.isDeleted { return .delete(stored) }
+            return .update(object.assembled(over: policy == .overwrite ? base : stored), over: stored)
         }
     }
 
@@ -122,8 +121,7 @@ private struct SavePlan {
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var written = ManagedObjectContext.Written()
         for (object, action) in actions {
-            if case .delete = action {
-                let old = try record(object.objectID, in: writer)
+            if case .delete(let old) = action {
                 if try writer.delete(object.objectID) {
                     written.edits?.append(RecordEdit(object: object.objectID, old: old, new: nil))
                 }
@@ -132,8 +130,7 @@ private struct SavePlan {
         }
         for (object, action) in actions {
             switch action {
-            case .update(let new):
-                let old = try record(object.objectID, in: writer)
+            case .update(let new, let old):
                 try named(object) { _ = try writer.update(object.objectID, new.span.bytes) }
                 if old != new { written.edits?.append(RecordEdit(object: object.objectID, old: old, new: new)) }
                 written.records.append((object, new))

@@ -2,10 +2,10 @@ internal import Records
 
 extension PersistentContainer {
     /// How long a commit may stay unnoticed. Asking costs a look at shared memory.
-    static let commitInterval = Duration.milliseconds(20)
+    static let commitInterval = Duration.milliseconds(40)
 
     /// The numbers of new commits as they arrive, from this process and from others; where several arrive at once, the
-    /// last. Within 20 ms of a commit, at 50 looks at shared memory a second. Ends when the task is cancelled.
+    /// last. Within 40 ms of a commit, at 25 looks at shared memory a second. Ends when the task is cancelled.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)
         return AsyncStream { await watch.next() }

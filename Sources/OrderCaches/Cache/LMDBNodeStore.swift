@@ -77,18 +77,26 @@ final class LMDBNodeStore: NodeStore {
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
         hasWritten = true
         nextNode = max(nextNode, node + 1)
-        var value = bytes
-        value.appendChecksum()
         let key = Self.key(cache, node)
         if canAppend {
             do {
-                try reader.view.put(value.span.bytes, for: key, in: reader.tables.nodes, appending: true)
+                try put(bytes, for: key, appending: true)
                 return
             } catch let error as LMDBError where error == .keyExists {
                 canAppend = false
             }
         }
-        try reader.view.put(value.span.bytes, for: key, in: reader.tables.nodes)
+        try put(bytes, for: key, appending: false)
+    }
+
+    private func put(_ bytes: [UInt8], for key: UInt64, appending: Bool) throws {
+        let length = bytes.count
+        try reader.view.put(
+            reserving: length + Self.checksumLength, for: key, in: reader.tables.nodes, appending: appending
+        ) { value in
+            value.copyBytes(from: bytes)
+            value.storeBytes(of: bytes.span.bytes.checksum.littleEndian, toByteOffset: length, as: UInt32.self)
+        }
     }
 
     func allocate() -> NodeNumber {

@@ -115,6 +115,11 @@ struct OrderDiff {
         else {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
+        if changed.count == 1, let only = changed.first {
+            // One item moves unless as many others stand before it as stood there.
+            let before = only.old - left.count { $0 < only.old }
+            return only.new - came.count { $0 < only.new } == before ? [] : changed
+        }
         let result = FewestMoves.find(changed, oldCount: oldCount, oldLeft: left, newCame: came)
         var moves = result.movedChanged.map { changed[$0] }
         let oldOthers = (left + changed.map(\.old)).sorted()

@@ -69,9 +69,10 @@ extension SectionedOrder {
                 if let new = edit.new { changes.append((new, index, .insert())) }
             }
         }
-        changes.sort { $0.key < $1.key }
-        let outcomes = try rows.apply(changes.map { TreeEdit($0.key.bytes, $0.change) })
-        for ((_, edit, change), outcome) in zip(changes, outcomes) {
+        let order = sortedIndexes(of: changes.map(\.key.bytes))
+        let outcomes = try rows.apply(order.map { TreeEdit(changes[$0].key.bytes, changes[$0].change) })
+        for (index, outcome) in zip(order, outcomes) {
+            let (_, edit, change) = changes[index]
             guard outcome.wasPresent == (change != .insert()) else {
                 throw Self.corrupted(
                     outcome.wasPresent ? "a row is there already" : "a row that should be there is missing")
@@ -123,4 +124,23 @@ extension SectionedOrder {
             if edit.change != .remove { places.newSections[section]?.index = outcome.newRank }
         }
     }
+}
+
+/// The indexes of keys in ascending order of the keys, which are compared where they lie together.
+private func sortedIndexes(of keys: [[UInt8]]) -> [Int] {
+    var arena: [UInt8] = []
+    var places: [(start: Int, count: Int, index: Int)] = []
+    places.reserveCapacity(keys.count)
+    for (index, key) in keys.enumerated() {
+        places.append((arena.count, key.count, index))
+        arena.append(contentsOf: key)
+    }
+    arena.withUnsafeBytes { arena in
+        places.sort { left, right in
+            let one = UnsafeRawBufferPointer(rebasing: arena[left.start..<left.start + left.count])
+            let other = UnsafeRawBufferPointer(rebasing: arena[right.start..<right.start + right.count])
+            return one.bytes.compare(other.bytes) < 0
+        }
+    }
+    return places.map(\.index)
 }
