@@ -27,7 +27,6 @@ final class LiveScene {
 
     init(_ stores: Stores, hasController: Bool, durability: Durability = .none, objects count: Int = 4000) throws {
         context = try stores.container(durability: durability).newContext()
-        context.isUndoEnabled = false
         controller = hasController ? try stores.controller(context) : nil
         controller?.delegate = counter
         try controller?.performFetch()

@@ -30,7 +30,7 @@ struct UndoStack {
     }
 
     /// Whether edits are kept.
-    var isEnabled = true
+    var isEnabled = false
     private(set) var undoGroups: [[Edit]] = []
     private(set) var redoGroups: [[Edit]] = []
     private var open: [ObjectIdentifier: (object: ManagedObject, before: Memento?)] = [:]
@@ -82,7 +82,8 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are kept to be undone; they hold their objects. On at first.
+    /// Whether edits are kept to be undone: all of them, with their objects, until it is set to false again. Off at
+    /// first, as a context of Core Data has no undo manager until it is given one.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {

@@ -90,6 +90,15 @@ extension CacheDirectory {
     /// Opens a named order at the newest state, as `open` does, to be followed.
     package func follow(_ followed: Followed) throws -> (OrderOfCommit, OrderOutcome, Snapshot) {
         let opened = try open(followed.name, followed.request)
-        return (try order(followed, in: opened.snapshot), opened.outcome, opened.snapshot)
+        let place: OrderOfCommit.Place
+        if let memory = opened.order.rows.store as? MemoryNodeStore {
+            place = .memory(memory)
+        } else {
+            // A fork holds what the stored order is behind.
+            let isStored = opened.order.rows.store is LMDBNodeStore
+            let header = isStored ? try Self.header(followed.name, in: opened.snapshot) : nil
+            place = .named(followed.name, commit: header?.commit)
+        }
+        return (OrderOfCommit(order: opened.order, place: place), opened.outcome, opened.snapshot)
     }
 }

@@ -20,6 +20,7 @@ final class Account: ManagedObject {
     init() throws {
         store = try LiveStore(Model(Account.self))
         context = store.container.newContext()
+        context.isUndoEnabled = true
     }
 
     @discardableResult

@@ -141,7 +141,7 @@ private struct Scene {
     var proven = 0
 
     final class Watched {
-        let scenario: Scenario
+        var scenario: Scenario
         let controller: FetchedResultsController<Item>
         var oldRows: [ObjectID: Scenario.Row] = [:]
         let listener = Listener()
@@ -156,6 +156,9 @@ private struct Scene {
     final class Listener: FetchedResultsControllerDelegate {
         private var batches: [ResultsChange] = []
         private var current: ResultsChange?
+
+        /// Whether nothing was heard since the last taking.
+        var isIdle: Bool { batches.isEmpty }
 
         func take() -> [ResultsChange] {
             defer { batches = [] }
@@ -205,6 +208,7 @@ private struct Scene {
         generator = SeededGenerator(seed: seed)
         for _ in 0..<2 {
             let context = store.container.newContext()
+            context.isUndoEnabled = true
             context.mergePolicy =
                 [.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback]
                 .randomElement(using: &generator)!
@@ -248,7 +252,7 @@ private struct Scene {
     /// One random action that makes one batch at most for each controller. Returns new objects with their old ids.
     private mutating func act(_ context: ManagedObjectContext) throws -> [(ManagedObject, ObjectID)] {
         var inserted = context.insertedObjects.map { ($0, $0.objectID) }
-        switch Int.random(in: 0..<12, using: &generator) {
+        switch Int.random(in: 0..<13, using: &generator) {
         case 0..<6:
             for _ in 0..<[1, 2, 5, 12].randomElement(using: &generator)! {
                 if let new = try edit(context) { inserted.append((new, new.objectID)) }
@@ -259,6 +263,7 @@ private struct Scene {
         case 8: try context.rollback()
         case 9: if Bool.random(using: &generator) { context.undo() } else { context.redo() }
         case 10: try batch(context)
+        case 11: try refetch(context)
         default:
             if let object = try context.fetch(FetchRequest<Item>()).randomElement(using: &generator) {
                 context.refresh(object, mergeChanges: Bool.random(using: &generator))
@@ -266,6 +271,21 @@ private struct Scene {
             }
         }
         return inserted
+    }
+
+    /// Fetches another request with a controller; its section key stays. Moves the context first, in a batch of its own
+    /// where there is something to merge, so that is done before.
+    private mutating func refetch(_ context: ManagedObjectContext) throws {
+        try context.mergeChanges()
+        guard let one = watched.first(where: { $0.controller.managedObjectContext === context }) else { return }
+        let other = Scenario(using: &generator)
+        guard one.listener.isIdle else { return }
+        one.scenario.isFiltered = other.isFiltered
+        one.scenario.sort = other.sort
+        one.scenario.offset = other.offset
+        one.scenario.limit = other.limit
+        one.controller.fetchRequest = try one.scenario.request()
+        try one.controller.performFetch()
     }
 
     private func save(_ context: ManagedObjectContext) throws { try context.save() }
