@@ -78,7 +78,8 @@ let package = Package(
         .testTarget(
             name: "OrderCachesTests", dependencies: ["OrderCaches", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "FetchIndexTests", dependencies: ["FetchIndex", "LMDB", "OrderCaches", "TestSupport"],
+            name: "FetchIndexTests",
+            dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Records", "TestSupport"],
             resources: [.copy("Catalogues")], swiftSettings: strict),
         .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),

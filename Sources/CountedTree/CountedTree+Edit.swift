@@ -237,6 +237,7 @@ private struct EditPass {
         var measure = measure
         var freed: [NodeNumber] = []
         try read(node, level: 0) { view in
+            writer.reserve(for: view, adding: changes.count)
             var next = 0
             for (edit, slot, key) in changes {
                 try writer.append(next..<slot, of: view)
@@ -312,7 +313,8 @@ private struct EditPass {
         of node: NodeNumber, level: Int, reachedBy some: Range<Int>, _ before: Int
     ) throws -> [EditedChild] {
         var children: [EditedChild] = []
-        try read(node, level: level) { view in
+        let (tree, edits) = (tree, edits)
+        try tree.read(node, level: level) { view in
             var sum = before
             var counted = 0
             var index = some.lowerBound

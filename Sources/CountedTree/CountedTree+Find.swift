@@ -3,18 +3,22 @@ package struct Rank: Equatable, Sendable {
     /// Entries, and their weight, whose keys are less.
     package let before: Measure
     package let isPresent: Bool
+    /// The key's own weight; 0 when it is not there.
+    package let weight: Int
 }
 
 extension CountedTree {
     /// How many entries have a lesser key, and whether the key is there. O(log n).
     package func rank(of key: RawSpan) throws -> Rank {
         var isPresent = false
+        var weight = 0
         let before = try descend { view, isLeaf, _ in
             isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
         } body: { view, slot, _ in
             isPresent = try slot < view.slotCount && compare(key, with: view, slot) == 0
+            if isPresent { weight = try view.measure(of: view.cell(at: slot)).weight }
         }
-        return Rank(before: before, isPresent: isPresent)
+        return Rank(before: before, isPresent: isPresent, weight: weight)
     }
 
     /// Hands out the first entry whose key is not less than one, and how many entries stand before it. False when all

@@ -12,6 +12,12 @@ struct NodeWriter {
         self.isWeighted = isWeighted
     }
 
+    /// Makes room for a node's cells and some more.
+    mutating func reserve(for view: NodeView, adding: Int) {
+        ends.reserveCapacity(view.slotCount + adding)
+        cells.reserveCapacity(view.bytes.byteCount + 64 * adding)
+    }
+
     var slotCount: Int { ends.count }
     var byteCount: Int { NodeLayout.headerLength + 2 * ends.count + cells.count }
 
@@ -69,11 +75,17 @@ struct NodeWriter {
         bytes.append(NodeLayout.kind(level: level, isWeighted: isWeighted).rawValue)
         bytes.append(UInt8(level))
         bytes.appendLittleEndian(UInt16(slots.count))
-        for slot in slots {
-            let mark = ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyMark
-            bytes.appendLittleEndian(UInt16(self.end(of: slot) - start) | mark)
+        bytes.append(contentsOf: repeatElement(0, count: 2 * slots.count))
+        bytes.withUnsafeMutableBytes { bytes in
+            var offset = NodeLayout.headerLength
+            for slot in slots {
+                let mark = ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyMark
+                let end = UInt16(self.end(of: slot) - start) | mark
+                bytes.storeBytes(of: end.littleEndian, toByteOffset: offset, as: UInt16.self)
+                offset += 2
+            }
         }
-        bytes.append(contentsOf: cells[start..<end])
+        cells.withUnsafeBytes { bytes.append(contentsOf: $0[start..<end]) }
         return bytes
     }
 

@@ -18,7 +18,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public let sectionOrder: SectionOrder
     /// The name that the order is kept under; nil: it is computed in memory.
     public let cacheName: String?
-    public weak var delegate: (any FetchedResultsControllerDelegate<Object>)?
+    public weak var delegate: (any FetchedResultsControllerDelegate<Object>)? {
+        didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
+    }
+    private weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
     /// The error that made the controller give up: damage in records that it needed. It is empty until it fetches again.
     public private(set) var failure: (any Error)?
 
@@ -286,8 +289,8 @@ extension FetchedResultsController: ContextFollower {
             if case .terminated = stream.yield(change) { streams[number] = nil }
         }
         guard let delegate else { return }
-        if let delegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> {
-            delegate.controller(self, didChangeContentWith: snapshot)
+        if let snapshotDelegate {
+            snapshotDelegate.controller(self, didChangeContentWith: snapshot)
             return
         }
         delegate.controllerWillChangeContent(self)

@@ -90,6 +90,8 @@ struct OrderDiff {
             default: break
             }
         }
+        // In an order of their own, so that equal states give equal batches.
+        changed.sort { $0.new < $1.new }
         deleted.sort { $0.0 < $1.0 }
         inserted.sort { $0.0 < $1.0 }
         var events = deleted.map { OrderChange.SectionEvent.delete(from: $0.0, name: $0.1) }
@@ -187,7 +189,8 @@ struct OrderDiff {
     private func addEvents(
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
-        let changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
+        // In an order of their own, so that equal states give equal batches.
+        let changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }.sorted { $0.new < $1.new }
         let moves = try Self.moves(
             changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
         var moved = Dictionary(moves.map { ($0.old, $0.new) }) { first, _ in first }

@@ -36,8 +36,7 @@ extension SectionedOrder {
         guard found.isPresent, found.before.count < sections.count else {
             throw Self.corrupted("a section with rows is not among the sections")
         }
-        try sections.entry(at: found.before.count) { _, weight in count = weight }
-        return SectionPlace(index: found.before.count, firstRank: rank, count: count, key: key)
+        return SectionPlace(index: found.before.count, firstRank: rank, count: found.weight, key: key)
     }
 
     /// The rank of a section's first row, and its sort key and object number; nil when the section has no rows.

@@ -47,6 +47,10 @@ extension SectionedOrder {
         let touched = EditedPlaces.sections(of: edits)
         for section in touched { places.oldSections[section] = try place(of: section) }
         try updateRows(edits, &places)
+        guard edits.contains(where: { $0.old != $0.new }) else {
+            places.newSections = places.oldSections
+            return places
+        }
         if shape.hasSections {
             try updateSections(touched, edits, &places)
         } else {
