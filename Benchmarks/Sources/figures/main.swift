@@ -40,6 +40,20 @@ for argument in CommandLine.arguments.dropFirst() {
     figures.append(
         Figure(question: "private memory added by an open order", rows: rows, value: added, limit: 8, unit: "MiB"))
 
+    let beforeLive = privateBytes()
+    let context = container.newContext()
+    let controller = try stores.controller(context)
+    try controller.performFetch()
+    for section in controller.sections { _ = section.name }
+    for row in 0..<50 { controller.fetchedObjects?[row]["size"] = .integer(Int64(row)) }
+    try context.save()
+    let addedLive = Double(privateBytes() - beforeLive) / 1_048_576
+    withExtendedLifetime(controller) {}
+    figures.append(
+        Figure(
+            question: "private memory added by a live controller", rows: rows, value: addedLive, limit: 16,
+            unit: "MiB"))
+
     // An order key is the section's value and the name, each with a tag and an end (3 bytes), and the object's number
     // (6).
     var keyBytes = 0
