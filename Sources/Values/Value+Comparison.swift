@@ -87,3 +87,17 @@ extension String {
         return self.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
     }
 }
+
+extension Value {
+    /// Whether two values are stored as the same bytes. `==` takes texts for equal that merely look alike, and NaN for
+    /// different from itself.
+    package func isIdentical(to other: Value) -> Bool {
+        switch (self, other) {
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.url(let left), .url(let right)):
+            left.absoluteString.utf8.elementsEqual(right.absoluteString.utf8)
+        case (.double(let left), .double(let right)): left.bitPattern == right.bitPattern
+        default: self == other
+        }
+    }
+}

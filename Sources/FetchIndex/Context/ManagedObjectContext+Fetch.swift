@@ -46,14 +46,16 @@ extension ManagedObjectContext {
         let entity = model.entities[try model.number(of: request.entityName)]
         let names = request.propertiesToFetch ?? entity.attributes.map(\.name)
         let slots = try names.map { ($0, try entity.requireSlot(of: $0)) }
-        var seen: Set<[String: Value]> = []
+        var seen: Set<[UInt8]> = []
         var dictionaries: [[String: Value]] = []
         for id in try identifiers(request) {
             let record = request.includesPendingChanges ? viewedRecord(of: id) : savedRecord(of: id)
             guard let record else { continue }
             let values = try entity.values(of: record.span.bytes)
             let dictionary = Dictionary(slots.map { ($0.0, values[$0.1]) }) { first, _ in first }
-            if !request.returnsDistinctResults || seen.insert(dictionary).inserted { dictionaries.append(dictionary) }
+            var key: [UInt8] = []
+            if request.returnsDistinctResults { for slot in slots { OrderKey.append(values[slot.1], to: &key) } }
+            if !request.returnsDistinctResults || seen.insert(key).inserted { dictionaries.append(dictionary) }
         }
         return dictionaries
     }

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
         var committed = isDirect ? written.edits : nil
         if committed == nil {
             var edits: [RecordEdit] = []
-            for entity in new.model.entities.indices where old.model.entities.indices.contains(entity) {
+            for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
                 try new.netChanges(of: entity, since: old) { edits.append(RecordEdit($0)) }
             }
             committed = edits
@@ -38,6 +38,14 @@ extension ManagedObjectContext {
         withExtendedLifetime(old) {
             deliver { follower in advance(follower, step, brought) }
         }
+    }
+
+    /// The entities of which something is followed or registered: what happened to others is nobody's concern here.
+    private var entitiesOfInterest: [Int] {
+        var entities = Set(liveFollowers.compactMap(\.entity))
+        forEachRegistered { entities.insert($0.objectID.entity) }
+        for id in reported.keys { entities.insert(id.entity) }
+        return entities.sorted()
     }
 
     /// Takes over what was written of objects.
@@ -78,7 +86,7 @@ extension ManagedObjectContext {
             guard let new = edit.new else { return }
             object.base = new
             let saved = (try? object.entity.values(of: new.span.bytes)) ?? []
-            object.changes = object.changes.filter { $0.key >= saved.count || saved[$0.key] != $0.value }
+            object.changes = object.changes.filter { $0.key >= saved.count || !saved[$0.key].isIdentical(to: $0.value) }
             updateDirty(object)
         case .deleted:
             if let new = edit.new {
@@ -151,25 +159,36 @@ extension ManagedObjectContext {
             mergeTask = nil
             mergesWhenUsed = newValue && isolation == nil
             guard newValue, let isolation else { return }
-            let context = UncheckedContext(context: self)
+            let context = UncheckedContext(context: self, isolation: isolation)
             mergeTask = Task { [commits = container.commits] in
-                for await _ in commits {
-                    guard context.context != nil else { return }
-                    await context.merge(isolation)
-                }
+                // What was committed before it was asked for, and then what is.
+                guard await context.merge() else { return }
+                for await _ in commits { guard await context.merge() else { return } }
             }
         }
     }
 }
 
-/// Carries a context to its own isolation domain, and is opened only there.
+/// Carries a context to its own isolation domain, and is opened only there. It keeps neither alive.
 private final class UncheckedContext: @unchecked Sendable {
-    private(set) weak var context: ManagedObjectContext?
+    private weak var context: ManagedObjectContext?
+    private weak var isolation: (any Actor)?
 
-    init(context: ManagedObjectContext) { self.context = context }
+    init(context: ManagedObjectContext, isolation: any Actor) {
+        self.context = context
+        self.isolation = isolation
+    }
 
-    func merge(_ isolation: isolated any Actor) {
+    /// False when the context or its actor is gone.
+    func merge() async -> Bool {
+        guard let isolation else { return false }
+        return await merge(isolation)
+    }
+
+    private func merge(_ isolation: isolated any Actor) -> Bool {
+        guard let context else { return false }
         // A merge that fails is tried again with the next commit, and by who asks for it, who gets the error.
-        try? context?.mergeChanges()
+        try? context.mergeChanges()
+        return true
     }
 }

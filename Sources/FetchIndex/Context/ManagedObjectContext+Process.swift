@@ -24,6 +24,8 @@ extension ManagedObjectContext {
             reported[id] = new == saved ? nil : ReportedRecord(new)
             if old != new { edits.append(RecordEdit(object: id, old: old, new: new)) }
             if case .deleted(wasSaved: false) = object.status { release(object) }
+            // Someone else deleted it, and nothing of ours is left to be saved.
+            if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
         }
         return edits
     }
@@ -52,6 +54,7 @@ extension ManagedObjectContext {
                 object.status = .saved
                 object.changes = [:]
                 object.base = nil
+                if savedRecord(of: object.objectID) == nil { release(object) }
             case .gone: break
             }
         }

@@ -178,7 +178,7 @@ extension ManagedObject {
         guard let base, let old = try? entity.values(of: base.span.bytes),
             let new = try? entity.values(of: stored.span.bytes)
         else { return false }
-        return old[slot] == new[slot]
+        return old[slot].isIdentical(to: new[slot])
     }
 
     fileprivate func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {

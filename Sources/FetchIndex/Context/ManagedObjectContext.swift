@@ -7,7 +7,7 @@ package import Records
 public final class ManagedObjectContext {
     public let container: PersistentContainer
     /// Where merges run that come by themselves; nil: they wait for the context to be used.
-    let isolation: (any Actor)?
+    private(set) weak var isolation: (any Actor)?
     /// Written into the history of what the context saves.
     public var transactionAuthor = ""
     public var mergePolicy = MergePolicy.error
@@ -107,7 +107,7 @@ public final class ManagedObjectContext {
 
     func didInsert(_ object: ManagedObject) {
         registered[object.objectID] = RegisteredObject(object: object)
-        willChange(object)
+        undoStack.willChange(object, isInsertion: true)
         didChange(object)
         object.awakeFromInsert()
     }
@@ -183,8 +183,10 @@ public final class ManagedObjectContext {
 
     /// Deletes an object with the next save.
     public func delete(_ object: ManagedObject) {
-        guard object.managedObjectContext === self, !object.isDeleted else { return }
+        guard object.managedObjectContext === self, !object.isDeleted, !object.isBeingDeleted else { return }
+        object.isBeingDeleted = true
         object.prepareForDeletion()
+        object.isBeingDeleted = false
         _ = object.savedRecord()
         willChange(object)
         object.status = .deleted(wasSaved: !object.isInserted)
@@ -243,6 +245,8 @@ public final class ManagedObjectContext {
 protocol ContextFollower: AnyObject {
     /// Whether it has fetched.
     var isLive: Bool { get }
+    /// The number of the entity whose objects it follows.
+    var entity: Int? { get }
     /// The named order that it follows.
     var followed: CacheDirectory.Followed? { get }
     /// Takes the order a step on, and keeps what that changed until it is delivered.

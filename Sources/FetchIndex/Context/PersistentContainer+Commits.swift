@@ -1,4 +1,5 @@
 internal import Records
+internal import Synchronization
 
 extension PersistentContainer {
     /// How long a commit may stay unnoticed. Asking costs a look at shared memory.
@@ -12,28 +13,39 @@ extension PersistentContainer {
     }
 }
 
-/// Looks for new commits. One task uses it.
-private final class CommitWatch: @unchecked Sendable {
+/// Looks for new commits.
+private final class CommitWatch: Sendable {
+    private struct Seen {
+        var transaction: Int
+        var commit: UInt64
+    }
+
     private let store: Store
-    private var transaction: Int
-    private var commit: UInt64
+    private let seen: Mutex<Seen>
 
     init(_ store: Store) {
         self.store = store
-        transaction = (try? store.lastTransaction()) ?? 0
-        commit = (try? store.snapshot().commit) ?? 0
+        seen = Mutex(
+            Seen(transaction: (try? store.lastTransaction()) ?? 0, commit: (try? store.snapshot().commit) ?? 0))
+    }
+
+    /// The newest commit, if it is new.
+    private func look() -> UInt64? {
+        seen.withLock { seen in
+            // A transaction that only writes caches is no commit.
+            guard let last = try? store.lastTransaction(), last != seen.transaction,
+                let newest = try? store.snapshot().commit
+            else { return nil }
+            seen.transaction = last
+            if newest == seen.commit { return nil }
+            seen.commit = newest
+            return newest
+        }
     }
 
     func next() async -> UInt64? {
         while !Task.isCancelled {
-            // A transaction that only writes caches is no commit.
-            if let last = try? store.lastTransaction(), last != transaction {
-                transaction = last
-                if let newest = try? store.snapshot().commit, newest != commit {
-                    commit = newest
-                    return newest
-                }
-            }
+            if let newest = look() { return newest }
             try? await Task.sleep(for: PersistentContainer.commitInterval)
         }
         return nil

@@ -38,11 +38,10 @@ struct UndoStack {
     /// Set while an undo or redo edits objects.
     var isReplaying = false
 
-    mutating func willChange(_ object: ManagedObject) {
+    /// A new object was not there before its first edit, which is its insertion.
+    mutating func willChange(_ object: ManagedObject, isInsertion: Bool = false) {
         guard isEnabled, !isReplaying, open[ObjectIdentifier(object)] == nil else { return }
-        // A new object was not there before its first edit, which is its insertion.
-        let isNew = object.isInserted && object.changes.isEmpty
-        open[ObjectIdentifier(object)] = (object, isNew ? nil : Memento(object))
+        open[ObjectIdentifier(object)] = (object, isInsertion ? nil : Memento(object))
         order.append(ObjectIdentifier(object))
     }
 
@@ -98,7 +97,7 @@ extension ManagedObjectContext {
     public func undo() -> Bool {
         processPendingChanges()
         guard let group = undoStack.popUndo() else { return false }
-        replay(group.reversed().map { ($0.object, $0.before) })
+        replay(group.reversed().map { ($0.object, $0.after, $0.before) })
         return true
     }
 
@@ -107,19 +106,24 @@ extension ManagedObjectContext {
     public func redo() -> Bool {
         processPendingChanges()
         guard let group = undoStack.popRedo() else { return false }
-        replay(group.map { ($0.object, $0.after) })
+        replay(group.map { ($0.object, $0.before, $0.after) })
         return true
     }
 
-    private func replay(_ states: [(ManagedObject, [Value]?)]) {
+    /// Takes objects from one state to another: what others changed meanwhile stays, and whom others deleted stays away.
+    private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?)]) {
         undoStack.isReplaying = true
-        for (object, values) in states {
-            guard let values else {
-                delete(object)
-                continue
+        for (object, from, to) in states {
+            switch (from, to) {
+            case (_, nil): delete(object)
+            case (nil, let values?):
+                bringBack(object)
+                for (slot, value) in values.enumerated() { object.setValue(value, at: slot) }
+            case (let old?, let new?):
+                for slot in new.indices where !old[slot].isIdentical(to: new[slot]) {
+                    object.setValue(new[slot], at: slot)
+                }
             }
-            bringBack(object)
-            for (slot, value) in values.enumerated() { object[object.entity.attributes[slot].name] = value }
         }
         undoStack.isReplaying = false
         processPendingChanges()

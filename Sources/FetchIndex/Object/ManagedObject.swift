@@ -31,6 +31,8 @@ open class ManagedObject {
     /// Unsaved values by slot.
     var changes: [Int: Value] = [:]
     private let probe: AttributeProbe?
+    /// Whether it is preparing for its deletion: objects that delete each other do so once.
+    var isBeingDeleted = false
 
     /// The name of the class's entity: the class's own, unless a subclass says otherwise.
     open class var entityName: String { String(describing: self) }
@@ -65,9 +67,10 @@ open class ManagedObject {
         return slot
     }
 
-    func value(declaredAs name: String) -> Value {
+    func value(declaredAs name: String, _ keyPath: AnyKeyPath) -> Value {
         if let probe {
             probe.name = name
+            probe.keyPath = keyPath
             return .null
         }
         return value(at: slot(of: name))
@@ -94,15 +97,15 @@ open class ManagedObject {
         return base
     }
 
-    private func setValue(_ value: Value, at slot: Int) {
+    func setValue(_ value: Value, at slot: Int) {
         guard let context = managedObjectContext, !isDeleted else { return }
         let attribute = entity.attributes[slot]
         if let type = value.type, type != attribute.type {
             preconditionFailure("\(entity.name).\(attribute.name) is a \(attribute.type.name), not a \(type.name).")
         }
-        if self.value(at: slot) == value { return }
+        if self.value(at: slot).isIdentical(to: value) { return }
         context.willChange(self)
-        if case .saved = status, savedValue(at: slot) == value {
+        if case .saved = status, savedValue(at: slot).isIdentical(to: value) {
             changes[slot] = nil
         } else {
             changes[slot] = value
@@ -146,6 +149,16 @@ open class ManagedObject {
                 builder.appendBytes(view.bytes(range))
             } else {
                 builder.appendNull()
+            }
+        }
+        // Attributes that the entity has got since this object was made.
+        if let view {
+            for slot in entity.attributes.count..<max(entity.attributes.count, view.slotCount) {
+                if let range = try? view.range(of: slot) {
+                    builder.appendBytes(view.bytes(range))
+                } else {
+                    builder.appendNull()
+                }
             }
         }
         return builder.finish()

@@ -24,7 +24,7 @@ extension ManagedObject {
         let probe = AttributeProbe()
         let prototype = Object(.prototype(probe))
         _ = prototype[keyPath: keyPath]
-        guard let name = probe.name else {
+        guard let name = probe.name, probe.keyPath == keyPath else {
             preconditionFailure("The key path must name an @Attribute of \(Object.self).")
         }
         return name
@@ -34,4 +34,5 @@ extension ManagedObject {
 /// Notes which attribute was read of a prototype.
 final class AttributeProbe {
     var name: String?
+    var keyPath: AnyKeyPath?
 }

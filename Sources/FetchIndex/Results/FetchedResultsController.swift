@@ -30,6 +30,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
     private var undelivered: ResultsChange?
     private var isFailureUndelivered = false
+    /// Whether the order was found damaged since it was fetched.
+    private var metDamage = false
     private var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
@@ -92,6 +94,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let oldOrder = old == nil ? nil : live ?? old
         live = next
         failure = nil
+        metDamage = false
         fetched = (definition, fetchRequest.offset, fetchRequest.limit)
         context.follow(self)
         if let oldOrder, let oldFetched,
@@ -143,18 +146,25 @@ public final class FetchedResultsController<Object: ManagedObject> {
         guard let broken = live else { return nil }
         do { return try body(broken.window) } catch {}
         do {
-            let context = managedObjectContext
-            let order = try context.container.caches.order(broken.request, in: try context.snapshot())
-            var mended = try LiveOrder(
-                broken.request, order, offset: fetched?.offset ?? 0, limit: fetched?.limit)
-            let pending = context.reportedEdits
-            if !pending.isEmpty { _ = try mended.edit(pending) }
+            let mended = try mend(broken)
             live = mended
             return try body(mended.window)
         } catch {
             fail(error)
+            if !managedObjectContext.isDelivering { deliver() }
             return nil
         }
+    }
+
+    /// The order as the context's records give it, in memory.
+    private func mend(_ broken: LiveOrder) throws -> LiveOrder {
+        metDamage = true
+        let context = managedObjectContext
+        let order = try context.container.caches.order(broken.request, in: try context.snapshot())
+        var mended = try LiveOrder(broken.request, order, offset: fetched?.offset ?? 0, limit: fetched?.limit)
+        let pending = context.reportedEdits
+        if !pending.isEmpty { _ = try mended.edit(pending) }
+        return mended
     }
 
     private func fail(_ error: any Error) {
@@ -176,15 +186,21 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The object of a row. O(log n). Traps unless the row exists.
     public func object(at path: RowPath) -> Object {
-        precondition(live != nil, "A controller has objects once it has fetched.")
-        return object(read { try $0.object(at: path) })
+        let id = read { try $0.object(at: path) } ?? nil
+        // What damage miscounted is no mistake of the caller.
+        precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
+        return object(id)
     }
 
-    func object(atRow row: Int) -> Object { object(read { try $0.row(at: row).object }) }
+    func object(atRow row: Int) -> Object {
+        precondition(row >= 0 && row < rowCount || metDamage, "A row index must be less than the row count.")
+        return object(read { $0.rowCount > row ? try $0.row(at: row).object : nil } ?? nil)
+    }
 
+    /// The object with an id; without one, where records are damaged, an object without values.
     private func object(_ id: ObjectID?) -> Object {
-        // Where records are damaged a row reads as an object without values.
-        let id = id ?? managedObjectContext.container.temporaryID(0)
+        let entity = live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName))
+        let id = id ?? managedObjectContext.container.temporaryID(entity ?? 0)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
             preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
         }
@@ -243,6 +259,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
 extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
+    var entity: Int? { live?.request.builder.entity }
 
     var followed: CacheDirectory.Followed? {
         guard let live, let name = live.name else { return nil }
@@ -265,7 +282,14 @@ extension FetchedResultsController: ContextFollower {
             #endif
             undelivered = change
         } catch {
-            fail(error)
+            // The step met damage. The records give the new state: what is told is how the rows differ.
+            do {
+                let mended = try mend(order)
+                undelivered = try live?.change(to: mended, renumbered: renumbered)
+                live = mended
+            } catch {
+                fail(error)
+            }
         }
     }
 

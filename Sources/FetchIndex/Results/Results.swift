@@ -36,7 +36,8 @@ public struct ResultsSection<Object: ManagedObject> {
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 }
 
-/// The rows of a section or of all sections, read as they are asked for.
+/// The rows of a section or of all sections, read as they are asked for, from the results as they are then. Copy them to
+/// an array before a loop that changes the results.
 public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
     private let sectionIndex: Int?
@@ -52,6 +53,20 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
         guard let sectionIndex else { return controller.rowCount }
         return sectionIndex < controller.sectionCount ? controller.sections[sectionIndex].count : 0
     }
+
+    /// Ends where the results end, also when they become fewer meanwhile.
+    public struct Iterator: IteratorProtocol {
+        let objects: ResultsObjects
+        var row = 0
+
+        public mutating func next() -> Object? {
+            guard row < objects.endIndex else { return nil }
+            defer { row += 1 }
+            return objects[row]
+        }
+    }
+
+    public func makeIterator() -> Iterator { Iterator(objects: self) }
 
     /// O(log n). The object is a fault until it is touched.
     public subscript(row: Int) -> Object {
@@ -70,7 +85,15 @@ public struct ResultsSnapshot: Hashable, Sendable {
 extension OrderChange {
     /// The change of results without sections as the standard library's difference of two lists of ids. Moves are
     /// removals and insertions that name each other; rows that were only updated are not in it.
+    /// Nil when there are sections.
     public var collectionDifference: CollectionDifference<ObjectID>? {
+        let paths = rows.flatMap { event -> [RowPath] in
+            switch event {
+            case .delete(_, let path), .insert(_, let path): [path]
+            case .move(_, let from, let to), .update(_, let from, let to): [from, to]
+            }
+        }
+        guard sections.isEmpty, paths.allSatisfy({ $0.section == 0 }) else { return nil }
         var changes: [CollectionDifference<ObjectID>.Change] = []
         for event in rows {
             switch event {

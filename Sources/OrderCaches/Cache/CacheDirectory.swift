@@ -138,7 +138,7 @@ package struct CacheDirectory {
         return count
     }
 
-    private func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
+    func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
         try Self.validate(name)
         let key = Array(name.utf8)
         if let number = try Self.number(of: name, in: writer) {

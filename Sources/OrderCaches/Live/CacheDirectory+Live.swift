@@ -30,23 +30,37 @@ extension CacheDirectory {
         var brought: [String: Brought] = [:]
         for order in followed {
             switch try decide(order.name, order.request, in: writer) {
-            case .hit(let header):
+            case .hit(var header):
                 brought[order.name] = Brought(first: header.commit, change: OrderChange())
+                if header.commit != writer.commit {
+                    header.commit = writer.commit
+                    try Self.put(header, in: writer)
+                }
             case .catchUp(let header):
                 do {
                     let known = header.commit == commit ? edits : nil
                     let (_, change) = try caughtUp(header, order.request, known, in: writer)
                     brought[order.name] = Brought(first: header.commit, change: change)
                 } catch  where error.isDamage {
-                    _ = try rebuilt(order.name, order.request, in: writer)
+                    try buildAnew(order, in: writer)
                 }
             case .rebuild(.tooManyChanges), .rebuild(.logTooShort), .rebuild(.damaged):
-                _ = try rebuilt(order.name, order.request, in: writer)
+                try buildAnew(order, in: writer)
             case .rebuild: break
             }
         }
         if !followed.isEmpty { try Self.trimLog(in: writer) }
         return brought
+    }
+
+    /// Builds a followed order from a writer's records. Damage in those is no reason not to save others: then the cache
+    /// is dropped.
+    private func buildAnew(_ order: Followed, in writer: StoreWriter) throws {
+        do {
+            _ = try rebuilt(order.name, order.request, in: writer)
+        } catch  where error.isDamage {
+            _ = try delete(order.name, in: writer)
+        }
     }
 
     /// The newest state of the store, with followed orders brought to it where no other writer is busy.

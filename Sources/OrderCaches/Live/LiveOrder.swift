@@ -1,5 +1,5 @@
 internal import CountedTree
-internal import Records
+package import Records
 
 /// An order that is followed from state to state: the order of a commit, and over it a fork with unsaved edits.
 ///
@@ -157,8 +157,8 @@ package struct LiveOrder {
     }
 
     /// The change to another order, which takes the place of this one. O(rows of both).
-    package func change(to other: LiveOrder) throws -> OrderChange {
-        try OrderDiff.change(from: window, to: other.window, updated: [], renumbered: [:])
+    package func change(to other: LiveOrder, renumbered: [ObjectID: ObjectID] = [:]) throws -> OrderChange {
+        try OrderDiff.change(from: window, to: other.window, updated: [], renumbered: renumbered)
     }
 
     private var isWhole: Bool { offset == 0 && limit == nil }
@@ -166,6 +166,7 @@ package struct LiveOrder {
     private func change(
         to next: OrderWindow, _ edits: [RecordEdit], _ rows: [RowEdit], _ places: EditedPlaces?
     ) throws -> OrderChange {
+        if rows.isEmpty { return OrderChange() }
         if isWhole {
             if let places { return try OrderDiff.change(from: current, to: next.order, rows, places) }
             return try OrderDiff.change(from: current, to: next.order, rows)

@@ -38,9 +38,9 @@ package struct OrderWindow {
 
     package var rowCount: Int { rows.count }
 
-    /// O(log n). Traps unless 0 <= index < sectionCount.
+    /// O(log n). Throws unless 0 <= index < sectionCount: who counts checks before, and damage may miscount.
     package func section(at index: Int) throws -> OrderSection {
-        precondition(index >= 0 && index < sectionCount, "A section index must be less than the section count.")
+        guard index >= 0, index < sectionCount else { throw SectionedOrder.corrupted("there is no section \(index)") }
         if rows.isEmpty { return OrderSection(name: "", count: 0, rowsBefore: 0, value: []) }
         return clipped(try order.section(at: firstSection + index))
     }
@@ -66,17 +66,18 @@ package struct OrderWindow {
         }
     }
 
-    /// The row that stands n-th. O(log n). Traps unless 0 <= row < rowCount.
+    /// The row that stands n-th. O(log n). Throws unless 0 <= row < rowCount, as above.
     package func row(at row: Int) throws -> (object: ObjectID, path: RowPath) {
-        precondition(row >= 0 && row < rows.count, "A row index must be less than the row count.")
+        guard row >= 0, row < rows.count else { throw SectionedOrder.corrupted("there is no row \(row)") }
         let (object, path) = try order.row(at: rows.lowerBound + row)
         return (object, inWindow(path))
     }
 
-    /// The object of a row. O(log n). Traps unless the row exists.
-    package func object(at path: RowPath) throws -> ObjectID {
+    /// The object of a row; nil when there is no such row. O(log n).
+    package func object(at path: RowPath) throws -> ObjectID? {
+        guard path.section >= 0, path.section < sectionCount else { return nil }
         let section = try section(at: path.section)
-        precondition(path.row >= 0 && path.row < section.count, "A row index must be less than its section's count.")
+        guard path.row >= 0, path.row < section.count else { return nil }
         return try row(at: section.rowsBefore + path.row).object
     }
 

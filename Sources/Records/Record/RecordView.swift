@@ -10,7 +10,7 @@ package import Values
 package struct RecordView: ~Escapable {
     private let bytes: RawSpan
     private let width: Int
-    private let slotCount: Int
+    package let slotCount: Int
     private let valuesStart: Int
     private let valuesEnd: Int
 
