@@ -2,7 +2,8 @@
 /// change.
 ///
 /// The first change begins a transaction, which holds the store's write lock until `commit` or `rollback`. After an
-/// error, roll back. A writer belongs to one thread.
+/// error, roll back. A transaction belongs to the thread that began it, so do not use a writer from an actor or a task
+/// across suspensions; another thread gets `StoreError.wrongThread`.
 public final class BatchWriter {
     public struct Counts: Equatable, Sendable {
         public internal(set) var inserted = 0

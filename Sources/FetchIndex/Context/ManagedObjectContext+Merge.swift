@@ -49,7 +49,7 @@ extension ManagedObjectContext {
     }
 
     /// Takes over what was written of objects.
-    private func adopt(_ written: Written) {
+    func adopt(_ written: Written) {
         renumbered = [:]
         for (object, id) in written.renumbered {
             if object.objectID.isTemporary { renumbered[id] = object.objectID }

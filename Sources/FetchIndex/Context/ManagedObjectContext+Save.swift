@@ -50,8 +50,14 @@ extension ManagedObjectContext {
         try writer.seal()
         let brought = try container.caches.bring(
             followedOrders, along: writer, edits: written.edits, since: first)
-        let new = try writer.commitAndRead()
-        try move(to: new, written, brought, isDirect: try first == snapshot().commit)
+        let isDirect = try first == snapshot().commit
+        do {
+            try move(to: try writer.commitAndRead(), written, brought, isDirect: isDirect)
+        } catch let error as CommittedWithoutSnapshot {
+            // It is saved: the objects know, and the context moves when it can.
+            adopt(written)
+            note(error)
+        }
     }
 }
 
@@ -127,6 +133,11 @@ private struct SavePlan {
                 }
                 written.records.append((object, nil))
             }
+        }
+        for (object, action) in actions {
+            // Objects may hand unique values over to each other.
+            guard case .update(let new, let old) = action, !object.entity.uniqueSlots.isEmpty else { continue }
+            try writer.releaseUniqueKeys(of: object.objectID, old.span.bytes, for: new.span.bytes)
         }
         for (object, action) in actions {
             switch action {

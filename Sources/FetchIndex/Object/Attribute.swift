@@ -26,7 +26,10 @@ public struct Attribute<Wrapped: AttributeValue> {
         _enclosingInstance object: Object, wrapped wrapped: ReferenceWritableKeyPath<Object, Wrapped>,
         storage storage: ReferenceWritableKeyPath<Object, Attribute<Wrapped>>
     ) -> Wrapped {
-        get { Wrapped(attributeValue: object.value(declaredAs: object[keyPath: storage].name, wrapped)) ?? Wrapped.placeholder }
+        get {
+            Wrapped(attributeValue: object.value(declaredAs: object[keyPath: storage].name, wrapped))
+                ?? Wrapped.placeholder
+        }
         set { object.setValue(newValue.attributeValue, declaredAs: object[keyPath: storage].name) }
     }
 }

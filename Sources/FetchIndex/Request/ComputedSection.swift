@@ -4,6 +4,8 @@ internal import Records
 public struct ComputedSection: Hashable, Sendable {
     public let name: String
     public let version: Int?
+    /// The entity whose objects the function takes; nil: any.
+    let entityName: String?
     private let makeReader: @Sendable (Entity) -> Reader
 
     /// Computes a section's name from a record.
@@ -12,6 +14,7 @@ public struct ComputedSection: Hashable, Sendable {
     init<Object: ManagedObject>(name: String, version: Int?, body: @escaping @Sendable (Object) -> String) {
         self.name = name
         self.version = version
+        entityName = Object.self == ManagedObject.self ? nil : Object.entityName
         makeReader = { entity in
             // One object that belongs to no context stands for each record in turn.
             let object = Object(ObjectRegistration(objectID: ObjectID(entity: 0, number: 0), entity: entity))

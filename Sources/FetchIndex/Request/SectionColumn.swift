@@ -17,15 +17,25 @@ final class SectionColumn {
         case .attribute: zone = nil
         case .function(let section):
             zone = nil
+            guard section.entityName == nil || section.entityName == entity.name else {
+                throw RequestError.wrongType(
+                    "the computed section key \(section.name) is of \(section.entityName ?? ""), not of \(entity.name)")
+            }
             compute = section.reader(of: entity)
-        case .prefix:
+        case .prefix(_, let length):
             zone = nil
             try Self.require(type == .string, "a text", key, entity, type)
+            guard SectionKey.prefixLengths.contains(length) else {
+                throw RequestError.malformed("a prefix has 1 to 1,000 letters, not \(length)")
+            }
         case .date(_, _, let timeZone):
             try Self.require(type == .date, "a date", key, entity, type)
             zone = try TimeZoneOffsets(timeZone)
-        case .bucket:
+        case .bucket(_, let width):
             zone = nil
+            guard SectionKey.bucketWidths.contains(width) else {
+                throw RequestError.malformed("a bucket's width is from 1e-9 to 1e15, not \(width)")
+            }
             try Self.require(type == .integer || type == .double, "an integer or a double", key, entity, type)
         }
     }

@@ -19,6 +19,9 @@ public enum SectionKey: Hashable, Sendable {
         .function(ComputedSection(name: name, version: version, body: body))
     }
 
+    static let prefixLengths = 1...1000
+    static let bucketWidths = 1e-9...1e15
+
     /// The attribute that the key reads; nil for a function.
     public var attribute: String? {
         switch self {
@@ -59,10 +62,14 @@ extension SectionKey: CustomStringConvertible {
         let name = RequestText.unquoted(arguments[0])
         switch (function, arguments.count) {
         case ("prefix", 2):
-            guard let length = Int(arguments[1]), (1...1000).contains(length) else { throw Self.malformed(text) }
+            guard let length = Int(arguments[1]), Self.prefixLengths.contains(length) else {
+                throw Self.malformed(text)
+            }
             self = .prefix(name, length)
         case ("bucket", 2):
-            guard let width = Double(arguments[1]), (1e-9...1e15).contains(width) else { throw Self.malformed(text) }
+            guard let width = Double(arguments[1]), Self.bucketWidths.contains(width) else {
+                throw Self.malformed(text)
+            }
             self = .bucket(name, width: width)
         case (_, 1...2):
             guard let unit = CalendarUnit(rawValue: function) else { throw Self.malformed(text) }

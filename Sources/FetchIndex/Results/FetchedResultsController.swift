@@ -199,7 +199,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The object with an id; without one, where records are damaged, an object without values.
     private func object(_ id: ObjectID?) -> Object {
-        let entity = live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName))
+        let entity =
+            live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName))
         let id = id ?? managedObjectContext.container.temporaryID(entity ?? 0)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
             preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
@@ -272,8 +273,9 @@ extension FetchedResultsController: ContextFollower {
             let old = Self.provenRows(of: order)
         #endif
         do {
-            let change = try step(&order)
+            var change = try step(&order)
             live = order
+            change.renumbered = try rowsRenumbered(renumbered)
             #if DEBUG
                 if let old, let new = Self.provenRows(of: order) {
                     let proven = change.replay(on: old.map { $0.map { renumbered[$0] ?? $0 } })
@@ -293,6 +295,16 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
+    /// Those of the new ids that are among the rows.
+    private func rowsRenumbered(_ ids: [ObjectID: ObjectID]) throws -> [ObjectID: ObjectID] {
+        guard let live, !ids.isEmpty else { return [:] }
+        return try ids.filter { _, id in
+            guard id.entity == live.request.builder.entity, let record = managedObjectContext.viewedRecord(of: id)
+            else { return false }
+            return try live.window.position(of: id, record, live.request.builder.placer) != nil
+        }
+    }
+
     #if DEBUG
         /// The rows of orders that are small enough to prove each change on them.
         private static func provenRows(of order: LiveOrder) -> [[ObjectID]]? {
@@ -308,7 +320,7 @@ extension FetchedResultsController: ContextFollower {
         }
         guard let change = undelivered else { return }
         undelivered = nil
-        guard !change.isEmpty else { return }
+        guard !change.isEmpty || !change.renumbered.isEmpty else { return }
         for (number, stream) in streams {
             if case .terminated = stream.yield(change) { streams[number] = nil }
         }
@@ -317,6 +329,7 @@ extension FetchedResultsController: ContextFollower {
             snapshotDelegate.controller(self, didChangeContentWith: snapshot)
             return
         }
+        if change.isEmpty { return }
         delegate.controllerWillChangeContent(self)
         for event in change.sections { tell(delegate, event) }
         for event in change.rows { tell(delegate, event) }

@@ -215,7 +215,9 @@ private final class BatchPrinter {
     /// Commits a transaction with the order, and prints what that changed.
     func commit(_ writer: BatchWriter) throws {
         let change = try writer.commit(bringing: definition, cacheName: cacheName)
-        if change == nil { Output.error("the order was built anew; what the transaction changed in it is not known") }
+        if change == nil {
+            Output.error("the order was built anew or taken for another request; what changed in it is not known")
+        }
         if isJSON {
             try Output.jsonLine(ChangeReport(change ?? OrderChange()))
         } else {

@@ -32,6 +32,9 @@ struct WatchCommand: AsyncParsableCommand {
         controller.delegate = printer
         let outcome = try controller.performFetch()
         if !output.isJSON { Output.line("watching \(controller.fetchedObjects?.count ?? 0) rows of \"\(cacheName)\"") }
+        if case .rebuilt(let reason) = outcome {
+            Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
+        }
         if case .caughtUp(let change) = outcome { try printer.print(change) } else { try printer.print(OrderChange()) }
         for await _ in commits {
             try context.mergeChanges()

@@ -24,8 +24,13 @@ public struct OrderChange: Equatable, Sendable {
     /// Deletes, then inserts, then moves, then updates.
     public internal(set) var rows: [RowEvent] = []
 
+    /// The permanent ids of rows that were saved, by their temporary ones: no event is about them, but whoever keeps ids
+    /// must exchange these. Events name the new ids.
+    public package(set) var renumbered: [ObjectID: ObjectID] = [:]
+
     public init() {}
 
+    /// Whether there are no events.
     public var isEmpty: Bool { sections.isEmpty && rows.isEmpty }
 }
 

@@ -30,7 +30,8 @@ package final class Store: Sendable {
     package let environment: Environment
     let tables: StoreTables
     private let cachedModel = Mutex<ModelVersion?>(nil)
-    private let openWriters = Mutex(0)
+    /// The threads on which writers are open.
+    private let openWriters = Mutex<[UInt]>([])
 
     /// Opens a store, or makes one. A given model is merged into the stored one: it may bring new entities, and new
     /// optional attributes at the end of stored ones.
@@ -91,6 +92,7 @@ package final class Store: Sendable {
 
     private func beginWrite(author: String, waits: Bool) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
+        if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
         let information = try environment.information()
         if information.usedPages * information.pageSize > information.mapSize / 4 * 3 { _ = environment.growMap() }
@@ -98,9 +100,15 @@ package final class Store: Sendable {
     }
 
     /// Whether a writer of this store object is open. Who waits for another one then may wait for itself.
-    package var hasOpenWriter: Bool { openWriters.withLock { $0 > 0 } }
+    package var hasOpenWriter: Bool { openWriters.withLock { !$0.isEmpty } }
 
-    func countWriter(_ change: Int) { openWriters.withLock { $0 += change } }
+    func writerBegan(on thread: UInt) { openWriters.withLock { $0.append(thread) } }
+
+    func writerEnded(on thread: UInt) {
+        openWriters.withLock { threads in
+            if let index = threads.firstIndex(of: thread) { threads.remove(at: index) }
+        }
+    }
 
     /// Gives the mapped pages of the file back to the system, unless a transaction of this process is open.
     package func releasePages() { environment.releasePages() }
@@ -162,4 +170,13 @@ package final class Store: Sendable {
             return model
         }
     }
+}
+
+/// The calling thread: LMDB's write lock belongs to one. pthread_self
+func currentThread() -> UInt {
+    #if canImport(Glibc)
+        UInt(pthread_self())
+    #else
+        UInt(bitPattern: pthread_self())
+    #endif
 }

@@ -21,6 +21,10 @@ public enum StoreError: Error, Equatable, Sendable {
     case unknownObject(String)
     /// The change log was cut and no longer holds the changes after this commit.
     case logTooShort(commit: UInt64)
+    /// A transaction is used on another thread than the one that began it.
+    case wrongThread
+    /// The thread has a transaction of the store open, for whose end it would wait.
+    case wouldWaitForItself
 }
 
 extension StoreError: CustomStringConvertible {
@@ -42,6 +46,8 @@ extension StoreError: CustomStringConvertible {
         case .uniqueValueTooLong(let entity, let attribute):
             "a value of \(entity).\(attribute) is too long: a unique value has 500 bytes at most"
         case .unknownObject(let id): "there is no object \(id)"
+        case .wrongThread: "a write transaction ends on the thread that began it"
+        case .wouldWaitForItself: "this thread is writing to the store already, and would wait for itself"
         case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
         }
     }

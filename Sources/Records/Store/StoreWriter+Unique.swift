@@ -36,9 +36,21 @@ extension StoreWriter {
             let newKey = try uniqueKey(object.entity, slot, record)
             if let old, let oldKey = try uniqueKey(object.entity, slot, old.span.bytes) {
                 if oldKey == newKey { continue }
-                try view.delete(oldKey.span.bytes, in: tables.unique)
+                // Another object may have taken it over already.
+                if try self.object(object.entity, unique: oldKey) == object {
+                    try view.delete(oldKey.span.bytes, in: tables.unique)
+                }
             }
             if let newKey { try view.put(number.span.bytes, for: newKey.span.bytes, in: tables.unique) }
+        }
+    }
+
+    /// Frees the unique values that an object's new record gives up, so that others may take them before it is updated.
+    package func releaseUniqueKeys(of object: ObjectID, _ old: RawSpan, for new: RawSpan) throws {
+        for slot in uniqueSlots(object.entity) {
+            guard let key = try uniqueKey(object.entity, slot, old), try key != uniqueKey(object.entity, slot, new)
+            else { continue }
+            try view.delete(key.span.bytes, in: tables.unique)
         }
     }
 

@@ -13,6 +13,7 @@ package final class StoreWriter: StoreReader {
     private var firstInserted: [Int: UInt64] = [:]
     private var canAppend = true
     private var isCounted = false
+    private let thread = currentThread()
     private var isSealed = false
     var isStateChanged = false
 
@@ -24,11 +25,14 @@ package final class StoreWriter: StoreReader {
         self.log = LogWriter(author: author)
         try super.init(store, view)
         log.commit = state.commit + 1
-        store.countWriter(1)
+        store.writerBegan(on: thread)
         isCounted = true
     }
 
-    deinit { if isCounted { store.countWriter(-1) } }
+    deinit { if isCounted { store.writerEnded(on: thread) } }
+
+    /// Throws unless the calling thread is the one that began the transaction.
+    private func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
 
     /// What `put` did.
     package enum PutOutcome: Equatable, Sendable {
@@ -44,6 +48,7 @@ package final class StoreWriter: StoreReader {
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan) throws -> ObjectID {
         precondition(!isSealed, "A sealed transaction changes no records.")
+        try checkThread()
         try checkUnique(entity, record, except: nil)
         var entityState = try entityState(entity)
         let object = ObjectID(entity: entity, number: entityState.nextObject)
@@ -61,6 +66,7 @@ package final class StoreWriter: StoreReader {
     @discardableResult
     package func update(_ object: ObjectID, _ record: RawSpan) throws -> Bool {
         precondition(!isSealed, "A sealed transaction changes no records.")
+        try checkThread()
         let old = try copyRecord(object)
         if old.span.bytes.isEqual(to: record) { return false }
         try checkUnique(object.entity, record, except: object)
@@ -74,6 +80,7 @@ package final class StoreWriter: StoreReader {
     @discardableResult
     package func delete(_ object: ObjectID) throws -> Bool {
         precondition(!isSealed, "A sealed transaction changes no records.")
+        try checkThread()
         guard try record(object, { _ in }) else { return false }
         let old = try copyRecord(object)
         try deleteUniqueKeys(of: object, old.span.bytes)
@@ -147,14 +154,14 @@ package final class StoreWriter: StoreReader {
     package func commitAndRead() throws -> Snapshot {
         defer { finish() }
         try end()
-        return try store.snapshot()
+        do { return try store.snapshot() } catch { throw CommittedWithoutSnapshot(reason: error) }
     }
 
     /// Gives up what is left of the transaction, and only then the lock.
     private func finish() {
         transaction = nil
         lock = nil
-        if isCounted { store.countWriter(-1) }
+        if isCounted { store.writerEnded(on: thread) }
         isCounted = false
     }
 
@@ -178,6 +185,7 @@ package final class StoreWriter: StoreReader {
 
     private func end() throws {
         precondition(transaction != nil, "A transaction is committed once.")
+        try checkThread()
         try seal()
         if log.hasChanges { try enforceLogLimit() }
         if isStateChanged {
@@ -187,4 +195,11 @@ package final class StoreWriter: StoreReader {
         }
         if let ended = transaction.take() { try ended.commit() }
     }
+}
+
+/// What was written is committed, and no snapshot of it could be had: all reader slots are taken, say.
+package struct CommittedWithoutSnapshot: Error, CustomStringConvertible {
+    package let reason: any Error
+
+    package var description: String { "what was written is saved, but cannot be read now: \(reason)" }
 }
