@@ -64,6 +64,7 @@ extension ManagedObjectContext {
             }
             object.changes = [:]
             object.base = record
+            object.isGoneFromStore = false
             object.status = .saved
         }
         if written.records.isEmpty { return }
@@ -83,7 +84,11 @@ extension ManagedObjectContext {
             if edit.new == nil { release(object) }
         case .saved:
             // Gone under unsaved values: the save will find the conflict.
-            guard let new = edit.new else { return }
+            guard let new = edit.new else {
+                object.isGoneFromStore = true
+                return
+            }
+            object.isGoneFromStore = false
             object.base = new
             let saved = (try? object.entity.values(of: new.span.bytes)) ?? []
             object.changes = object.changes.filter { $0.key >= saved.count || !saved[$0.key].isIdentical(to: $0.value) }

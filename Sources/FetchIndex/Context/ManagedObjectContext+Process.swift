@@ -18,7 +18,8 @@ extension ManagedObjectContext {
         let objects = touched.sorted { $0.key < $1.key }
         touched = [:]
         for (id, object) in objects {
-            let saved = savedRecord(of: id)
+            // What the object read is what the snapshot has.
+            let saved = object.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: id)
             let old = reported[id].map(\.record) ?? saved
             let new = unsavedRecord(of: object, over: saved)
             reported[id] = new == saved ? nil : ReportedRecord(new)
@@ -54,6 +55,7 @@ extension ManagedObjectContext {
                 object.status = .saved
                 object.changes = [:]
                 object.base = nil
+                object.isGoneFromStore = false
                 if savedRecord(of: object.objectID) == nil { release(object) }
             case .gone: break
             }

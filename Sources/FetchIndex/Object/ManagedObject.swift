@@ -28,6 +28,8 @@ open class ManagedObject {
     var status: Status
     /// The record as the context's snapshot has it; nil for a fault and for an object that was never saved.
     var base: [UInt8]?
+    /// Whether someone else deleted it under unsaved edits: `base` is its last record then.
+    var isGoneFromStore = false
     /// Unsaved values by slot.
     var changes: [Int: Value] = [:]
     private let probe: AttributeProbe?

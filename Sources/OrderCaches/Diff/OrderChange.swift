@@ -87,3 +87,32 @@ extension OrderChange {
         return new
     }
 }
+
+extension OrderChange: CustomStringConvertible {
+    /// The events in a line: section move 2 → 0 小学館, row insert #5 → 0:3, …
+    public var description: String {
+        let events = sections.map(\.description) + rows.map(\.description)
+        return events.isEmpty ? "no changes" : events.joined(separator: ", ")
+    }
+}
+
+extension OrderChange.SectionEvent: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .delete(let from, let name): "section delete \(from) \(name)"
+        case .insert(let to, let name): "section insert → \(to) \(name)"
+        case .move(let from, let to, let name): "section move \(from) → \(to) \(name)"
+        }
+    }
+}
+
+extension OrderChange.RowEvent: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .delete(let object, let from): "row delete \(object) \(from)"
+        case .insert(let object, let to): "row insert \(object) → \(to)"
+        case .move(let object, let from, let to): "row move \(object) \(from) → \(to)"
+        case .update(let object, let from, let to): "row update \(object) \(from) → \(to)"
+        }
+    }
+}

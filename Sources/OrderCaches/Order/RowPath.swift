@@ -12,3 +12,8 @@ public struct RowPath: Hashable, Comparable, Sendable {
         (left.section, left.row) < (right.section, right.row)
     }
 }
+
+extension RowPath: CustomStringConvertible {
+    /// section:row
+    public var description: String { "\(section):\(row)" }
+}

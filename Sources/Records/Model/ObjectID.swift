@@ -24,3 +24,10 @@ public struct ObjectID: Hashable, Comparable, Sendable {
 
     public static func < (left: ObjectID, right: ObjectID) -> Bool { left.rawValue < right.rawValue }
 }
+
+extension ObjectID: CustomStringConvertible {
+    /// #17, or new 17 before it is saved.
+    public var description: String {
+        isTemporary ? "new \(number - ObjectID.firstTemporaryNumber)" : "#\(number)"
+    }
+}

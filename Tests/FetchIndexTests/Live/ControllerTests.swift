@@ -162,6 +162,18 @@ import Testing
 
     // MARK: Changes
 
+    @Test func aBatchReadsAsALine() async throws {
+        let controller = try controller()
+        try controller.performFetch()
+        var changes = controller.changes.makeAsyncIterator()
+        book("e", "O", 0)
+        context.delete(controller.object(at: RowPath(section: 1, row: 0)))
+        context.processPendingChanges()
+        let line = try #require(await changes.next()).description
+        #expect(line.hasPrefix("section insert → 0 O, row delete #4 1:0, row insert new "))
+        #expect(ResultsChange().description == "no changes")
+    }
+
     @Test func changesAndDifferencesAreTheSameBatches() async throws {
         let controller = try controller(sections: nil)
         try controller.performFetch()
