@@ -10,6 +10,7 @@ import Testing
         let url = URL(fileURLWithPath: folder.path)
         let container = try PersistentContainer(at: url, model: Model(Book.self))
         let context = container.newContext()
+        context.automaticallyMergesChanges = true
 
         let book = Book(context: context)
         (book.title, book.publisher, book.price) = ("虐殺器官", "早川書房", 583)
