@@ -119,14 +119,11 @@ private struct EditPass {
         var root = tree.root
         let outcome =
             root.node == 0
-            ? try fillFirstLeaf() : try edit(edits.indices, of: root.node, level: root.level, 0, root.measure)
+            ? try fillFirstLeaf(of: &root) : try edit(edits.indices, of: root.node, level: root.level, 0, root.measure)
         switch outcome {
         case .unchanged: return root
         case .emptied: return TreeRoot(isWeighted: isWeighted)
-        case .changed(let measure, _):
-            // A tree that was empty has the node that was allocated last.
-            if root.node == 0 { root.node = store.nextNode - 1 }
-            root.measure = measure
+        case .changed(let measure, _): root.measure = measure
         case .split(let pieces): try raise(&root, over: pieces)
         }
         let limit = Int(Measure.limit)
@@ -137,7 +134,7 @@ private struct EditPass {
         return root
     }
 
-    private mutating func fillFirstLeaf() throws -> Outcome {
+    private func fillFirstLeaf(of root: inout TreeRoot) throws -> Outcome {
         var writer = NodeWriter(level: 0, isWeighted: isWeighted)
         var measure = Measure.zero
         for edit in edits {
@@ -146,7 +143,9 @@ private struct EditPass {
             measure += Measure(count: 1, weight: weight)
         }
         if writer.slotCount == 0 { return .unchanged }
-        return try finish(writer, of: try store.allocate(), level: 0, measure, fillsNodes: true)
+        root.node = try store.allocate()
+        root.level = 0
+        return try finish(writer, of: root.node, level: 0, measure, fillsNodes: true)
     }
 
     /// Puts as many levels above the pieces of an old root as it takes.

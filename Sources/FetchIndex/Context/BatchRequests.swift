@@ -48,7 +48,8 @@ public struct BatchDeleteRequest {
 
 extension ManagedObjectContext {
     /// Inserts rows in one transaction, then moves to its commit; controllers report them like any other change.
-    /// Returns how many there were. O(rows), and memory for the pages written. An error leaves the store as it was.
+    /// Returns how many there were. O(rows), and memory for the pages written; where the context has objects or
+    /// controllers of the entity, also for the rows that they are told of. An error leaves the store as it was.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
         try batch { writer in

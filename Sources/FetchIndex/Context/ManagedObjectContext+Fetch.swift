@@ -4,7 +4,7 @@ extension ManagedObjectContext {
     /// The objects of a request, with the context's unsaved edits. O(n) for n records of the entity, O(n log n) with
     /// sort keys: a plain fetch has no cache. Throws when the request does not fit the model.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-        use(Object.self, for: request.entityName)
+        try use(Object.self, for: request.entityName)
         return try identifiers(request).map { try typedObject(with: $0, as: Object.self) }
     }
 

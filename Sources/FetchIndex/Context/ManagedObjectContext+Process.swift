@@ -7,7 +7,10 @@ extension ManagedObjectContext {
         while !isDelivering, !touched.isEmpty {
             undoStack.closeGroup()
             let edits = takeEdits()
-            guard !edits.isEmpty else { return }
+            guard !edits.isEmpty else {
+                leaving = [:]
+                return
+            }
             deliver { $0.advance([:]) { try $0.edit(edits) } }
         }
     }

@@ -153,7 +153,7 @@ private struct SavePlan {
             guard case .insert = action else { continue }
             let new = object.assembled(over: object.base)
             try named(object) {
-                let id = try writer.insert(Int(object.objectID.rawValue >> 48), new.span.bytes)
+                let id = try writer.insert(object.objectID.entity, new.span.bytes)
                 written.renumbered.append((object, id))
                 written.edits?.append(RecordEdit(object: id, old: nil, new: new))
                 written.records.append((object, new))

@@ -144,12 +144,13 @@ public final class ManagedObjectContext {
             entity: model.entities[id.entity].name, "\(classes[model.entities[id.entity].name] ?? ManagedObject.self)")
     }
 
-    /// Makes a class that of an entity's objects, unless the context knows one.
-    func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) {
-        if Object.self != ManagedObject.self, classes[entityName] == nil { classes[entityName] = Object.self }
+    /// Makes a class that of an entity's objects, unless the context knows one. Throws when that is no such class.
+    func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
+        if Object.self == ManagedObject.self { return }
+        let known = classes[entityName] ?? type
+        classes[entityName] = known
+        guard known is Object.Type else { throw ContextError.wrongClass(entity: entityName, "\(known)") }
     }
-
-    func objectClass(of entityName: String) -> ManagedObject.Type { classes[entityName] ?? ManagedObject.self }
 
     func forget(_ id: ObjectID) { if registered[id]?.object == nil { registered[id] = nil } }
 

@@ -83,7 +83,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         try validate()
         let context = managedObjectContext
         if context.isDelivering { throw ContextError.delivering }
-        context.use(Object.self, for: fetchRequest.entityName)
+        try context.use(Object.self, for: fetchRequest.entityName)
         try context.mergeChanges()
         let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
         let request = try definition.compile(in: context.model)

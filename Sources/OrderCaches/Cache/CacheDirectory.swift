@@ -179,14 +179,16 @@ package struct CacheDirectory {
         return last % LMDBNodeStore.maximumCache + 1
     }
 
-    /// Drops what no cache needs of the log any more, but for its newest bytes. Without caches the log is kept, up to its
-    /// limit.
+    /// Drops what no cache needs of the log any more, but for its newest bytes, once a quarter more has come together.
+    /// Without caches the log is kept, up to its limit.
     static func trimLog(in writer: StoreWriter) throws {
+        let kept = writer.store.keptLogBytes
+        guard writer.state.logBytes > kept + kept / 4 else { return }
         var needed: UInt64?
         for name in try names(in: writer) {
             guard let header = try? header(name, in: writer) else { continue }
             needed = min(needed ?? header.commit, header.commit)
         }
-        if let needed { try writer.trimLog(through: needed, keeping: writer.store.keptLogBytes) }
+        if let needed { try writer.trimLog(through: needed, keeping: kept) }
     }
 }

@@ -189,9 +189,4 @@ package struct OrderOfCommit {
 
     let order: SectionedOrder
     let place: Place
-
-    package var isNamed: Bool {
-        if case .named = place { return true }
-        return false
-    }
 }

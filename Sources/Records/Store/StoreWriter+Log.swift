@@ -2,10 +2,9 @@ internal import LMDB
 
 extension StoreWriter {
     /// Drops what the log holds of a commit and those before it, oldest first, until no more than some bytes are left.
-    /// Caches that are behind are rebuilt when opened. With bytes to keep, a quarter more is let come together first:
-    /// cutting a little with every commit would cost more than the commit.
+    /// Caches that are behind are rebuilt when opened.
     package func trimLog(through commit: UInt64, keeping bytes: UInt64 = 0) throws {
-        guard commit > state.logStart, state.logBytes > bytes + bytes / 4 || bytes == 0 else { return }
+        guard commit > state.logStart else { return }
         var freed: UInt64 = 0
         var last = min(commit, state.commit)
         try view.withCursor(on: tables.log) { cursor in
@@ -31,15 +30,9 @@ extension StoreWriter {
         isStateChanged = true
     }
 
-    /// Cuts the log from its start when it is past its limit, and an eighth more, so that it is not cut with every commit.
+    /// Cuts the log from its start when it is past its limit, and an eighth more: cutting a little with every commit
+    /// would cost more than the commit.
     func enforceLogLimit() throws {
-        guard state.logBytes > state.logLimit else { return }
-        while state.logBytes > state.logLimit / 8 * 7, state.logStart < state.commit {
-            var oldest = state.commit
-            try view.withCursor(on: tables.log) { cursor in
-                if try cursor.moveToFirst(), let key = LogKey(cursor.key) { oldest = key.commit }
-            }
-            try trimLog(through: max(oldest, state.logStart + 1))
-        }
+        if state.logBytes > state.logLimit { try trimLog(through: state.commit, keeping: state.logLimit / 8 * 7) }
     }
 }

@@ -536,6 +536,17 @@ final class Account: ManagedObject {
         #expect(throws: RequestError.self) { try controller.performFetch() }
     }
 
+    final class Other: ManagedObject {
+        @Attribute("name") var name: String
+        override class var entityName: String { "Account" }
+    }
+
+    @Test func anEntityHasOneClassInAContext() throws {
+        #expect(throws: ContextError.wrongClass(entity: "Account", "Account")) {
+            try context.fetch(FetchRequest<Other>())
+        }
+    }
+
     @Test func aLoopThatDeletesEndsWithTheResults() throws {
         for number in 0..<4 { account("\(number)") }
         try context.save()
