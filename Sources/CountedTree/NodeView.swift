@@ -66,6 +66,12 @@ struct NodeView: ~Escapable {
         return bytes.extracting(cell.keyRange.lowerBound..<end)
     }
 
+    /// A slot's key as its cell holds it.
+    func storedKey(at slot: Int) throws(TreeError) -> StoredKey {
+        let cell = try cell(at: slot)
+        return StoredKey(bytes: [UInt8](bytes.extracting(cell.keyRange)), isLong: cell.hasLongKey)
+    }
+
     private func number(at offset: Int) -> UInt64 {
         UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }

@@ -21,18 +21,19 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public weak var delegate: (any FetchedResultsControllerDelegate<Object>)? {
         didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
     }
-    private weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
+    private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
     /// The error that made the controller give up: damage in records that it needed. It is empty until it fetches again.
     public private(set) var failure: (any Error)?
 
     private let requiresSortKeys: Bool
-    private var live: LiveOrder?
+    var live: LiveOrder?
     private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
-    private var undelivered: ResultsChange?
-    private var isFailureUndelivered = false
+    /// What the last step changed, until it is delivered.
+    var undelivered: ResultsChange?
+    var isFailureUndelivered = false
     /// Whether the order was found damaged since it was fetched.
     private var metDamage = false
-    private var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
+    var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
     /// Throws when the request has no sort key, or cannot be kept under a name and has one.
@@ -157,7 +158,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 
     /// The order as the context's records give it, in memory.
-    private func mend(_ broken: LiveOrder) throws -> LiveOrder {
+    func mend(_ broken: LiveOrder) throws -> LiveOrder {
         metDamage = true
         let context = managedObjectContext
         let order = try context.container.caches.order(broken.request, in: try context.snapshot())
@@ -167,7 +168,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return mended
     }
 
-    private func fail(_ error: any Error) {
+    func fail(_ error: any Error) {
         live = nil
         failure = error
         isFailureUndelivered = true
@@ -198,7 +199,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 
     /// The object with an id; without one, where records are damaged, an object without values.
-    private func object(_ id: ObjectID?) -> Object {
+    func object(_ id: ObjectID?) -> Object {
         let entity =
             live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName))
         let id = id ?? managedObjectContext.container.temporaryID(entity ?? 0)
@@ -255,109 +256,5 @@ public final class FetchedResultsController<Object: ManagedObject> {
         streams[nextStream] = continuation
         nextStream += 1
         return stream
-    }
-}
-
-extension FetchedResultsController: ContextFollower {
-    var isLive: Bool { live != nil }
-    var entity: Int? { live?.request.builder.entity }
-
-    var followed: CacheDirectory.Followed? {
-        guard let live, let name = live.name else { return nil }
-        return CacheDirectory.Followed(name: name, request: live.request)
-    }
-
-    func advance(_ renumbered: [ObjectID: ObjectID], _ step: (inout LiveOrder) throws -> OrderChange) {
-        guard var order = live else { return }
-        #if DEBUG
-            let old = Self.provenRows(of: order)
-        #endif
-        do {
-            var change = try step(&order)
-            live = order
-            change.renumbered = try rowsRenumbered(renumbered)
-            #if DEBUG
-                if let old, let new = Self.provenRows(of: order) {
-                    let proven = change.replay(on: old.map { $0.map { renumbered[$0] ?? $0 } })
-                    precondition(proven == new, "A change must lead from the old rows to the new ones.")
-                }
-            #endif
-            undelivered = change
-        } catch {
-            // The step met damage. The records give the new state: what is told is how the rows differ.
-            do {
-                let mended = try mend(order)
-                undelivered = try live?.change(to: mended, renumbered: renumbered)
-                live = mended
-            } catch {
-                fail(error)
-            }
-        }
-    }
-
-    /// Those of the new ids that are among the rows.
-    private func rowsRenumbered(_ ids: [ObjectID: ObjectID]) throws -> [ObjectID: ObjectID] {
-        guard let live, !ids.isEmpty else { return [:] }
-        return try ids.filter { _, id in
-            guard id.entity == live.request.builder.entity, let record = managedObjectContext.viewedRecord(of: id)
-            else { return false }
-            return try live.window.position(of: id, record, live.request.builder.placer) != nil
-        }
-    }
-
-    #if DEBUG
-        /// The rows of orders that are small enough to prove each change on them.
-        private static func provenRows(of order: LiveOrder) -> [[ObjectID]]? {
-            order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
-        }
-    #endif
-
-    func deliver() {
-        if isFailureUndelivered, let failure {
-            isFailureUndelivered = false
-            undelivered = nil
-            delegate?.controller(self, didFailWith: failure)
-        }
-        guard let change = undelivered else { return }
-        undelivered = nil
-        guard !change.isEmpty || !change.renumbered.isEmpty else { return }
-        for (number, stream) in streams {
-            if case .terminated = stream.yield(change) { streams[number] = nil }
-        }
-        guard let delegate else { return }
-        if let snapshotDelegate {
-            snapshotDelegate.controller(self, didChangeContentWith: snapshot)
-            return
-        }
-        if change.isEmpty { return }
-        delegate.controllerWillChangeContent(self)
-        for event in change.sections { tell(delegate, event) }
-        for event in change.rows { tell(delegate, event) }
-        delegate.controllerDidChangeContent(self)
-        delegate.controller(self, didChange: change)
-    }
-
-    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.SectionEvent) {
-        switch event {
-        case .delete(let from, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .delete, newIndex: nil)
-        case .insert(let to, let name):
-            delegate.controller(self, didChangeSection: name, at: nil, for: .insert, newIndex: to)
-        case .move(let from, let to, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .move, newIndex: to)
-        }
-    }
-
-    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.RowEvent) {
-        switch event {
-        case .delete(let id, let from):
-            delegate.controller(self, didChange: object(.some(id)), at: from, for: .delete, newIndexPath: nil)
-        case .insert(let id, let to):
-            delegate.controller(self, didChange: object(.some(id)), at: nil, for: .insert, newIndexPath: to)
-        case .move(let id, let from, let to):
-            delegate.controller(self, didChange: object(.some(id)), at: from, for: .move, newIndexPath: to)
-        case .update(let id, let from, let to):
-            delegate.controller(self, didChange: object(.some(id)), at: from, for: .update, newIndexPath: to)
-        }
     }
 }

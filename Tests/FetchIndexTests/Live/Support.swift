@@ -10,6 +10,16 @@ final class Book: ManagedObject {
     @Attribute("released") var released: Date?
 }
 
+final class Account: ManagedObject {
+    @Attribute("name", isUnique: true) var name: String
+    @Attribute("owner") var owner: String?
+    @Attribute("balance") var balance: Int
+
+    override func validate() throws { if balance < 0 { throw Overdrawn() } }
+
+    struct Overdrawn: Error, CustomStringConvertible { var description: String { "is overdrawn" } }
+}
+
 /// A store in a folder of its own, which checks itself and its caches when the test is done with it.
 final class LiveStore {
     let folder = TemporaryFolder()

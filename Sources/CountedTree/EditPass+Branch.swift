@@ -1,0 +1,167 @@
+extension EditPass {
+    /// A child that edits reach, and what became of it.
+    struct EditedChild {
+        let slot: Int
+        let node: NodeNumber
+        let measure: Measure
+        let edits: Range<Int>
+        /// The entries before it in the tree.
+        let before: Int
+        var outcome = Outcome.unchanged
+    }
+
+    mutating func editBranch(
+        _ some: Range<Int>, _ node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
+    ) throws -> Outcome {
+        var children = try children(of: node, level: level, reachedBy: some, before)
+        var measure = measure
+        var isChanged = false
+        var keepsChildren = true
+        var sparse: [NodeNumber] = []
+        for index in children.indices {
+            let child = children[index]
+            let outcome = try edit(child.edits, of: child.node, level: level - 1, child.before, child.measure)
+            children[index].outcome = outcome
+            switch outcome {
+            case .unchanged: continue
+            case .changed(let now, let isSparse):
+                measure += now
+                if isSparse { sparse.append(child.node) }
+            case .emptied: keepsChildren = false
+            case .split(let pieces):
+                for piece in pieces { measure += piece.measure }
+                keepsChildren = false
+            }
+            measure -= child.measure
+            isChanged = true
+        }
+        if !isChanged { return .unchanged }
+        let outcome =
+            keepsChildren
+            ? try patch(node, level: level, children, measure)
+            : try rewrite(node, level: level, children, measure)
+        return sparse.isEmpty ? outcome : try merge(sparse, below: node, level: level, outcome)
+    }
+
+    /// The children that edits reach, in order.
+    private func children(
+        of node: NodeNumber, level: Int, reachedBy some: Range<Int>, _ before: Int
+    ) throws -> [EditedChild] {
+        var children: [EditedChild] = []
+        let (tree, edits) = (tree, edits)
+        try tree.read(node, level: level) { view in
+            var sum = before
+            var counted = 0
+            var index = some.lowerBound
+            while index < some.upperBound {
+                let firstKey = edits[index].key
+                let slot = try tree.childSlot(for: firstKey.span.bytes, in: view)
+                let first = index
+                index += 1
+                while index < some.upperBound {
+                    let key = edits[index].key
+                    if slot + 1 < view.slotCount, try tree.compare(key.span.bytes, with: view, slot + 1) >= 0 { break }
+                    index += 1
+                }
+                // Damaged separators that do not ascend could lead back.
+                guard slot >= counted else { throw TreeError.corrupted(node: node, "its keys are out of order") }
+                sum += try view.measure(of: counted..<slot).count
+                counted = slot
+                let cell = try view.cell(at: slot)
+                children.append(
+                    EditedChild(
+                        slot: slot, node: view.child(of: cell), measure: try view.measure(of: cell),
+                        edits: first..<index, before: sum))
+            }
+        }
+        return children
+    }
+
+    /// Changes the measures of children that stayed where they are.
+    private func patch(
+        _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
+    ) throws -> Outcome {
+        var bytes: [UInt8] = []
+        try read(node, level: level) { view in
+            bytes.reserveCapacity(view.bytes.byteCount + 8)
+            bytes.append(contentsOf: view.bytes)
+            for child in children {
+                guard case .changed(let now, _) = child.outcome else { continue }
+                let offset = try view.cell(at: child.slot).range.lowerBound + 8
+                bytes.replaceLittleEndian(UInt64(truncatingIfNeeded: now.count), at: offset)
+                if isWeighted { bytes.replaceLittleEndian(UInt64(truncatingIfNeeded: now.weight), at: offset + 8) }
+            }
+        }
+        let isSparse = bytes.count < store.capacity / 4
+        try store.write(node, bytes)
+        return .changed(measure, isSparse: isSparse)
+    }
+
+    /// Writes a branch whose children were emptied or split.
+    private func rewrite(
+        _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
+    ) throws -> Outcome {
+        var branch = BranchInTheMaking(writer: NodeWriter(level: level, isWeighted: isWeighted), store: store)
+        var isAppended = true
+        try read(node, level: level) { view in
+            var next = 0
+            for child in children {
+                try branch.append(next..<child.slot, of: view)
+                next = child.slot + 1
+                switch child.outcome {
+                case .unchanged: try branch.append(child.node, child.measure, at: child.slot, of: view)
+                case .changed(let now, _): try branch.append(child.node, now, at: child.slot, of: view)
+                case .emptied: try branch.drop(child.slot, of: view)
+                case .split(let pieces):
+                    isAppended = isAppended && next == view.slotCount
+                    try branch.append(pieces[0].node, pieces[0].measure, at: child.slot, of: view)
+                    for piece in pieces.dropFirst() {
+                        branch.writer.appendBranchCell(child: piece.node, piece.measure, piece.separator)
+                    }
+                }
+            }
+            try branch.append(next..<view.slotCount, of: view)
+        }
+        for node in branch.freed { try store.free(node) }
+        return try finish(branch.writer, of: node, level: level, measure, fillsNodes: isAppended)
+    }
+}
+
+/// A branch that is rewritten from its old cells. The first child's separator is empty, whichever is the first now.
+private struct BranchInTheMaking {
+    var writer: NodeWriter
+    let store: any NodeStore
+    /// The rests of long separators that are no longer needed.
+    private(set) var freed: [NodeNumber] = []
+
+    init(writer: NodeWriter, store: any NodeStore) {
+        self.writer = writer
+        self.store = store
+    }
+
+    /// Adds a child with the separator that a slot has.
+    mutating func append(_ child: NodeNumber, _ measure: Measure, at slot: Int, of view: NodeView) throws {
+        if writer.slotCount == 0 {
+            try drop(slot, of: view)
+            writer.appendBranchCell(child: child, measure, .empty)
+        } else {
+            writer.appendBranchCell(child: child, measure, try view.storedKey(at: slot))
+        }
+    }
+
+    /// Adds children as they are.
+    mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
+        var slots = slots
+        if writer.slotCount == 0, let first = slots.first {
+            let cell = try view.cell(at: first)
+            try append(view.child(of: cell), try view.measure(of: cell), at: first, of: view)
+            slots = slots.dropFirst()
+        }
+        try writer.append(slots, of: view)
+    }
+
+    /// Leaves out a slot's separator.
+    mutating func drop(_ slot: Int, of view: NodeView) throws {
+        freed += try store.restNodes(of: view.cell(at: slot), in: view)
+    }
+}

@@ -1,0 +1,63 @@
+extension EditPass {
+    /// Writes a node's new cells: into it, into it and new ones when they are too many, or nowhere.
+    func finish(
+        _ writer: NodeWriter, of node: NodeNumber, level: Int, _ measure: Measure, fillsNodes: Bool
+    ) throws -> Outcome {
+        if writer.slotCount == 0 {
+            try store.free(node)
+            return .emptied
+        }
+        if writer.byteCount <= store.capacity {
+            try store.write(node, writer.node())
+            return .changed(measure, isSparse: writer.byteCount < store.capacity / 4)
+        }
+        var pieces: [Piece] = []
+        var last: [UInt8] = []
+        for slots in writer.cuts(capacity: store.capacity, fillsNodes: fillsNodes) {
+            var bytes = writer.node(slots)
+            var separator = StoredKey.empty
+            if !pieces.isEmpty {
+                if level == 0 {
+                    separator = try self.separator(between: last, and: bytes, of: node)
+                } else {
+                    (separator, bytes) = try takeFirstSeparator(of: bytes, node, level: level)
+                }
+            }
+            let measure = try self.measure(of: bytes, node, level: level)
+            let number = pieces.isEmpty ? node : try store.allocate()
+            if level == 0 { last = bytes }
+            try store.write(number, bytes)
+            pieces.append(Piece(node: number, measure: measure, separator: separator))
+        }
+        return .split(pieces)
+    }
+
+    /// A branch's first separator moves up when it is split off: nothing below it is less.
+    private func takeFirstSeparator(
+        of bytes: [UInt8], _ node: NodeNumber, level: Int
+    ) throws -> (StoredKey, remaining: [UInt8]) {
+        let view = try NodeView(bytes.span.bytes, node: node, level: level, isWeighted: isWeighted)
+        let first = try view.cell(at: 0)
+        var writer = NodeWriter(level: level, isWeighted: isWeighted)
+        writer.appendBranchCell(child: view.child(of: first), try view.measure(of: first), .empty)
+        try writer.append(1..<view.slotCount, of: view)
+        return (try view.storedKey(at: 0), writer.node())
+    }
+
+    private func measure(of bytes: [UInt8], _ node: NodeNumber, level: Int) throws -> Measure {
+        let view = try NodeView(bytes.span.bytes, node: node, level: level, isWeighted: isWeighted)
+        return try view.measure(of: 0..<view.slotCount)
+    }
+
+    /// The shortest key that divides two leaves: a prefix of the upper one's first key.
+    private func separator(between lower: [UInt8], and upper: [UInt8], of node: NodeNumber) throws -> StoredKey {
+        let lowerView = try NodeView(lower.span.bytes, node: node, level: 0, isWeighted: isWeighted)
+        let upperView = try NodeView(upper.span.bytes, node: node, level: 0, isWeighted: isWeighted)
+        var last: [UInt8] = []
+        var first: [UInt8] = []
+        try tree.handOut(lowerView.slotCount - 1, of: lowerView) { key, _ in last = [UInt8](key) }
+        try tree.handOut(0, of: upperView) { key, _ in first = [UInt8](key) }
+        let key = first.span.bytes
+        return try store.storedForm(of: key.extracting(first: key.commonPrefixLength(last.span.bytes) + 1))
+    }
+}

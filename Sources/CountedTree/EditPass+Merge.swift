@@ -1,0 +1,80 @@
+extension EditPass {
+    /// Merges sparse children with neighbours that they fit with.
+    func merge(
+        _ sparse: [NodeNumber], below node: NodeNumber, level: Int, _ outcome: Outcome
+    ) throws -> Outcome {
+        switch outcome {
+        case .unchanged, .emptied: return outcome
+        case .split(let pieces):
+            for piece in pieces { _ = try merge(sparse, in: piece.node, level: level) }
+            return outcome
+        case .changed(let measure, let isSparse):
+            let byteCount = try merge(sparse, in: node, level: level)
+            return .changed(measure, isSparse: byteCount.map { $0 < store.capacity / 4 } ?? isSparse)
+        }
+    }
+
+    /// Returns the bytes of the branch now, if children of it were merged.
+    private func merge(_ sparse: [NodeNumber], in node: NodeNumber, level: Int) throws -> Int? {
+        var slots: [Int] = []
+        var slotCount = 0
+        let wanted = Set(sparse)
+        try read(node, level: level) { view in
+            slotCount = view.slotCount
+            for slot in 0..<slotCount where wanted.contains(view.child(of: try view.cell(at: slot))) {
+                slots.append(slot)
+            }
+        }
+        var byteCount: Int?
+        // From the last: a merge shifts the slots above.
+        for slot in slots.reversed() {
+            var merged = slot + 1 < slotCount ? try mergeChildren(slot, of: node, level: level) : nil
+            if merged == nil, slot > 0 { merged = try mergeChildren(slot - 1, of: node, level: level) }
+            if let merged {
+                byteCount = merged
+                slotCount -= 1
+            }
+        }
+        return byteCount
+    }
+
+    /// Merges the children at a slot and the next, if they fit into one node. Returns the bytes of their parent then.
+    private func mergeChildren(_ slot: Int, of node: NodeNumber, level: Int) throws -> Int? {
+        var children: (lower: NodeNumber, upper: NodeNumber) = (0, 0)
+        var separator = StoredKey.empty
+        var rest: [NodeNumber] = []
+        var parent = NodeWriter(level: level, isWeighted: isWeighted)
+        try read(node, level: level) { view in
+            let lower = try view.cell(at: slot)
+            let upper = try view.cell(at: slot + 1)
+            children = (view.child(of: lower), view.child(of: upper))
+            separator = try view.storedKey(at: slot + 1)
+            // Above leaves the separator is no longer needed; above branches it moves down.
+            if level == 1 { rest = try store.restNodes(of: upper, in: view) }
+            var measure = try view.measure(of: lower)
+            measure += try view.measure(of: upper)
+            try parent.append(0..<slot, of: view)
+            parent.appendBranchCell(child: children.lower, measure, try view.storedKey(at: slot))
+            try parent.append(slot + 2..<view.slotCount, of: view)
+        }
+        var merged = NodeWriter(level: level - 1, isWeighted: isWeighted)
+        try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
+        var fits = false
+        try read(children.upper, level: level - 1) { view in
+            let added = view.bytes.byteCount - NodeLayout.headerLength + (level > 1 ? separator.bytes.count : 0)
+            fits = merged.byteCount + added <= store.capacity
+            guard fits else { return }
+            if level > 1 {
+                let first = try view.cell(at: 0)
+                merged.appendBranchCell(child: view.child(of: first), try view.measure(of: first), separator)
+            }
+            try merged.append((level > 1 ? 1 : 0)..<view.slotCount, of: view)
+        }
+        guard fits else { return nil }
+        try store.write(children.lower, merged.node())
+        try store.free(children.upper)
+        for node in rest { try store.free(node) }
+        try store.write(node, parent.node())
+        return parent.byteCount
+    }
+}

@@ -1,0 +1,188 @@
+/// One descent over all nodes that the edits touch.
+struct EditPass {
+    let tree: CountedTree
+    let edits: [TreeEdit]
+    /// For each edit, how many entries have a lesser key before all edits, and whether the key is there.
+    private(set) var found: [(rank: Int, isPresent: Bool)]
+    let store: any NodeStore
+    let isWeighted: Bool
+
+    /// What became of a node.
+    enum Outcome {
+        case unchanged
+        /// It holds so much now; a sparse one may fit into a neighbour.
+        case changed(Measure, isSparse: Bool)
+        /// It had no other entry; it is freed.
+        case emptied
+        /// Its cells went into several nodes, of which the first is the old one.
+        case split([Piece])
+    }
+
+    struct Piece {
+        let node: NodeNumber
+        let measure: Measure
+        /// What divides it from its left neighbour; empty for the first.
+        let separator: StoredKey
+    }
+
+    init(tree: CountedTree, edits: [TreeEdit]) {
+        self.tree = tree
+        self.edits = edits
+        store = tree.store
+        isWeighted = tree.root.isWeighted
+        found = Array(repeating: (0, false), count: edits.count)
+        for case .insert(let weight) in edits.map(\.change) {
+            precondition(isWeighted || weight == 1, "Only entries of a weighted tree have weights.")
+        }
+    }
+
+    // MARK: Root
+
+    mutating func editRoot() throws -> TreeRoot {
+        var root = tree.root
+        let outcome =
+            root.node == 0
+            ? try fillFirstLeaf(of: &root) : try edit(edits.indices, of: root.node, level: root.level, 0, root.measure)
+        switch outcome {
+        case .unchanged: return root
+        case .emptied: return TreeRoot(isWeighted: isWeighted)
+        case .changed(let measure, _): root.measure = measure
+        case .split(let pieces): try raise(&root, over: pieces)
+        }
+        let limit = Int(Measure.limit)
+        guard (0...limit).contains(root.measure.count), (0...limit).contains(root.measure.weight) else {
+            throw TreeError.corrupted(node: root.node, "its counts cannot be right")
+        }
+        try lower(&root)
+        return root
+    }
+
+    private func fillFirstLeaf(of root: inout TreeRoot) throws -> Outcome {
+        var writer = NodeWriter(level: 0, isWeighted: isWeighted)
+        var measure = Measure.zero
+        for edit in edits {
+            guard case .insert(let weight) = edit.change else { continue }
+            writer.appendLeafCell(try store.storedForm(of: edit.key.span.bytes), weight: weight)
+            measure += Measure(count: 1, weight: weight)
+        }
+        if writer.slotCount == 0 { return .unchanged }
+        root.node = try store.allocate()
+        root.level = 0
+        return try finish(writer, of: root.node, level: 0, measure, fillsNodes: true)
+    }
+
+    /// Puts as many levels above the pieces of an old root as it takes.
+    private func raise(_ root: inout TreeRoot, over pieces: [Piece]) throws {
+        var pieces = pieces
+        while true {
+            root.level += 1
+            root.node = try store.allocate()
+            root.measure = .zero
+            var writer = NodeWriter(level: root.level, isWeighted: isWeighted)
+            for piece in pieces {
+                writer.appendBranchCell(child: piece.node, piece.measure, piece.separator)
+                root.measure += piece.measure
+            }
+            guard
+                case .split(let upper) = try finish(
+                    writer, of: root.node, level: root.level, root.measure, fillsNodes: true)
+            else { return }
+            pieces = upper
+        }
+    }
+
+    /// A root with one child gives way to it.
+    private func lower(_ root: inout TreeRoot) throws {
+        while root.level > 0 {
+            var only: NodeNumber = 0
+            try read(root.node, level: root.level) { view in
+                if view.slotCount == 1 { only = view.child(of: try view.cell(at: 0)) }
+            }
+            if only == 0 { return }
+            try store.free(root.node)
+            root.node = only
+            root.level -= 1
+        }
+    }
+
+    // MARK: Nodes
+
+    func read(_ node: NodeNumber, level: Int, _ body: (NodeView) throws -> Void) throws {
+        try tree.read(node, level: level, body)
+    }
+
+    /// Makes some of the edits below a node, given what stands before it and what it holds.
+    mutating func edit(
+        _ some: Range<Int>, of node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
+    ) throws -> Outcome {
+        level == 0
+            ? try editLeaf(some, node, before, measure) : try editBranch(some, node, level: level, before, measure)
+    }
+
+    private mutating func editLeaf(
+        _ some: Range<Int>, _ node: NodeNumber, _ before: Int, _ measure: Measure
+    ) throws -> Outcome {
+        /// An edit that changes the leaf, its slot there and an inserted key's form for a cell.
+        var changes: [(edit: Int, slot: Int, key: StoredKey)] = []
+        var slotCount = 0
+        try read(node, level: 0) { view in
+            slotCount = view.slotCount
+            var slot = 0
+            for index in some {
+                let edit = edits[index]
+                slot = try tree.leafSlot(for: edit.key.span.bytes, in: view, from: slot)
+                let isPresent = try slot < slotCount && tree.compare(edit.key.span.bytes, with: view, slot) == 0
+                found[index] = (before + slot, isPresent)
+                switch edit.change {
+                case .insert where !isPresent, .remove where isPresent: changes.append((index, slot, .empty))
+                case .setWeight(let weight) where isPresent:
+                    if try view.measure(of: view.cell(at: slot)).weight != weight {
+                        changes.append((index, slot, .empty))
+                    }
+                case .insert, .remove, .setWeight, .find: break
+                }
+            }
+            guard before + slot <= tree.count else {
+                throw TreeError.corrupted(node: node, "its counts exceed the tree's")
+            }
+        }
+        if changes.isEmpty { return .unchanged }
+        var isAppended = true
+        for index in changes.indices {
+            guard case .insert = edits[changes[index].edit].change else { continue }
+            let key = edits[changes[index].edit].key
+            changes[index].key = try store.storedForm(of: key.span.bytes)
+            isAppended = isAppended && changes[index].slot == slotCount
+        }
+
+        var writer = NodeWriter(level: 0, isWeighted: isWeighted)
+        var measure = measure
+        var freed: [NodeNumber] = []
+        try read(node, level: 0) { view in
+            writer.reserve(for: view, adding: changes.count)
+            var next = 0
+            for (edit, slot, key) in changes {
+                try writer.append(next..<slot, of: view)
+                next = slot
+                switch edits[edit].change {
+                case .insert(let weight):
+                    writer.appendLeafCell(key, weight: weight)
+                    measure += Measure(count: 1, weight: weight)
+                case .remove:
+                    let cell = try view.cell(at: slot)
+                    measure -= try view.measure(of: cell)
+                    freed += try store.restNodes(of: cell, in: view)
+                    next += 1
+                case .setWeight(let weight):
+                    measure.weight += weight - (try view.measure(of: view.cell(at: slot)).weight)
+                    writer.appendLeafCell(try view.storedKey(at: slot), weight: weight)
+                    next += 1
+                case .find: break
+                }
+            }
+            try writer.append(next..<view.slotCount, of: view)
+        }
+        for node in freed { try store.free(node) }
+        return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended)
+    }
+}

@@ -1,0 +1,133 @@
+import FetchIndex
+import TestSupport
+
+/// The rows of the random scenarios: few values, so that they tie and meet.
+final class Item: ManagedObject {
+    @Attribute("group") var group: String?
+    @Attribute("rank") var rank: Int
+    @Attribute("isShown") var isShown: Bool
+    @Attribute("note") var note: Int
+}
+
+/// A request of the scenarios, and what it means: filter, sort, group, cut, from scratch.
+struct Scenario: CustomStringConvertible {
+    var isFiltered: Bool
+    var sort: SortDirection
+    var sectionKey: SectionKey?
+    var sectionOrder: SectionOrder
+    var offset: Int
+    var limit: Int
+    var isNamed: Bool
+
+    init(using generator: inout SeededGenerator) {
+        isFiltered = Bool.random(using: &generator)
+        sort = Bool.random(using: &generator) ? .ascending : .descending
+        sectionKey = [nil, .attribute("group"), .attribute("group"), .bucket("rank", width: 3)].randomElement(
+            using: &generator)!
+        sectionOrder = [.byFirstRow, .byName(), .byName(descending: true), .byCount(), .byCount(descending: false)]
+            .randomElement(using: &generator)!
+        let isCut = Int.random(in: 0..<3, using: &generator) == 0
+        offset = isCut ? Int.random(in: 0...3, using: &generator) : 0
+        limit = isCut ? Int.random(in: 0...6, using: &generator) : 0
+        isNamed = Bool.random(using: &generator)
+    }
+
+    var description: String {
+        "filtered \(isFiltered), \(sort), sections \(sectionKey.map { "\($0)" } ?? "none") \(sectionOrder), "
+            + "\(offset)+\(limit), named \(isNamed)"
+    }
+
+    func request() throws -> FetchRequest<Item> {
+        var request = FetchRequest<Item>()
+        if isFiltered { request.predicate = try FetchPredicate("isShown == TRUE") }
+        request.sortKeys = [SortKey(\.rank, sort)]
+        request.fetchOffset = offset
+        request.fetchLimit = limit
+        return request
+    }
+
+    struct Row: Equatable {
+        let id: ObjectID
+        let group: String?
+        let rank: Int
+        let isShown: Bool
+        let note: Int
+    }
+
+    /// Sections with names and ids.
+    func results(of rows: [Row]) -> [(name: String, ids: [ObjectID])] {
+        let members = rows.filter { !isFiltered || $0.isShown }.sorted {
+            $0.rank == $1.rank ? $0.id < $1.id : ($0.rank < $1.rank) == (sort == .ascending)
+        }
+        let first = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
+        let groups = Dictionary(grouping: members, by: sectionValue)
+        var sections = groups.map { (value: $0.key, rows: $0.value) }
+        if sectionKey == nil && sections.isEmpty { sections = [(.none, [])] }
+        sections.sort { left, right in
+            switch sectionOrder {
+            case .byFirstRow: return first[left.rows[0].id]! < first[right.rows[0].id]!
+            case .byName(let isDescending, _):
+                let names = (name(left.value), name(right.value))
+                return isDescending ? names.0 > names.1 : names.0 < names.1
+            case .byCount(let isDescending):
+                if left.rows.count == right.rows.count { return left.value < right.value }
+                return (left.rows.count < right.rows.count) != isDescending
+            }
+        }
+        var skipped = offset
+        var left = limit == 0 ? Int.max : limit
+        var results: [(String, [ObjectID])] = []
+        for section in sections {
+            let kept = section.rows.dropFirst(skipped).prefix(left)
+            skipped -= min(skipped, section.rows.count)
+            left -= kept.count
+            if !kept.isEmpty || sectionKey == nil { results.append((name(section.value), kept.map(\.id))) }
+        }
+        return results
+    }
+
+    private enum SectionValue: Hashable, Comparable {
+        case none
+        case text(String)
+        case number(Int)
+    }
+
+    private func sectionValue(_ row: Row) -> SectionValue {
+        switch sectionKey {
+        case .attribute: row.group.map(SectionValue.text) ?? .none
+        case .bucket: .number(row.rank / 3 * 3)
+        default: .none
+        }
+    }
+
+    private func name(_ value: SectionValue) -> String {
+        switch value {
+        case .none: ""
+        case .text(let text): text
+        case .number(let number): "\(number)"
+        }
+    }
+}
+
+/// The fewest moves within sections that stayed, by the plain rule: what is not in a longest increasing
+/// subsequence of old places moves.
+func fewestMoves(_ old: [[ObjectID]], _ oldNames: [String], _ new: ResultsSnapshot) -> Int {
+    var moves = 0
+    for (section, name) in new.sectionNames.enumerated() {
+        guard let oldSection = oldNames.firstIndex(of: name) else { continue }
+        let places = Dictionary(uniqueKeysWithValues: old[oldSection].enumerated().map { ($1, $0) })
+        let sequence = new.objectIDs[section].compactMap { places[$0] }
+        moves += sequence.count - longestIncreasing(sequence)
+    }
+    return moves
+}
+
+func longestIncreasing(_ sequence: [Int]) -> Int {
+    var longest = [Int](repeating: 1, count: sequence.count)
+    for index in sequence.indices {
+        for before in 0..<index where sequence[before] < sequence[index] {
+            longest[index] = max(longest[index], longest[before] + 1)
+        }
+    }
+    return longest.max() ?? 0
+}
