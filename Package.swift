@@ -79,8 +79,8 @@ let package = Package(
             name: "OrderCachesTests", dependencies: ["OrderCaches", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "FetchIndexTests",
-            dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Records", "TestSupport"],
-            resources: [.copy("Catalogues")], swiftSettings: strict),
+            dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Predicates", "Records", "TestSupport", "Values"],
+            exclude: ["PredicateCases"], resources: [.copy("Catalogues")], swiftSettings: strict),
         .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),
     ],

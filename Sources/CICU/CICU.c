@@ -3,7 +3,9 @@
 #include <unicode/ucal.h>
 #include <unicode/ucol.h>
 #include <unicode/unorm2.h>
+#include <unicode/uregex.h>
 #include <unicode/ustring.h>
+#include <unicode/utext.h>
 #include <unicode/utf8.h>
 
 fi_collator *fi_collator_open(const char *locale) {
@@ -91,4 +93,31 @@ const char *fi_zone_data_version(void) {
     UErrorCode status = U_ZERO_ERROR;
     const char *version = ucal_getTZDataVersion(&status);
     return U_SUCCESS(status) ? version : 0;
+}
+
+fi_regex *fi_regex_open(
+    const uint16_t *pattern, int32_t length, bool ignoresCase, int32_t timeLimit, fi_regex_failure *failure) {
+    UErrorCode status = U_ZERO_ERROR;
+    UParseError error = {0, 0, {0}, {0}};
+    URegularExpression *regex = uregex_open(
+        (const UChar *)pattern, length, ignoresCase ? UREGEX_CASE_INSENSITIVE : 0, &error, &status);
+    if (U_SUCCESS(status)) uregex_setTimeLimit(regex, timeLimit, &status);
+    if (U_SUCCESS(status)) return (fi_regex *)regex;
+    failure->name = u_errorName(status);
+    failure->offset = error.offset > 0 ? error.offset : 0;
+    if (regex) uregex_close(regex);
+    return 0;
+}
+
+void fi_regex_close(fi_regex *regex) { uregex_close((URegularExpression *)regex); }
+
+int32_t fi_regex_matches(fi_regex *opaque, const char *text, int32_t length) {
+    URegularExpression *regex = (URegularExpression *)opaque;
+    UErrorCode status = U_ZERO_ERROR;
+    UText utf8 = UTEXT_INITIALIZER;
+    utext_openUTF8(&utf8, text ? text : "", length, &status);
+    uregex_setUText(regex, &utf8, &status);
+    UBool matches = uregex_matches(regex, 0, &status);
+    utext_close(&utf8);
+    return U_SUCCESS(status) ? matches != 0 : -1;
 }

@@ -8,29 +8,65 @@ public struct FetchPredicate: Hashable, Sendable {
 
     package init(_ syntax: PredicateSyntax) { self.syntax = syntax }
 
+    /// A predicate that holds for everything, or for nothing.
+    public init(value: Bool) { syntax = .constant(value) }
+
     /// Parses a format, its placeholders replaced by the arguments in order. O(length).
     /// Throws `FetchPredicateError` with the position and what was expected there.
     public init(_ format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
 
+    /// Parses a format with its arguments in an array.
     public init(format: String, argumentArray: [any PredicateArgument]) throws {
-        var parser = try PredicateParser(format, argumentArray.map(\.predicateValues.expression))
+        var parser = try PredicateParser(format, argumentArray.map(\.predicateValue))
         syntax = try parser.parse()
     }
 
-    /// Whether values that are found by name match; a name that is missing is null.
-    public func evaluate(with values: [String: Value]) -> Bool {
-        var names: [String] = []
-        let compiled = try? CompiledPredicate(syntax) { name in
-            names.append(name)
-            return (names.count - 1, nil)
+    /// Whether values that are found by name match; a name that is missing is null. O(length of the predicate and of
+    /// the values). Throws when a variable has no value, or a regular expression does not compile.
+    public func evaluate(with values: [String: Value]) throws -> Bool {
+        try evaluate(with: .dictionary(values.mapValues { .one($0) }))
+    }
+
+    /// Whether a value, a list or nested values by name match.
+    public func evaluate(with object: PredicateValue) throws -> Bool {
+        try CompiledPredicate.evaluate(syntax, on: object)
+    }
+
+    /// The predicate with values in the place of variables like $NAME. Others stay. O(length).
+    public func withSubstitutionVariables(_ variables: [String: any PredicateArgument]) throws -> FetchPredicate {
+        var expressions: [String: ExpressionSyntax] = [:]
+        for (name, argument) in variables {
+            guard let expression = argument.predicateValue.expression else {
+                throw FetchPredicateError.typeMismatch("a dictionary cannot stand for the variable $\(name)")
+            }
+            expressions[name] = expression
         }
-        return (try? compiled?.evaluate { values[names[$0]] ?? .null }) ?? false
+        return FetchPredicate(syntax.replacingVariables(expressions))
     }
 }
 
 extension FetchPredicate: CustomStringConvertible {
     /// The canonical format, which parses to an equal predicate.
     public var description: String { syntax.description }
+}
+
+extension FetchPredicate {
+    /// Both must hold.
+    public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+        FetchPredicate(.and(left.syntax.conjuncts + right.syntax.conjuncts))
+    }
+
+    /// One of them must hold.
+    public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+        FetchPredicate(.or(left.syntax.disjuncts + right.syntax.disjuncts))
+    }
+
+    public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { FetchPredicate(.not(predicate.syntax)) }
+
+    /// Why an order of this predicate cannot be kept under a name; nil when it can.
+    package var whyNotCacheable: String? {
+        syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate changes as time goes by" : nil
+    }
 }

@@ -71,12 +71,28 @@ extension Value {
         return right > right.rounded(.down) ? .ascending : .same
     }
 
-    /// A double beyond a decimal's range compares by its size; within it, by the digits that it prints.
+    /// A whole double compares exactly, another by the digits that it prints: 0.1 is the decimal 0.1. One beyond a
+    /// decimal's range compares by its size.
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
-        guard let exact = Decimal(string: right.description) else { return nil }
+        guard let exact = Decimal(exactly: right) ?? Decimal(string: right.description) else { return nil }
         return ValueOrdering(left, exact)
+    }
+}
+
+extension Decimal {
+    /// A whole number below 2^126, whose bits a decimal has room for; nil for others.
+    fileprivate init?(exactly number: Double) {
+        guard number == number.rounded(), number.magnitude < 0x1p126 else { return nil }
+        if let small = Int64(exactly: number) {
+            self = Decimal(small)
+            return
+        }
+        // A double so large is 53 bits and zeros behind them.
+        let zeros = Int(number.exponent) - 52
+        self = Decimal(Int64(number.significand * 0x1p52)) * (number < 0 ? -1 : 1)
+        for _ in 0..<zeros { self *= 2 }
     }
 }
 

@@ -11,13 +11,9 @@ struct PlainFetch {
     let entity: Entity
 
     func sections(of objects: [(number: UInt64, values: [Value])]) throws -> [(name: String, rows: [UInt64])] {
-        let predicate = try definition.predicate.map { predicate in
-            try CompiledPredicate(predicate.syntax) { name in
-                let slot = try entity.requireSlot(of: name)
-                return (slot, entity.attributes[slot].type)
-            }
+        let members = try objects.filter { object in
+            try definition.predicate?.evaluate(with: named(object.values)) ?? true
         }
-        let members = try objects.filter { object in try predicate?.evaluate { object.values[$0] } ?? true }
         let collators = try definition.sortKeys.map { try TextCollator($0.textOrder) }
         let sorted = members.sorted { isBefore($0, $1, collators) }
         guard let key = definition.sectionKey else { return [("", sorted.map(\.number))] }
@@ -125,7 +121,7 @@ struct PlainFetch {
         }
         let predicates = [
             "price > 0", "title CONTAINS[cd] 'e'", "publisher IN {'早川書房', '岩波書店'} AND NOT sold == TRUE",
-            "released BETWEEN {'1980-01-01', '2010-01-01'} OR price == nil", "rate != nil",
+            "released BETWEEN {CAST('1980-01-01', 'date'), CAST('2010-01-01', 'date')} OR price == nil", "rate != nil",
         ]
         let keys: [SortKey<ManagedObject>] = [
             SortKey("title"), SortKey("title", .descending), SortKey("title", .ascending, .localized("ja")),

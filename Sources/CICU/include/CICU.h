@@ -48,3 +48,20 @@ bool fi_zone_offset(
 
 /// ucal_getTZDataVersion, e.g. "2024a": section bounds change with it. NULL when it is not known.
 const char *fi_zone_data_version(void);
+
+typedef struct fi_regex fi_regex;
+
+/// Why a regular expression does not compile: u_errorName, and where in the pattern.
+typedef struct {
+    const char *name;
+    int32_t offset;
+} fi_regex_failure;
+
+/// uregex_open. The time limit is ICU's: about milliseconds a match. NULL when the pattern does not compile.
+fi_regex *fi_regex_open(
+    const uint16_t *pattern, int32_t length, bool ignoresCase, int32_t timeLimit, fi_regex_failure *failure);
+
+void fi_regex_close(fi_regex *regex);
+
+/// Whether all of a UTF-8 text matches: 1 or 0, or -1 when ICU gives up.
+int32_t fi_regex_matches(fi_regex *regex, const char *text, int32_t length);

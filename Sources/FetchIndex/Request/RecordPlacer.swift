@@ -7,21 +7,12 @@ final class RecordPlacer: RowPlacer {
         let collator: TextCollator?
     }
 
-    private let types: [ValueType]
     private let predicate: CompiledPredicate?
     private let section: SectionColumn?
     private let sortColumns: [SortColumn]
 
     init(_ definition: OrderDefinition, _ entity: Entity) throws {
-        types = entity.attributes.map(\.type)
-        predicate = try definition.predicate.map { predicate in
-            try CompiledPredicate(predicate.syntax) { name in
-                guard let slot = entity.slot(of: name) else {
-                    throw FetchPredicateError.unknownAttribute(name, entity: entity.name)
-                }
-                return (slot, entity.attributes[slot].type)
-            }
-        }
+        predicate = try definition.predicate.map { try CompiledPredicate($0, entity) }
         section = try definition.sectionKey.map { try SectionColumn($0, entity) }
         sortColumns = try definition.sortKeys.map { key in
             let slot = try entity.requireSlot(of: key.attribute)
@@ -39,10 +30,7 @@ final class RecordPlacer: RowPlacer {
     var versions: [String] { sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? []) }
 
     func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
-        if let predicate {
-            let isMember = try predicate.evaluate { slot in try record.value(at: slot, as: types[slot]) }
-            if !isMember { return false }
-        }
+        if let predicate, try !predicate.evaluate(record) { return false }
         try section?.append(record, to: &placement.key)
         placement.sectionLength = placement.key.count
         for column in sortColumns {

@@ -1,7 +1,7 @@
 package import Values
 
-/// A predicate prepared for many rows: attributes are slots, constants have their attribute's type, patterns are
-/// folded.
+/// A predicate prepared for many rows: attributes are slots, constants have their attribute's type, texts to look for
+/// are folded, regular expressions compiled.
 ///
 /// Logic is two-valued: a comparison with null is false, but for `== nil` and `!=`.
 package struct CompiledPredicate: Sendable {
@@ -10,91 +10,66 @@ package struct CompiledPredicate: Sendable {
         case not(Node)
         case all([Node])
         case any([Node])
-        /// A comparison of two operands by their order.
-        case order(Operand, Comparator, Operand)
-        /// A comparison of two operands' folded texts.
-        case foldedOrder(Operand, Comparator, Operand, TextFolding)
-        case search(Operand, TextSearch)
-        /// One of the folded texts, or one of the other values.
-        case isIn(Operand, texts: Set<[UInt8]>, TextFolding, others: [Value])
-        case between(Operand, Value, Value)
+        // The common comparisons of an attribute with a constant read the row's bytes and allocate nothing.
+        case integer(slot: Int, Comparator, Int64)
+        /// Doubles and dates.
+        case double(slot: Int, Comparator, Double)
+        case text(slot: Int, TextTest)
+        case comparison(Operand, Comparator, Operand, TextFolding)
+        case test(Operand, TextTest)
+        /// A text operator whose right side is no constant.
+        case search(Operand, Comparator, Operand, TextFolding)
+        case isIn(Operand, Operand, TextFolding)
+        case isInSet(Operand, ValueSet)
+        case between(Operand, Operand, TextFolding)
+        /// A node on a variable, for the elements of a list.
+        case quantified(Quantifier, Operand, Node)
     }
 
-    enum Operand: Sendable {
-        case slot(Int)
-        case value(Value)
+    indirect enum Operand: Sendable {
+        case constant(PredicateValue)
+        case slot(Int, ValueType?)
+        case object
+        /// A variable of SUBQUERY or of a quantifier, by its depth.
+        case variable(Int)
+        case list([Operand])
+        case path(Operand, [Step])
+        case operation(ArithmeticOperator, Operand, Operand)
+        case call(PredicateFunction, [Operand])
+        case subquery(Operand, Node)
+        case ternary(Node, Operand, Operand)
     }
 
-    private let root: Node
-
-    /// Prepares a predicate; `resolve` gives an attribute's slot and, if it has one, its type.
-    /// Throws for attributes that are unknown and for comparisons that no row could decide.
-    package init(
-        _ syntax: PredicateSyntax, resolving resolve: (String) throws -> (slot: Int, type: ValueType?)
-    ) throws {
-        root = try withoutActuallyEscaping(resolve) { try PredicateCompiler(resolve: $0).compile(syntax) }
+    enum Step: Sendable {
+        case name(String)
+        case collection(CollectionOperator)
+        case index(Operand)
+        case first
+        case last
+        case size
     }
 
-    /// Whether a row matches; `value` reads one of its slots.
-    package func evaluate(_ value: (Int) throws -> Value) throws -> Bool { try Self.evaluate(root, value) }
+    let root: Node
 
-    private static func evaluate(_ node: Node, _ value: (Int) throws -> Value) throws -> Bool {
-        func read(_ operand: Operand) throws -> Value {
-            switch operand {
-            case .slot(let slot): try value(slot)
-            case .value(let value): value
-            }
-        }
-        switch node {
-        case .constant(let result): return result
-        case .not(let inner): return try !evaluate(inner, value)
-        case .all(let parts): return try parts.allSatisfy { try evaluate($0, value) }
-        case .any(let parts): return try parts.contains { try evaluate($0, value) }
-        case .order(let left, let comparator, let right):
-            return comparator.holds(try read(left), try read(right))
-        case .foldedOrder(let left, let comparator, let right, let folding):
-            return comparator.holds(try read(left).folded(folding), try read(right).folded(folding))
-        case .search(let operand, let search):
-            guard case .string(let text) = try read(operand) else { return false }
-            return search.matches(text)
-        case .isIn(let operand, let texts, let folding, let others):
-            let found = try read(operand)
-            if case .string(let text) = found { return texts.contains(folding.fold(text)) }
-            return !found.isNull && others.contains { Comparator.equal.holds(found, $0) }
-        case .between(let operand, let low, let high):
-            let found = try read(operand)
-            return Comparator.lessOrEqual.holds(low, found) && Comparator.lessOrEqual.holds(found, high)
-        }
+    init(root: Node) { self.root = root }
+
+    /// Whether a row matches. O(size of the predicate and of the values that it reads).
+    package func evaluate<Row: PredicateRow & ~Escapable>(_ row: borrowing Row) throws -> Bool {
+        try root.holds(row, [])
     }
 }
 
-extension Comparator {
-    /// Whether two values stand to each other as `==`, `!=`, `<`, `<=`, `>` or `>=` says.
-    func holds(_ left: Value, _ right: Value) -> Bool {
-        if left.isNull || right.isNull {
-            switch self {
-            case .equal: return left.isNull && right.isNull
-            case .notEqual: return left.isNull != right.isNull
-            default: return false
-            }
-        }
-        guard let order = left.compare(to: right) else { return self == .notEqual }
-        switch self {
-        case .equal: return order == .same
-        case .notEqual: return order != .same
-        case .less: return order == .ascending
-        case .lessOrEqual: return order != .descending
-        case .greater: return order == .descending
-        case .greaterOrEqual: return order != .ascending
-        default: return false
-        }
-    }
-}
+/// How an attribute name is read in rows.
+package struct ResolvedAttribute: Sendable {
+    package let slot: Int
+    /// Nil when it may be of any type.
+    package let type: ValueType?
+    /// How many names of the key path it takes; the others are steps into its value.
+    package let nameCount: Int
 
-extension Value {
-    /// A text with what a comparison overlooks taken out; other values stay.
-    fileprivate func folded(_ folding: TextFolding) -> Value {
-        guard case .string(let text) = self else { return self }
-        return .string(String(decoding: folding.fold(text), as: UTF8.self))
+    package init(slot: Int, type: ValueType?, nameCount: Int) {
+        self.slot = slot
+        self.type = type
+        self.nameCount = nameCount
     }
 }

@@ -5,8 +5,16 @@ public enum FetchPredicateError: Error, Equatable, Sendable {
     /// The format has more arguments than placeholders.
     case unusedArguments(Int)
     case unknownAttribute(String, entity: String)
-    /// A comparison of types that have no order in common.
+    /// A variable without a value.
+    case unknownVariable(String)
+    /// A comparison of types that have no order in common, or an operation on values that it is not made for.
     case typeMismatch(String)
+    /// A regular expression that does not compile.
+    case invalidPattern(String)
+    /// A regular expression that took too long on a text.
+    case patternTimeout(String)
+    /// A part of a `#Predicate` that the format language has no words for.
+    case notExpressible(String)
 }
 
 extension FetchPredicateError: CustomStringConvertible {
@@ -16,7 +24,11 @@ extension FetchPredicateError: CustomStringConvertible {
             "the predicate has \(found) at position \(position), where \(expected) was expected"
         case .unusedArguments(let count): "the predicate has \(count) more arguments than placeholders"
         case .unknownAttribute(let name, let entity): "the predicate names \"\(name)\", which \(entity) has not"
+        case .unknownVariable(let name): "the predicate's variable $\(name) has no value"
         case .typeMismatch(let text): text
+        case .invalidPattern(let text): text
+        case .patternTimeout(let text): text
+        case .notExpressible(let text): text
         }
     }
 }

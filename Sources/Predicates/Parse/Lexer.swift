@@ -1,10 +1,20 @@
 /// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
 /// quote.
 struct Lexer {
+    /// Longer formats are refused: nobody writes them, and values by the thousand are given as arguments.
+    static let maximumLength = 16 << 20
+
     private let characters: [Unicode.Scalar]
     private var index = 0
 
-    init(_ format: String) { characters = Array(format.unicodeScalars) }
+    init(_ format: String) throws(FetchPredicateError) {
+        characters = Array(format.unicodeScalars.prefix(Self.maximumLength + 1))
+        if characters.count > Self.maximumLength {
+            throw .unexpected(
+                position: characters.count, found: "more text",
+                expected: "the end of a predicate, after at most \(Self.maximumLength) characters,")
+        }
+    }
 
     static func startsName(_ character: Unicode.Scalar) -> Bool { character.properties.isIDStart || character == "_" }
 
@@ -45,6 +55,12 @@ struct Lexer {
                 throw unexpected("#", "a name after it", at: index - 1)
             }
             return .name(word())
+        case "$":
+            index += 1
+            guard let next = self.next, Self.startsName(next) else {
+                throw unexpected("$", "a name after it", at: index - 1)
+            }
+            return .variable(word())
         case "%": return try argument()
         default: return try symbol()
         }
@@ -58,15 +74,28 @@ struct Lexer {
 
     private mutating func word() -> String {
         let start = index
-        while let next, Self.continuesName(next) || next == "." && character(after: 1).map(Self.startsName) == true {
-            index += 1
-        }
+        while let next, Self.continuesName(next) { index += 1 }
         return text(start..<index)
     }
 
+    /// A name, a keyword, or a function's name: one with colons, or with a parenthesis after it.
     private mutating func name() -> Token.Kind {
         let word = word()
-        return Keyword(rawValue: word.uppercased()).map(Token.Kind.keyword) ?? .name(word)
+        if let keyword = Keyword(rawValue: word.uppercased()) { return .keyword(keyword) }
+        guard next != ":" else { return .function(word + labels()) }
+        var following = index
+        while following < characters.count, characters[following].properties.isWhitespace { following += 1 }
+        return following < characters.count && characters[following] == "(" ? .function(word) : .name(word)
+    }
+
+    /// The rest of a function's name, as ":by:".
+    private mutating func labels() -> String {
+        let start = index
+        while next == ":" {
+            index += 1
+            while let next, Self.continuesName(next) { index += 1 }
+        }
+        return text(start..<index)
     }
 
     private static let radixes: [Unicode.Scalar: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
@@ -148,7 +177,7 @@ struct Lexer {
         throw unexpected("%", "a placeholder like %@, %K or %d", at: index)
     }
 
-    private static let symbols = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"]
+    private static let symbols = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", "<<", ">>"]
 
     private mutating func symbol() throws(FetchPredicateError) -> Token.Kind {
         if index + 1 < characters.count {
@@ -159,7 +188,7 @@ struct Lexer {
             }
         }
         let single = text(index..<index + 1)
-        guard "=<>!(){}[],-+".contains(single) else {
+        guard "=<>!(){}[],-+*/&|^~.@".contains(single) else {
             throw unexpected("\"\(single)\"", "a part of a predicate", at: index)
         }
         index += 1

@@ -7,66 +7,63 @@ public import Values
 
 /// What can stand for a placeholder of a predicate format. Arguments are data: none can change a predicate's shape.
 public protocol PredicateArgument {
-    /// The argument as one value, or as a list of them.
-    var predicateValues: PredicateValues { get }
+    /// The argument as a value, or as a list of them. A dictionary is refused.
+    var predicateValue: PredicateValue { get }
 }
 
-public enum PredicateValues: Sendable {
-    case one(Value)
-    case list([Value])
-
-    package var expression: ExpressionSyntax {
+extension PredicateValue {
+    /// As a literal of the syntax tree; nil for dictionaries, which have none.
+    var expression: ExpressionSyntax? {
         switch self {
-        case .one(let value): .value(value)
-        case .list(let values): .list(values.map(ExpressionSyntax.value))
+        case .one(let value): return .value(value)
+        case .list(let elements):
+            let expressions = elements.compactMap(\.expression)
+            return expressions.count == elements.count ? .list(expressions) : nil
+        case .dictionary: return nil
         }
     }
 }
 
 extension Value: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(self) }
+    public var predicateValue: PredicateValue { .one(self) }
 }
 extension String: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.string(self)) }
+    public var predicateValue: PredicateValue { .one(.string(self)) }
 }
 extension Int: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.integer(Int64(self))) }
+    public var predicateValue: PredicateValue { .one(.integer(Int64(self))) }
 }
 extension Int64: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.integer(self)) }
+    public var predicateValue: PredicateValue { .one(.integer(self)) }
 }
 extension Double: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.double(self)) }
+    public var predicateValue: PredicateValue { .one(.double(self)) }
 }
 extension Bool: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.boolean(self)) }
+    public var predicateValue: PredicateValue { .one(.boolean(self)) }
 }
 extension Decimal: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.decimal(self)) }
+    public var predicateValue: PredicateValue { .one(.decimal(self)) }
 }
 extension Date: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.date(self)) }
+    public var predicateValue: PredicateValue { .one(.date(self)) }
 }
 extension Data: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.data(self)) }
+    public var predicateValue: PredicateValue { .one(.data(self)) }
 }
 extension UUID: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.uuid(self)) }
+    public var predicateValue: PredicateValue { .one(.uuid(self)) }
 }
 extension URL: PredicateArgument {
-    public var predicateValues: PredicateValues { .one(.url(self)) }
+    public var predicateValue: PredicateValue { .one(.url(self)) }
 }
 extension Optional: PredicateArgument where Wrapped: PredicateArgument {
-    public var predicateValues: PredicateValues { self?.predicateValues ?? .one(.null) }
+    public var predicateValue: PredicateValue { self?.predicateValue ?? .null }
 }
 extension Array: PredicateArgument where Element: PredicateArgument {
-    public var predicateValues: PredicateValues {
-        .list(
-            flatMap { element -> [Value] in
-                switch element.predicateValues {
-                case .one(let value): [value]
-                case .list(let values): values
-                }
-            })
-    }
+    public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
+}
+extension Set: PredicateArgument where Element: PredicateArgument & Comparable {
+    /// Sorted, so that equal sets make equal predicates.
+    public var predicateValue: PredicateValue { .list(sorted().map(\.predicateValue)) }
 }

@@ -1,22 +1,32 @@
 internal import Values
 
-/// A recursive descent parser of the format language. NOT binds tighter than AND, AND than OR.
+/// A recursive descent parser of the format language, from the loosest to the tightest:
 ///
 ///     predicate   = conjunction { OR conjunction }
 ///     conjunction = negation { AND negation }
-///     negation    = NOT negation | "(" predicate ")" | TRUEPREDICATE | FALSEPREDICATE | comparison
-///     comparison  = expression operator [ "[" c d "]" ] expression
+///     negation    = NOT negation | TRUEPREDICATE | FALSEPREDICATE | comparison
+///     comparison  = [ ANY | SOME | ALL | NONE ] operand operator [ "[" c d n "]" ] operand | "(" predicate ")"
+///     operand     = see PredicateParser+Operand
+///
+/// A parenthesis may hold a predicate or an operand: which one shows only behind it. So each rule returns a `Term`, and
+/// nothing is read twice.
 struct PredicateParser {
     /// Deeper nesting is refused: it would be somebody's attack on the stack.
     static let maximumDepth = 200
 
-    private var lexer: Lexer
-    private var token: Token
-    private var arguments: ArraySlice<ExpressionSyntax>
-    private var depth = 0
+    var lexer: Lexer
+    var token: Token
+    var arguments: ArraySlice<PredicateValue>
+    var depth = 0
 
-    init(_ format: String, _ arguments: [ExpressionSyntax]) throws(FetchPredicateError) {
-        lexer = Lexer(format)
+    /// What a rule has read.
+    enum Term {
+        case predicate(PredicateSyntax)
+        case operand(ExpressionSyntax)
+    }
+
+    init(_ format: String, _ arguments: [PredicateValue]) throws(FetchPredicateError) {
+        lexer = try Lexer(format)
         token = try lexer.nextToken()
         self.arguments = arguments[...]
     }
@@ -30,14 +40,16 @@ struct PredicateParser {
 
     // MARK: Tokens
 
-    private func unexpected(_ expected: String) -> FetchPredicateError {
+    func unexpected(_ expected: String) -> FetchPredicateError { unexpected(expected, at: token) }
+
+    func unexpected(_ expected: String, at token: Token) -> FetchPredicateError {
         .unexpected(
             position: token.position, found: token.kind == .end ? "the end" : "\"\(token.text)\"", expected: expected)
     }
 
-    private mutating func advance() throws(FetchPredicateError) { token = try lexer.nextToken() }
+    mutating func advance() throws(FetchPredicateError) { token = try lexer.nextToken() }
 
-    private mutating func skip(_ kind: Token.Kind) throws(FetchPredicateError) -> Bool {
+    mutating func skip(_ kind: Token.Kind) throws(FetchPredicateError) -> Bool {
         guard token.kind == kind else { return false }
         try advance()
         return true
@@ -48,45 +60,65 @@ struct PredicateParser {
         return try skip(.keyword(keyword))
     }
 
-    private mutating func require(_ symbol: String) throws(FetchPredicateError) {
+    mutating func require(_ symbol: String) throws(FetchPredicateError) {
         guard try skip(.symbol(symbol)) else { throw unexpected("\"\(symbol)\"") }
     }
 
-    private mutating func nested<Result>(
-        _ body: (inout PredicateParser) throws(FetchPredicateError) -> Result
-    ) throws(FetchPredicateError) -> Result {
+    /// Goes one level deeper; `leave` goes back. An error ends the parse, so that nobody has to leave after one.
+    mutating func enter() throws(FetchPredicateError) {
         depth += 1
-        defer { depth -= 1 }
         guard depth <= Self.maximumDepth else { throw unexpected("at most \(Self.maximumDepth) levels of nesting") }
-        return try body(&self)
     }
+
+    mutating func leave(_ levels: Int = 1) { depth -= levels }
 
     // MARK: Compound predicates
 
-    private mutating func predicate() throws(FetchPredicateError) -> PredicateSyntax {
-        var parts = [try conjunction()]
-        while try skip("||", or: .or) { parts.append(try conjunction()) }
-        return parts.count == 1 ? parts[0] : .or(parts)
+    mutating func predicate() throws(FetchPredicateError) -> PredicateSyntax {
+        let term = try term()
+        return try required(term)
     }
 
-    private mutating func conjunction() throws(FetchPredicateError) -> PredicateSyntax {
-        var parts = [try negation()]
-        while try skip("&&", or: .and) { parts.append(try negation()) }
-        return parts.count == 1 ? parts[0] : .and(parts)
+    /// An operand where a predicate must stand lacks its operator.
+    private func required(_ term: Term) throws(FetchPredicateError) -> PredicateSyntax {
+        guard case .predicate(let predicate) = term else { throw unexpected("a comparison operator") }
+        return predicate
     }
 
-    private mutating func negation() throws(FetchPredicateError) -> PredicateSyntax {
-        if try skip("!", or: .not) {
-            return .not(try nested { (parser) throws(FetchPredicateError) in try parser.negation() })
+    mutating func term() throws(FetchPredicateError) -> Term {
+        let first = try conjunction()
+        guard token.kind == .symbol("||") || token.kind == .keyword(.or) else { return first }
+        var parts = [try required(first)]
+        while try skip("||", or: .or) {
+            let next = try conjunction()
+            parts.append(try required(next))
         }
-        if try skip(.symbol("(")) {
-            let inner = try nested { (parser) throws(FetchPredicateError) in try parser.predicate() }
-            try require(")")
-            return inner
+        return .predicate(.or(parts))
+    }
+
+    private mutating func conjunction() throws(FetchPredicateError) -> Term {
+        let first = try negation()
+        guard token.kind == .symbol("&&") || token.kind == .keyword(.and) else { return first }
+        var parts = [try required(first)]
+        while try skip("&&", or: .and) {
+            let next = try negation()
+            parts.append(try required(next))
         }
-        if try skip(.keyword(.truePredicate)) { return .constant(true) }
-        if try skip(.keyword(.falsePredicate)) { return .constant(false) }
-        return .comparison(try comparison())
+        return .predicate(.and(parts))
+    }
+
+    private mutating func negation() throws(FetchPredicateError) -> Term {
+        var levels = 0
+        while try skip("!", or: .not) {
+            levels += 1
+            try enter()
+        }
+        let inner = try comparison()
+        guard levels > 0 else { return inner }
+        leave(levels)
+        var predicate = try required(inner)
+        for _ in 0..<levels { predicate = .not(predicate) }
+        return .predicate(predicate)
     }
 
     // MARK: Comparisons
@@ -96,23 +128,36 @@ struct PredicateParser {
         "=<": .lessOrEqual, ">": .greater, ">=": .greaterOrEqual, "=>": .greaterOrEqual,
     ]
 
-    private mutating func comparison() throws(FetchPredicateError) -> Comparison {
-        let left = try expression()
-        guard let comparator = comparator() else { throw unexpected("a comparison operator") }
+    private mutating func comparison() throws(FetchPredicateError) -> Term {
+        if try skip(.keyword(.truePredicate)) { return .predicate(.constant(true)) }
+        if try skip(.keyword(.falsePredicate)) { return .predicate(.constant(false)) }
+        let quantifier = try quantifier()
+        let start = token
+        let left: ExpressionSyntax
+        switch try operand() {
+        case .operand(let expression): left = expression
+        case .predicate where quantifier != nil: throw unexpected("an attribute or a value", at: start)
+        case .predicate(let predicate): return .predicate(predicate)
+        }
+        guard let comparator = comparator() else {
+            if quantifier != nil { throw unexpected("a comparison operator") }
+            return .operand(left)
+        }
         try advance()
         let folding = try modifiers()
-        let position = token
+        let rightStart = token
         let right = try expression()
-        if case .list(let elements) = right {
-            guard comparator == .isIn || comparator == .between && elements.count == 2 else {
-                token = position
-                throw unexpected(comparator == .between ? "a list of two values" : "one value")
-            }
-        } else if comparator == .between {
-            token = position
-            throw unexpected("a list of two values")
-        }
-        return Comparison(left, comparator, folding: folding, right)
+        try check(right, at: rightStart, of: comparator)
+        return .predicate(
+            .comparison(Comparison(left, comparator, folding: folding, right, quantifier: quantifier)))
+    }
+
+    private mutating func quantifier() throws(FetchPredicateError) -> Quantifier? {
+        if try skip(.keyword(.any)) { return .any }
+        if try skip(.keyword(.some)) { return .any }
+        if try skip(.keyword(.all)) { return .all }
+        if try skip(.keyword(.none)) { return Quantifier.none }
+        return nil
     }
 
     private func comparator() -> Comparator? {
@@ -123,109 +168,33 @@ struct PredicateParser {
         }
     }
 
+    /// A literal on the right that can never be what the operator needs.
+    private func check(_ right: ExpressionSyntax, at start: Token, of comparator: Comparator)
+        throws(FetchPredicateError)
+    {
+        switch (comparator, right) {
+        case (.between, .list(let elements)) where elements.count == 2: return
+        case (.between, .list), (.between, .value): throw unexpected("a list of two values", at: start)
+        case (.isIn, .value(.string)), (.isIn, .value(.null)): return
+        case (.isIn, .value): throw unexpected("a list or a text", at: start)
+        default: return
+        }
+    }
+
     private mutating func modifiers() throws(FetchPredicateError) -> TextFolding {
         guard try skip(.symbol("[")) else { return [] }
         var folding: TextFolding = []
-        guard case .name(let letters) = token.kind else { throw unexpected("c, d or cd") }
+        guard case .name(let letters) = token.kind else { throw unexpected("c, d, cd or n") }
         for letter in letters.lowercased() {
             switch letter {
             case "c": folding.insert(.caseInsensitive)
             case "d": folding.insert(.diacriticInsensitive)
-            default: throw unexpected("c, d or cd")
+            case "n": break  // texts are compared as they are
+            default: throw unexpected("c, d, cd or n")
             }
         }
         try advance()
         try require("]")
         return folding
-    }
-
-    // MARK: Expressions
-
-    private mutating func expression() throws(FetchPredicateError) -> ExpressionSyntax {
-        let expression: ExpressionSyntax
-        switch token.kind {
-        case .name(let name): expression = .attribute(name)
-        case .string(let text): expression = .value(.string(text))
-        case .integer(let number):
-            guard number != .min else { throw unexpected("a number that fits 64 bits") }
-            expression = .value(.integer(number))
-        case .double(let number): expression = .value(.double(number))
-        case .symbol("-"): return try negativeNumber()
-        case .symbol("{"): return try nested { (parser) throws(FetchPredicateError) in try parser.list() }
-        case .argument(let letters): expression = try argument(letters)
-        case .keyword(.true_), .keyword(.yes): expression = .value(.boolean(true))
-        case .keyword(.false_), .keyword(.no): expression = .value(.boolean(false))
-        case .keyword(.nil_), .keyword(.null): expression = .value(.null)
-        case .keyword(.cast): return try cast()
-        default: throw unexpected("an attribute or a value")
-        }
-        try advance()
-        return expression
-    }
-
-    private mutating func negativeNumber() throws(FetchPredicateError) -> ExpressionSyntax {
-        try advance()
-        let value: Value
-        switch token.kind {
-        case .integer(let number): value = .integer(0 &- number)
-        case .double(let number): value = .double(-number)
-        default: throw unexpected("a number")
-        }
-        try advance()
-        return .value(value)
-    }
-
-    private mutating func list() throws(FetchPredicateError) -> ExpressionSyntax {
-        try require("{")
-        var elements: [ExpressionSyntax] = []
-        if try skip(.symbol("}")) { return .list([]) }
-        repeat {
-            let start = token
-            let element = try expression()
-            guard case .value = element else {
-                token = start
-                throw unexpected("a value")
-            }
-            elements.append(element)
-        } while try skip(.symbol(","))
-        try require("}")
-        return .list(elements)
-    }
-
-    /// CAST(literal, "type"), for values that have no literal of their own.
-    private mutating func cast() throws(FetchPredicateError) -> ExpressionSyntax {
-        try advance()
-        try require("(")
-        let start = token
-        guard case .value(let literal) = try expression() else {
-            token = start
-            throw unexpected("a literal")
-        }
-        try require(",")
-        guard case .string(let name) = token.kind, let type = ValueType(name: name) else {
-            throw unexpected("the name of a type, like \"date\"")
-        }
-        try advance()
-        try require(")")
-        guard let value = literal.cast(to: type) else {
-            token = start
-            throw unexpected("a literal that reads as a \(name)")
-        }
-        return .value(value)
-    }
-
-    private mutating func argument(_ letters: String) throws(FetchPredicateError) -> ExpressionSyntax {
-        guard let argument = arguments.popFirst() else { throw unexpected("an argument for it") }
-        switch (letters, argument) {
-        case ("@", _): return argument
-        case ("K", .value(.string(let name))):
-            guard !name.isEmpty, !name.contains("`") else {
-                throw unexpected("the name of an attribute as its argument")
-            }
-            return .attribute(name)
-        case ("K", _): throw unexpected("the name of an attribute as its argument")
-        case (_, .value(.integer)), (_, .value(.double)), (_, .value(.boolean)), (_, .value(.decimal)): return argument
-        default: throw unexpected("a number as its argument")
-        }
     }
 }

@@ -3,6 +3,9 @@ struct Token: Equatable {
     enum Kind: Equatable {
         case name(String)
         case keyword(Keyword)
+        /// A function's name with its colons.
+        case function(String)
+        case variable(String)
         case string(String)
         case integer(Int64)
         case double(Double)
@@ -47,4 +50,5 @@ enum Keyword: String, CaseIterable {
     case cast = "CAST"
     case function = "FUNCTION"
     case subquery = "SUBQUERY"
+    case ternary = "TERNARY"
 }

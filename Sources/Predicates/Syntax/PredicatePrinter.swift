@@ -34,7 +34,8 @@ extension Comparison: CustomStringConvertible {
         if folding.contains(.caseInsensitive) { modifiers += "c" }
         if folding.contains(.diacriticInsensitive) { modifiers += "d" }
         if !modifiers.isEmpty { modifiers = "[\(modifiers)]" }
-        return "\(left) \(comparator.rawValue)\(modifiers) \(right)"
+        let quantifier = quantifier.map { "\($0.rawValue) " } ?? ""
+        return "\(quantifier)\(left) \(comparator.rawValue)\(modifiers) \(right)"
     }
 }
 
@@ -42,16 +43,78 @@ extension ExpressionSyntax: CustomStringConvertible {
     package var description: String {
         switch self {
         case .value(let value): Self.literal(value)
-        case .attribute(let name): Self.attribute(name)
-        case .list(let elements): "{" + elements.map(\.description).joined(separator: ", ") + "}"
+        case .object: "SELF"
+        case .variable(let name): "$" + name
+        case .list(let elements): "{" + Self.listed(elements) + "}"
+        case .keyPath(let base, let steps): Self.keyPath(base, steps)
+        case .operation(let sign, let left, let right): Self.operation(sign, left, right)
+        case .call(.negative, let arguments): "-" + arguments[0].text(above: ArithmeticOperator.signPrecedence)
+        case .call(.onesComplement, let arguments): "~" + arguments[0].text(above: ArithmeticOperator.signPrecedence)
+        case .call(let function, let arguments): "\(function.rawValue)(\(Self.listed(arguments)))"
+        case .subquery(let collection, let variable, let predicate):
+            "SUBQUERY(\(collection), $\(variable), \(predicate))"
+        case .ternary(let predicate, let first, let second): "TERNARY(\(predicate), \(first), \(second))"
         }
     }
 
-    private static func attribute(_ name: String) -> String {
-        let parts = name.unicodeScalars.split(separator: ".", omittingEmptySubsequences: false)
-        let isPlain = parts.allSatisfy { part in
-            part.first.map(Lexer.startsName) == true && part.allSatisfy(Lexer.continuesName)
+    private static func listed(_ expressions: [ExpressionSyntax]) -> String {
+        expressions.map(\.description).joined(separator: ", ")
+    }
+
+    private static func operation(
+        _ sign: ArithmeticOperator, _ left: ExpressionSyntax, _ right: ExpressionSyntax
+    ) -> String {
+        // All but powers are taken from the left.
+        let isPower = sign == .power
+        let leftText = left.text(above: isPower ? sign.precedence + 1 : sign.precedence)
+        let rightText = right.text(above: isPower ? ArithmeticOperator.signPrecedence : sign.precedence + 1)
+        return "\(leftText) \(sign.rawValue) \(rightText)"
+    }
+
+    /// In parentheses when it binds less tightly than a precedence.
+    private func text(above precedence: Int) -> String { self.precedence < precedence ? "(\(self))" : description }
+
+    private var precedence: Int {
+        switch self {
+        case .operation(let sign, _, _): sign.precedence
+        case .call(.negative, _), .call(.onesComplement, _): ArithmeticOperator.signPrecedence
+        case .value(.integer(let number)) where number < 0: ArithmeticOperator.signPrecedence
+        case .value(.double(let number)) where number.isFinite && number.sign == .minus:
+            ArithmeticOperator.signPrecedence
+        default: .max
         }
+    }
+
+    private static func keyPath(_ base: ExpressionSyntax, _ steps: [KeyPathStep]) -> String {
+        var text: String
+        switch base {
+        case .object:
+            if case .name = steps.first { text = "" } else { text = "SELF" }
+        case .variable, .list, .subquery, .ternary: text = base.description
+        default: text = "(\(base))"
+        }
+        for step in steps {
+            switch step {
+            case .name(let name): text += (text.isEmpty ? "" : ".") + self.name(name)
+            case .collection(let name): text += ".@" + name.rawValue
+            case .index(let index): text += "[\(index.isMarkName ? "(\(index))" : index.description)]"
+            case .first: text += "[FIRST]"
+            case .last: text += "[LAST]"
+            case .size: text += "[SIZE]"
+            }
+        }
+        return text
+    }
+
+    /// Whether in brackets it would be read as FIRST, LAST or SIZE.
+    private var isMarkName: Bool {
+        guard case .keyPath(.object, let steps) = self, case .name(let name) = steps.first else { return false }
+        return KeyPathStep(mark: name) != nil
+    }
+
+    private static func name(_ name: String) -> String {
+        let scalars = name.unicodeScalars
+        let isPlain = scalars.first.map(Lexer.startsName) == true && scalars.allSatisfy(Lexer.continuesName)
         if !isPlain { return "`\(name)`" }
         return Keyword(rawValue: name.uppercased()) == nil ? name : "#" + name
     }

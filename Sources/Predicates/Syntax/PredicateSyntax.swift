@@ -13,14 +13,18 @@ package indirect enum PredicateSyntax: Hashable, Sendable {
 
 /// Two expressions and what is asked of them.
 package struct Comparison: Hashable, Sendable {
+    /// Which elements of a list on the left must hold; nil: the left itself.
+    package var quantifier: Quantifier?
     package var left: ExpressionSyntax
     package var comparator: Comparator
     package var folding: TextFolding
     package var right: ExpressionSyntax
 
     package init(
-        _ left: ExpressionSyntax, _ comparator: Comparator, folding: TextFolding = [], _ right: ExpressionSyntax
+        _ left: ExpressionSyntax, _ comparator: Comparator, folding: TextFolding = [], _ right: ExpressionSyntax,
+        quantifier: Quantifier? = nil
     ) {
+        self.quantifier = quantifier
         self.left = left
         self.comparator = comparator
         self.folding = folding
@@ -28,11 +32,10 @@ package struct Comparison: Hashable, Sendable {
     }
 }
 
-/// What stands on a side of a comparison.
-package indirect enum ExpressionSyntax: Hashable, Sendable {
-    case value(Value)
-    case attribute(String)
-    case list([ExpressionSyntax])
+package enum Quantifier: String, Hashable, Sendable, CaseIterable {
+    case any = "ANY"
+    case all = "ALL"
+    case none = "NONE"
 }
 
 /// The comparison operators, in their canonical form.
@@ -48,7 +51,14 @@ package enum Comparator: String, Hashable, Sendable, CaseIterable {
     case contains = "CONTAINS"
     case beginsWith = "BEGINSWITH"
     case endsWith = "ENDSWITH"
+    case like = "LIKE"
+    case matches = "MATCHES"
 
     /// Operators that look into a text.
-    package var isTextSearch: Bool { self == .contains || self == .beginsWith || self == .endsWith }
+    package var isTextSearch: Bool {
+        switch self {
+        case .contains, .beginsWith, .endsWith, .like, .matches: true
+        default: false
+        }
+    }
 }

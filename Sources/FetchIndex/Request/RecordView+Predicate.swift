@@ -1,0 +1,44 @@
+internal import Predicates
+internal import Records
+internal import Values
+
+/// A record's bytes, as a predicate reads them: a slot is an attribute's.
+extension RecordView: PredicateRow {
+    package func integer(at slot: Int) throws -> Int64? {
+        guard let range = try range(of: slot) else { return nil }
+        return try integer(range)
+    }
+
+    package func double(at slot: Int) throws -> Double? {
+        guard let range = try range(of: slot) else { return nil }
+        return try double(range)
+    }
+
+    package func test(at slot: Int, _ test: TextTest) throws -> Bool? {
+        guard let range = try range(of: slot) else { return nil }
+        return try test.matches(bytes(range))
+    }
+
+    package func value(at slot: Int, as type: ValueType?) throws -> PredicateValue {
+        guard let type else { return .one(.null) }
+        return .one(try value(at: slot, as: type))
+    }
+
+    package var object: PredicateValue { .one(.null) }
+}
+
+extension CompiledPredicate {
+    /// Prepares a predicate for the records of an entity. Throws for names that it has not and for types that do not
+    /// fit.
+    init(_ predicate: FetchPredicate, _ entity: Entity) throws {
+        try self.init(predicate.syntax) { names in
+            // A name may have dots of its own.
+            for count in stride(from: names.count, through: 1, by: -1) {
+                if let slot = entity.slot(of: names.prefix(count).joined(separator: ".")) {
+                    return ResolvedAttribute(slot: slot, type: entity.attributes[slot].type, nameCount: count)
+                }
+            }
+            throw FetchPredicateError.unknownAttribute(names.joined(separator: "."), entity: entity.name)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import Values
+
+extension ArithmeticOperator {
+    /// The result; null when an operand is null or of a type that the operator is not made for.
+    func apply(_ left: PredicateValue, _ right: PredicateValue) throws -> PredicateValue {
+        if let moment = moment(left, right) { return moment }
+        guard let left = Number(left), let right = Number(right) else { return .null }
+        switch self {
+        case .add: return (left + right).value
+        case .subtract: return (left - right).value
+        case .multiply: return (left * right).value
+        case .divide: return left.divided(by: right)?.value ?? .null
+        case .power: return left.power(right).value
+        case .and, .or, .xor, .shiftLeft, .shiftRight:
+            guard let left = left.integer, let right = right.integer else { return .null }
+            return .one(.integer(bits(left, right)))
+        }
+    }
+
+    /// Swift's shifts take any amount: beyond 64 bits nothing is left but the sign, a negative one shifts back.
+    private func bits(_ left: Int64, _ right: Int64) -> Int64 {
+        switch self {
+        case .and: left & right
+        case .or: left | right
+        case .xor: left ^ right
+        case .shiftLeft: left << right
+        default: left >> right
+        }
+    }
+
+    /// A date and seconds are a date, two dates are seconds apart.
+    private func moment(_ left: PredicateValue, _ right: PredicateValue) -> PredicateValue? {
+        switch (self, left, right) {
+        case (.add, .one(.date(let date)), _), (.subtract, .one(.date(let date)), _):
+            if case .one(.date(let other)) = right {
+                return self == .subtract ? .one(.double(date.timeIntervalSince(other))) : nil
+            }
+            guard let seconds = Number(right)?.double else { return nil }
+            return .one(.date(date.addingTimeInterval(self == .add ? seconds : -seconds)))
+        case (.add, _, .one(.date(let date))):
+            return Number(left).map { .one(.date(date.addingTimeInterval($0.double))) }
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,71 @@
+internal import Values
+
+extension Comparator {
+    /// Whether an order (negative: ascending) is what `==`, `!=`, `<`, `<=`, `>` or `>=` asks for.
+    func holds(_ order: Int) -> Bool {
+        switch self {
+        case .equal: order == 0
+        case .notEqual: order != 0
+        case .less: order < 0
+        case .lessOrEqual: order <= 0
+        case .greater: order > 0
+        case .greaterOrEqual: order >= 0
+        default: false
+        }
+    }
+
+    /// Whether two values stand to each other as the operator says, texts compared as the folding says.
+    func holds(_ left: PredicateValue, _ right: PredicateValue, _ folding: TextFolding = []) -> Bool {
+        if left.isNull || right.isNull {
+            switch self {
+            case .equal: return left.isNull && right.isNull
+            case .notEqual: return left.isNull != right.isNull
+            default: return false
+            }
+        }
+        guard case .one(let leftValue) = left, case .one(let rightValue) = right else {
+            return isEquality && left.isAlike(right, folding) == (self == .equal)
+        }
+        if case .string(let left) = leftValue, case .string(let right) = rightValue, !folding.isEmpty {
+            return holds(
+                folding.fold(left).withUnsafeBytes { left in
+                    folding.fold(right).withUnsafeBytes { left.bytes.order(against: $0.bytes) }
+                })
+        }
+        guard let order = leftValue.compare(to: rightValue) else { return self == .notEqual }
+        return holds(order == .ascending ? -1 : order == .same ? 0 : 1)
+    }
+
+    private var isEquality: Bool { self == .equal || self == .notEqual }
+}
+
+extension PredicateValue {
+    /// `==`, element by element for lists and name by name for dictionaries.
+    func isAlike(_ other: PredicateValue, _ folding: TextFolding) -> Bool {
+        switch (self, other) {
+        case (.one, .one): Comparator.equal.holds(self, other, folding)
+        case (.list(let left), .list(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.isAlike($1, folding) }
+        case (.dictionary(let left), .dictionary(let right)):
+            left.count == right.count
+                && left.allSatisfy { name, value in right[name].map { value.isAlike($0, folding) } ?? false }
+        default: false
+        }
+    }
+
+    /// Whether a value that is not null is an element of a list.
+    func contains(_ value: PredicateValue, _ folding: TextFolding) -> Bool {
+        guard case .list(let elements) = self, !value.isNull else { return false }
+        return elements.contains { value.isAlike($0, folding) }
+    }
+}
+
+extension Comparator {
+    /// CONTAINS, BEGINSWITH, ENDSWITH, LIKE and MATCHES with a right side that differs from row to row.
+    /// CONTAINS looks for elements of lists, too.
+    func finds(_ pattern: PredicateValue, in value: PredicateValue, _ folding: TextFolding) throws -> Bool {
+        if self == .contains, case .list = value { return value.contains(pattern, folding) }
+        guard case .one(.string(let text)) = value, case .one(.string(let pattern)) = pattern else { return false }
+        return try TextTest(self, pattern, folding).matches(text)
+    }
+}

@@ -1,0 +1,159 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import Values
+
+/// A value to calculate with. Booleans count as 0 and 1.
+enum Number {
+    case integer(Int64)
+    case double(Double)
+    case decimal(Decimal)
+
+    init?(_ value: PredicateValue) {
+        guard case .one(let value) = value else { return nil }
+        switch value {
+        case .boolean(let value): self = .integer(value ? 1 : 0)
+        case .integer(let value): self = .integer(value)
+        case .double(let value): self = .double(value)
+        case .decimal(let value): self = .decimal(value)
+        default: return nil
+        }
+    }
+
+    var value: PredicateValue {
+        switch self {
+        case .integer(let number): .one(.integer(number))
+        case .double(let number): .one(.double(number))
+        case .decimal(let number): .one(.decimal(number))
+        }
+    }
+
+    /// The nearest double.
+    var double: Double {
+        switch self {
+        case .integer(let number): Double(number)
+        case .double(let number): number
+        case .decimal(let number): Double(number.description) ?? .nan
+        }
+    }
+
+    var integer: Int64? {
+        guard case .integer(let number) = self else { return nil }
+        return number
+    }
+
+    /// Nil for a double.
+    var decimal: Decimal? {
+        switch self {
+        case .integer(let number): Decimal(number)
+        case .double: nil
+        case .decimal(let number): number
+        }
+    }
+
+    static func + (left: Number, right: Number) -> Number {
+        calculate(left, right, { $0.addingReportingOverflow($1) }, +, +)
+    }
+
+    static func - (left: Number, right: Number) -> Number {
+        calculate(left, right, { $0.subtractingReportingOverflow($1) }, -, -)
+    }
+
+    static func * (left: Number, right: Number) -> Number {
+        calculate(left, right, { $0.multipliedReportingOverflow(by: $1) }, *, *)
+    }
+
+    /// Integers divide toward zero; nil when an integer or a decimal is divided by zero.
+    func divided(by other: Number) -> Number? {
+        if case .double = other {} else if case .double = self {} else if other.double == 0 { return nil }
+        return Self.calculate(self, other, { $0.dividedReportingOverflow(by: $1) }, /, /)
+    }
+
+    /// What division leaves, with the sign of the dividend; nil when an integer or a decimal is divided by zero.
+    func remainder(dividingBy other: Number) -> Number? {
+        if let left = integer, let right = other.integer {
+            return right == 0 ? nil : .integer(right == -1 ? 0 : left % right)
+        }
+        if let left = decimal, let right = other.decimal {
+            guard right != 0 else { return nil }
+            return .decimal(left - right * (left / right).rounded(toward: .towardZero))
+        }
+        return .double(double.truncatingRemainder(dividingBy: other.double))
+    }
+
+    /// Two integers give an integer when it fits 64 bits, anything with a double gives a double, the rest decimals.
+    private static func calculate(
+        _ left: Number, _ right: Number, _ integers: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
+        _ doubles: (Double, Double) -> Double, _ decimals: (Decimal, Decimal) -> Decimal
+    ) -> Number {
+        if let first = left.integer, let second = right.integer {
+            let (result, overflow) = integers(first, second)
+            return overflow ? .double(doubles(left.double, right.double)) : .integer(result)
+        }
+        if let left = left.decimal, let right = right.decimal { return .decimal(decimals(left, right)) }
+        return .double(doubles(left.double, right.double))
+    }
+
+    /// An integer to the power of one that is not negative is an integer when it fits 64 bits; else a double.
+    func power(_ exponent: Number) -> Number {
+        guard let base = integer, let times = exponent.integer, times >= 0 else {
+            return .double(double.raised(to: exponent.double))
+        }
+        var result: Int64 = 1
+        var factor = base
+        var left = times
+        while left > 0 {
+            if left & 1 == 1 {
+                let (product, overflow) = result.multipliedReportingOverflow(by: factor)
+                if overflow { return .double(double.raised(to: exponent.double)) }
+                result = product
+            }
+            left >>= 1
+            if left == 0 { break }
+            let (square, overflow) = factor.multipliedReportingOverflow(by: factor)
+            if overflow { return .double(double.raised(to: exponent.double)) }
+            factor = square
+        }
+        return .integer(result)
+    }
+
+    func rounded(_ rule: FloatingPointRoundingRule) -> Number {
+        switch self {
+        case .integer: self
+        case .double(let number): .double(number.rounded(rule))
+        case .decimal(let number): .decimal(number.rounded(toward: rule))
+        }
+    }
+
+    var magnitude: Number {
+        switch self {
+        case .integer(.min): .double(-Double(Int64.min))
+        case .integer(let number): .integer(abs(number))
+        case .double(let number): .double(number.magnitude)
+        case .decimal(let number): .decimal(number.magnitude)
+        }
+    }
+}
+
+extension Decimal {
+    /// To a whole number, down, up or toward zero: its digits before the point, and one more where that is not enough.
+    fileprivate func rounded(toward rule: FloatingPointRoundingRule) -> Decimal {
+        guard let digits = description.split(separator: ".").first, let whole = Decimal(string: String(digits)) else {
+            return self
+        }
+        if rule == .down && whole > self { return whole - 1 }
+        return rule == .up && whole < self ? whole + 1 : whole
+    }
+}
+
+// Among functions of this name, the C library's.
+extension Double {
+    fileprivate func raised(to exponent: Double) -> Double { pow(self, exponent) }
+}

@@ -1,0 +1,135 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import Values
+
+extension PredicateFunction {
+    /// The result; null for arguments that the function is not made for.
+    func apply(_ arguments: [PredicateValue]) -> PredicateValue {
+        switch self {
+        case .sum, .count, .min, .max, .average, .median, .mode, .stddev: return aggregate(arguments)
+        case .uppercase, .lowercase, .length, .canonical:
+            guard case .one(.string(let text)) = arguments[0] else { return .null }
+            return apply(to: text)
+        case .modulus:
+            guard let left = Number(arguments[0]), let right = Number(arguments[1]) else { return .null }
+            return left.remainder(dividingBy: right)?.value ?? .null
+        case .now: return .null  // the compiler puts the moment in its place
+        default:
+            guard let number = Number(arguments[0]) else { return .null }
+            return apply(to: number)
+        }
+    }
+
+    private func apply(to text: String) -> PredicateValue {
+        switch self {
+        case .uppercase: .one(.string(text.uppercased()))
+        case .lowercase: .one(.string(text.lowercased()))
+        case .length: .one(.integer(Int64(text.count)))
+        default:
+            .one(
+                .string(
+                    String(
+                        decoding: TextFolding([.caseInsensitive, .diacriticInsensitive]).fold(text), as: UTF8.self)))
+        }
+    }
+
+    private func apply(to number: Number) -> PredicateValue {
+        switch self {
+        case .negative: (.integer(0) - number).value
+        case .onesComplement: number.integer.map { .one(.integer(~$0)) } ?? .null
+        case .sqrt: .one(.double(number.double.squareRoot()))
+        case .log: .one(.double(log10(number.double)))
+        case .ln: .one(.double(number.double.naturalLogarithm))
+        case .exp: .one(.double(number.double.exponential))
+        case .floor: number.rounded(.down).value
+        case .ceiling: number.rounded(.up).value
+        case .trunc: number.rounded(.towardZero).value
+        default: number.magnitude.value
+        }
+    }
+
+    // MARK: Aggregates
+
+    private func aggregate(_ arguments: [PredicateValue]) -> PredicateValue {
+        let all = arguments.count == 1 ? arguments[0].elements : arguments
+        let values = all.filter { !$0.isNull }
+        if self == .count { return .one(.integer(Int64(values.count))) }
+        if self == .min || self == .max { return extreme(of: values) }
+        if self == .mode { return .list(Self.mostFrequent(of: values)) }
+        var numbers: [Number] = []
+        for value in values {
+            guard let number = Number(value) else { return .null }
+            numbers.append(number)
+        }
+        let sum = numbers.reduce(.integer(0), +)
+        if self == .sum { return sum.value }
+        if numbers.isEmpty { return .null }
+        let doubles = numbers.map(\.double)
+        let mean = sum.double / Double(doubles.count)
+        switch self {
+        case .average: return .one(.double(mean))
+        case .stddev:
+            let squares = doubles.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+            return .one(.double((squares / Double(doubles.count)).squareRoot()))
+        default: return .one(.double(Self.middle(of: doubles.sorted())))
+        }
+    }
+
+    /// Of an even count the mean of the two in the middle.
+    private static func middle(of sorted: [Double]) -> Double {
+        let half = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
+    }
+
+    /// Null when two of the values have no common order.
+    private func extreme(of values: [PredicateValue]) -> PredicateValue {
+        var found: Value?
+        for value in values {
+            guard let value = value.value else { return .null }
+            guard let best = found else {
+                found = value
+                continue
+            }
+            guard let order = value.compare(to: best) else { return .null }
+            if order == (self == .min ? .ascending : .descending) { found = value }
+        }
+        return found.map { .one($0) } ?? .null
+    }
+
+    /// In ascending order where they have one.
+    private static func mostFrequent(of values: [PredicateValue]) -> [PredicateValue] {
+        var counts: [(value: PredicateValue, count: Int)] = []
+        for value in values {
+            if let place = counts.firstIndex(where: { $0.value.isAlike(value, []) }) {
+                counts[place].count += 1
+            } else {
+                counts.append((value, 1))
+            }
+        }
+        let most = counts.map(\.count).max() ?? 0
+        return counts.filter { $0.count == most }.map(\.value)
+            .sorted { Comparator.less.holds($0, $1) }
+    }
+}
+
+extension CollectionOperator {
+    /// What it makes of a list; `count` counts nulls too and is taken apart.
+    var function: PredicateFunction {
+        switch self {
+        case .count: .count
+        case .sum: .sum
+        case .avg: .average
+        case .min: .min
+        case .max: .max
+        }
+    }
+}
+
+// The cases above hide the C library's functions of the same names.
+extension Double {
+    fileprivate var naturalLogarithm: Double { log(self) }
+    fileprivate var exponential: Double { exp(self) }
+}

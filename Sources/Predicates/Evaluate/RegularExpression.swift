@@ -1,0 +1,51 @@
+internal import CICU
+internal import Synchronization
+
+/// A compiled regular expression of ICU, which must match the whole text.
+final class RegularExpression: Sendable {
+    private struct State {
+        // An expression of ICU is for one thread at a time; the mutex around this state sees to that.
+        nonisolated(unsafe) var expression: OpaquePointer
+    }
+
+    /// ICU's unit, about a millisecond of matching: more on one text is somebody's explosive pattern.
+    private static let timeLimit: Int32 = 1000
+
+    private let pattern: String
+    private let state: Mutex<State>
+
+    /// O(length). Throws `FetchPredicateError.invalidPattern`.
+    init(_ pattern: String, isCaseInsensitive: Bool) throws(FetchPredicateError) {
+        self.pattern = pattern
+        // ICU has no empty expression, but an empty group.
+        let utf16 = Array((pattern.isEmpty ? "(?:)" : pattern).utf16)
+        var failure = fi_regex_failure()
+        guard
+            let opened = fi_regex_open(utf16, Int32(utf16.count), isCaseInsensitive, Self.timeLimit, &failure)
+        else {
+            throw .invalidPattern(
+                "the regular expression \"\(pattern)\" does not compile: "
+                    + "\(String(cString: failure.name)) at character \(failure.offset + 1)")
+        }
+        // Nobody else has it yet: it moves into the mutex.
+        nonisolated(unsafe) let expression = opened
+        state = Mutex(State(expression: expression))
+    }
+
+    deinit { state.withLock { fi_regex_close($0.expression) } }
+
+    /// Takes UTF-8. Throws when ICU gives up: after a second, or when its stack would grow without bounds.
+    func matches(_ text: RawSpan) throws(FetchPredicateError) -> Bool {
+        let result = text.withUnsafeBytes { text in
+            state.withLock { state in
+                fi_regex_matches(
+                    state.expression, text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count))
+            }
+        }
+        if result < 0 {
+            throw .patternTimeout(
+                "the regular expression \"\(pattern)\" takes too long on a text of \(text.byteCount) bytes")
+        }
+        return result > 0
+    }
+}

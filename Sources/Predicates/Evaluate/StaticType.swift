@@ -1,0 +1,52 @@
+internal import Values
+
+/// What is known of an operand's type before any row is read.
+enum StaticType: Equatable {
+    case one(ValueType)
+    /// A number of some type.
+    case number
+    case list
+    case null
+    case unknown
+
+    init(_ value: PredicateValue) {
+        switch value {
+        case .one(let value): self = value.type.map(StaticType.one) ?? .null
+        case .list: self = .list
+        case .dictionary: self = .unknown
+        }
+    }
+
+    var isText: Bool { self == .one(.string) || isOpen }
+    var isNumber: Bool { self == .number || isOpen || isNumberType }
+    var isDate: Bool { self == .one(.date) }
+
+    /// Whether it may turn out to be anything: null fits everywhere.
+    var isOpen: Bool { self == .unknown || self == .null }
+
+    private var isNumberType: Bool {
+        guard case .one(let type) = self else { return false }
+        return type.isNumber
+    }
+
+    /// Whether values of the two types can have a common order.
+    func isComparable(to other: StaticType) -> Bool {
+        if isOpen || other.isOpen || self == other { return true }
+        return isNumber && other.isNumber
+    }
+
+    /// For messages.
+    var name: String {
+        switch self {
+        case .one(let type): type.name
+        case .number: "number"
+        case .list: "list"
+        case .null: "null"
+        case .unknown: "value"
+        }
+    }
+}
+
+extension ValueType {
+    var isNumber: Bool { self == .integer || self == .double || self == .decimal || self == .boolean }
+}

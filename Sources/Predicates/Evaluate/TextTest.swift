@@ -1,0 +1,120 @@
+internal import Values
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// What an operator asks of a text whose other side is a constant, prepared once: the constant is folded, and a regular
+/// expression compiled.
+package struct TextTest: Sendable {
+    private enum Kind: Sendable {
+        case order(Comparator, [UInt8])
+        case contains([UInt8])
+        case beginsWith([UInt8])
+        case endsWith([UInt8])
+        /// Sorted.
+        case isIn([[UInt8]])
+        case like(LikePattern)
+        case matches(RegularExpression)
+    }
+
+    private let kind: Kind
+    private let folding: TextFolding
+
+    /// Throws when the pattern of MATCHES is no regular expression.
+    init(_ comparator: Comparator, _ pattern: String, _ folding: TextFolding) throws {
+        self.folding = comparator == .matches ? folding.subtracting(.caseInsensitive) : folding
+        switch comparator {
+        case .contains: kind = .contains(folding.fold(pattern))
+        case .beginsWith: kind = .beginsWith(folding.fold(pattern))
+        case .endsWith: kind = .endsWith(folding.fold(pattern))
+        case .like: kind = .like(LikePattern(pattern, folding))
+        case .matches:
+            kind = .matches(
+                try RegularExpression(
+                    String(decoding: self.folding.fold(pattern), as: UTF8.self),
+                    isCaseInsensitive: folding.contains(.caseInsensitive)))
+        default: kind = .order(comparator, folding.fold(pattern))
+        }
+    }
+
+    /// Whether it is one of some texts. O(log n) a test.
+    init(oneOf texts: [String], _ folding: TextFolding) {
+        self.folding = folding
+        kind = .isIn(texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) })
+    }
+
+    func matches(_ text: String) throws -> Bool {
+        var text = text
+        return try text.withUTF8 { try matches(UnsafeRawBufferPointer($0).bytes) }
+    }
+
+    /// Whether a value is a text that stands the test.
+    func holds(_ value: PredicateValue) throws -> Bool {
+        guard case .one(.string(let text)) = value else { return false }
+        return try matches(text)
+    }
+
+    /// Takes UTF-8. O(length of the text), without allocations for the texts of `TextFolding.withFolded`.
+    package func matches(_ text: RawSpan) throws -> Bool {
+        try folding.withFolded(text) { text in
+            switch kind {
+            case .order(let comparator, let other):
+                other.withUnsafeBytes { other in comparator.holds(text.order(against: other.bytes)) }
+            case .contains(let pattern): text.contains(pattern)
+            case .beginsWith(let pattern):
+                pattern.count <= text.byteCount && text.extracting(first: pattern.count).isEqual(to: pattern)
+            case .endsWith(let pattern):
+                pattern.count <= text.byteCount && text.extracting(last: pattern.count).isEqual(to: pattern)
+            case .isIn(let texts): Self.find(text, in: texts)
+            case .like(let pattern): pattern.matches(text)
+            case .matches(let expression): try expression.matches(text)
+            }
+        }
+    }
+
+    private static func find(_ text: RawSpan, in texts: [[UInt8]]) -> Bool {
+        let place = texts.partitioningIndex { candidate in
+            candidate.withUnsafeBytes { $0.bytes.order(against: text) >= 0 }
+        }
+        return place < texts.count && text.isEqual(to: texts[place])
+    }
+}
+
+extension RawSpan {
+    /// Negative when these bytes come first.
+    func order(against other: RawSpan) -> Int {
+        withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                let common = Swift.min(left.count, right.count)
+                if common > 0, let left = left.baseAddress, let right = right.baseAddress {
+                    let order = memcmp(left, right, common)
+                    if order != 0 { return Int(order) }
+                }
+                return left.count - right.count
+            }
+        }
+    }
+
+    func isEqual(to bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { $0.count == byteCount && order(against: $0.bytes) == 0 }
+    }
+
+    /// Whether the bytes stand somewhere in these.
+    func contains(_ bytes: [UInt8]) -> Bool {
+        withUnsafeBytes { text in
+            bytes.withUnsafeBytes { wanted in
+                guard let first = wanted.first, let pattern = wanted.baseAddress else { return true }
+                guard var place = text.baseAddress else { return false }
+                var left = text.count - wanted.count + 1
+                while left > 0, let found = memchr(place, Int32(first), left) {
+                    if memcmp(found, pattern, wanted.count) == 0 { return true }
+                    left -= place.distance(to: UnsafeRawPointer(found)) + 1
+                    place = UnsafeRawPointer(found) + 1
+                }
+                return false
+            }
+        }
+    }
+}

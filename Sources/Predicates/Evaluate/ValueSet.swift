@@ -1,0 +1,64 @@
+internal import Values
+
+/// The constants that IN looks among: O(log n) for texts and integers, O(n) for others.
+struct ValueSet: Sendable {
+    private let texts: TextTest?
+    private let integers: [Int64]
+    /// Numbers that are not integers, and all that is neither number nor text.
+    private let others: [PredicateValue]
+    private let folding: TextFolding
+
+    init(_ values: [PredicateValue], _ folding: TextFolding) {
+        var texts: [String] = []
+        var integers: [Int64] = []
+        var others: [PredicateValue] = []
+        for value in values {
+            switch value {
+            case .one(.string(let text)): texts.append(text)
+            case .one(.integer(let number)): integers.append(number)
+            case .one(.null): break  // null is in nothing
+            default: others.append(value)
+            }
+        }
+        self.texts = texts.isEmpty ? nil : TextTest(oneOf: texts, folding)
+        self.integers = integers.sorted()
+        self.others = others
+        self.folding = folding
+    }
+
+    /// The test for attributes that are texts, when all values are.
+    var textTest: TextTest? { integers.isEmpty && others.isEmpty ? texts : nil }
+
+    func contains(_ value: PredicateValue) throws -> Bool {
+        switch value {
+        case .one(.null): return false
+        case .one(.string(let text)): return try texts?.matches(text) ?? false
+        case .one(.integer(let number)):
+            let place = integers.partitioningIndex { $0 >= number }
+            if place < integers.count && integers[place] == number { return true }
+        case .one(.double), .one(.decimal), .one(.boolean):
+            if integers.contains(where: { Comparator.equal.holds(value, .one(.integer($0))) }) { return true }
+        default: break
+        }
+        return others.contains { value.isAlike($0, folding) }
+    }
+}
+
+extension RandomAccessCollection {
+    /// The first index whose element satisfies a predicate that holds from some index on. O(log n).
+    func partitioningIndex(where isInSecond: (Element) throws -> Bool) rethrows -> Index {
+        var low = startIndex
+        var count = self.count
+        while count > 0 {
+            let half = count / 2
+            let middle = index(low, offsetBy: half)
+            if try isInSecond(self[middle]) {
+                count = half
+            } else {
+                low = index(after: middle)
+                count -= half + 1
+            }
+        }
+        return low
+    }
+}

@@ -1,0 +1,84 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import Values
+
+extension PredicateParser {
+    /// CAST(literal, "type"), for values that have no literal of their own. Nothing else is cast.
+    mutating func cast() throws(FetchPredicateError) -> ExpressionSyntax {
+        try enter()
+        try advance()
+        try require("(")
+        let start = token
+        guard case .value(let literal) = try expression() else { throw unexpected("a literal", at: start) }
+        try require(",")
+        guard case .string(let name) = token.kind, let type = ValueType(name: name) else {
+            throw unexpected("the name of a type, like \"date\"")
+        }
+        try advance()
+        try require(")")
+        leave()
+        guard let value = literal.cast(to: type) else {
+            throw unexpected("a literal that reads as a \(name)", at: start)
+        }
+        return .value(value)
+    }
+
+    /// The next argument, for a placeholder with these letters.
+    mutating func argument(_ letters: String) throws(FetchPredicateError) -> ExpressionSyntax {
+        guard let argument = arguments.popFirst() else { throw unexpected("an argument for it") }
+        switch (letters, argument) {
+        case ("@", _):
+            guard let expression = argument.expression else { throw unexpected("a value or a list as its argument") }
+            return expression
+        case ("K", .one(.string(let path))): return .keyPath(.object, try keyPath(path))
+        case ("K", _): throw unexpected("the name of an attribute as its argument")
+        case (_, .one(.integer)), (_, .one(.double)), (_, .one(.boolean)), (_, .one(.decimal)):
+            guard let expression = argument.expression else { break }
+            return expression
+        default: break
+        }
+        throw unexpected("a number as its argument")
+    }
+
+    /// Names between dots, whatever they are made of, and collection operators.
+    private func keyPath(_ path: String) throws(FetchPredicateError) -> [KeyPathStep] {
+        var steps: [KeyPathStep] = []
+        for name in path.split(separator: ".", omittingEmptySubsequences: false) {
+            if name.hasPrefix("@"), let collection = CollectionOperator(rawValue: String(name.dropFirst())) {
+                steps.append(.collection(collection))
+            } else if name.isEmpty || name.hasPrefix("@") || name.contains("`") {
+                throw unexpected("the name of an attribute as its argument")
+            } else {
+                steps.append(.name(String(name)))
+            }
+        }
+        return steps
+    }
+}
+
+extension Value {
+    /// A number with its sign turned; nil when it is none, or has no such literal.
+    var negated: Value? {
+        switch self {
+        case .integer(let number) where number != .min: .integer(-number)
+        case .double(let number) where number.isFinite: .double(-number)
+        default: nil
+        }
+    }
+
+    /// A literal as another type: a text that reads as one, or seconds since 2001 as a date.
+    func cast(to type: ValueType) -> Value? {
+        switch (self, type) {
+        case (.string("nan"), .double): .double(.nan)
+        case (.string("inf"), .double): .double(.infinity)
+        case (.string("-inf"), .double): .double(-.infinity)
+        case (.string(let text), _): Value(text, as: type)
+        case (.double(let seconds), .date): .date(Date(timeIntervalSinceReferenceDate: seconds))
+        case (.integer(let seconds), .date): .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,242 @@
+internal import Values
+
+// The operands of comparisons, by precedence climbing:
+//
+//     operand  = unary { arithmetic operator operand }
+//     unary    = ( "-" | "~" ) unary | primary { step }
+//     primary  = attribute | $NAME | SELF | literal | placeholder | list | function | "(" operand or predicate ")"
+//     step     = "." name | ".@" operator | "[" ( FIRST | LAST | SIZE | operand ) "]"
+
+extension PredicateParser {
+    mutating func expression(_ precedence: Int = 0) throws(FetchPredicateError) -> ExpressionSyntax {
+        let start = token
+        guard case .operand(let expression) = try operand(precedence) else {
+            throw unexpected("an attribute or a value", at: start)
+        }
+        return expression
+    }
+
+    /// An operand whose operators bind at least as tightly as a precedence, or a predicate in parentheses.
+    mutating func operand(_ precedence: Int = 0) throws(FetchPredicateError) -> Term {
+        let first = try unary()
+        guard case .operand(var left) = first else { return first }
+        var levels = 0
+        while let sign = arithmeticOperator, sign.precedence >= precedence {
+            // The tree grows by a level with each operator, whether or not the text looks nested.
+            levels += 1
+            try enter()
+            try advance()
+            let right = try expression(
+                sign == .power ? ArithmeticOperator.signPrecedence : sign.precedence + 1)
+            left = .operation(sign, left, right)
+        }
+        leave(levels)
+        return .operand(left)
+    }
+
+    private var arithmeticOperator: ArithmeticOperator? {
+        guard case .symbol(let symbol) = token.kind else { return nil }
+        return ArithmeticOperator(rawValue: symbol)
+    }
+
+    private mutating func unary() throws(FetchPredicateError) -> Term {
+        let function: PredicateFunction
+        switch token.kind {
+        case .symbol("-"): function = .negative
+        case .symbol("~"): function = .onesComplement
+        default: return try primary()
+        }
+        try advance()
+        if function == .negative, let number = try negativeNumber() { return .operand(number) }
+        try enter()
+        let inner = try expression(ArithmeticOperator.signPrecedence)
+        leave()
+        if function == .negative, case .value(let value) = inner, let number = value.negated {
+            return .operand(.value(number))
+        }
+        return .operand(.call(function, [inner]))
+    }
+
+    /// The least integer has no positive counterpart, so its sign belongs to the literal.
+    private mutating func negativeNumber() throws(FetchPredicateError) -> ExpressionSyntax? {
+        guard token.kind == .integer(.min) else { return nil }
+        try advance()
+        return .value(.integer(.min))
+    }
+
+    private mutating func primary() throws(FetchPredicateError) -> Term {
+        switch token.kind {
+        case .symbol("("):
+            try enter()
+            try advance()
+            let inner = try term()
+            try require(")")
+            leave()
+            guard case .operand(let expression) = inner else { return inner }
+            return .operand(try steps(from: expression))
+        case .symbol("{"): return .operand(try steps(from: try list()))
+        case .function(let name): return .operand(try steps(from: try call(name)))
+        case .keyword(.subquery): return .operand(try steps(from: try subquery()))
+        case .keyword(.ternary): return .operand(try steps(from: try ternary()))
+        case .keyword(.cast): return .operand(try cast())
+        default: return .operand(try steps(from: try atom()))
+        }
+    }
+
+    /// What is one token.
+    private mutating func atom() throws(FetchPredicateError) -> ExpressionSyntax {
+        let expression: ExpressionSyntax
+        switch token.kind {
+        case .name(let name): expression = .attribute(name)
+        case .variable(let name): expression = .variable(name)
+        case .string(let text): expression = .value(.string(text))
+        case .integer(.min): throw unexpected("a number that fits 64 bits")
+        case .integer(let number): expression = .value(.integer(number))
+        case .double(let number): expression = .value(.double(number))
+        case .argument(let letters): expression = try argument(letters)
+        case .keyword(.true_), .keyword(.yes): expression = .value(.boolean(true))
+        case .keyword(.false_), .keyword(.no): expression = .value(.boolean(false))
+        case .keyword(.nil_), .keyword(.null): expression = .value(.null)
+        case .keyword(.self_): expression = .object
+        case .symbol("@"): return .object  // a collection operator on what is evaluated; a step reads it
+        default: throw unexpected("an attribute or a value")
+        }
+        try advance()
+        return expression
+    }
+
+    // MARK: Key paths
+
+    private mutating func steps(from base: ExpressionSyntax) throws(FetchPredicateError) -> ExpressionSyntax {
+        var steps: [KeyPathStep] = []
+        if token.kind == .symbol("@") { steps.append(try collectionOperator()) }
+        while true {
+            if try skip(.symbol(".")) {
+                steps.append(token.kind == .symbol("@") ? try collectionOperator() : .name(try stepName()))
+            } else if token.kind == .symbol("[") {
+                steps.append(try bracket())
+            } else {
+                break
+            }
+        }
+        if steps.isEmpty { return base }
+        guard case .keyPath(let inner, let first) = base else { return .keyPath(base, steps) }
+        return .keyPath(inner, first + steps)
+    }
+
+    /// A name behind a dot; a keyword is a name there.
+    private mutating func stepName() throws(FetchPredicateError) -> String {
+        let name: String
+        switch token.kind {
+        case .name(let text): name = text
+        case .keyword: name = token.text
+        default: throw unexpected("the name of an attribute")
+        }
+        try advance()
+        return name
+    }
+
+    private mutating func collectionOperator() throws(FetchPredicateError) -> KeyPathStep {
+        try require("@")
+        guard case .name(let name) = token.kind, let collection = CollectionOperator(rawValue: name) else {
+            throw unexpected("count, sum, avg, min or max")
+        }
+        try advance()
+        return .collection(collection)
+    }
+
+    private mutating func bracket() throws(FetchPredicateError) -> KeyPathStep {
+        try enter()
+        try require("[")
+        let step: KeyPathStep
+        if case .name(let name) = token.kind, let mark = KeyPathStep(mark: name) {
+            try advance()
+            step = mark
+        } else {
+            step = .index(try expression())
+        }
+        try require("]")
+        leave()
+        return step
+    }
+
+    // MARK: Lists and calls
+
+    private mutating func list() throws(FetchPredicateError) -> ExpressionSyntax {
+        try enter()
+        try require("{")
+        let elements = try elements(closing: "}")
+        leave()
+        return .list(elements)
+    }
+
+    private mutating func elements(closing: String) throws(FetchPredicateError) -> [ExpressionSyntax] {
+        var elements: [ExpressionSyntax] = []
+        if try skip(.symbol(closing)) { return elements }
+        repeat { elements.append(try expression()) } while try skip(.symbol(","))
+        guard try skip(.symbol(closing)) else { throw unexpected("\",\" or \"\(closing)\"") }
+        return elements
+    }
+
+    private mutating func call(_ name: String) throws(FetchPredicateError) -> ExpressionSyntax {
+        let sign = PredicateFunction.operators[name]
+        let function = PredicateFunction(written: name)
+        guard sign != nil || function != nil else { throw unexpected("a function, like sum: or lowercase:") }
+        let start = token
+        try enter()
+        try advance()
+        try require("(")
+        let arguments = try elements(closing: ")")
+        leave()
+        let count = sign == nil ? function?.argumentCount ?? 0...0 : 2...2
+        guard count.contains(arguments.count) else {
+            let most = count.upperBound == .max ? " or more" : ""
+            throw unexpected("\(name) with \(count.lowerBound)\(most) arguments, not \(arguments.count),", at: start)
+        }
+        if let sign { return .operation(sign, arguments[0], arguments[1]) }
+        return .call(function ?? .now, arguments)
+    }
+
+    /// SUBQUERY(collection, $variable, predicate)
+    private mutating func subquery() throws(FetchPredicateError) -> ExpressionSyntax {
+        try enter()
+        try advance()
+        try require("(")
+        let collection = try expression()
+        try require(",")
+        guard case .variable(let variable) = token.kind else { throw unexpected("a variable, like $x") }
+        try advance()
+        try require(",")
+        let predicate = try predicate()
+        try require(")")
+        leave()
+        return .subquery(collection, variable: variable, predicate)
+    }
+
+    /// TERNARY(predicate, value if it holds, value if not)
+    private mutating func ternary() throws(FetchPredicateError) -> ExpressionSyntax {
+        try enter()
+        try advance()
+        try require("(")
+        let predicate = try predicate()
+        try require(",")
+        let first = try expression()
+        try require(",")
+        let second = try expression()
+        try require(")")
+        leave()
+        return .ternary(predicate, first, second)
+    }
+}
+
+extension KeyPathStep {
+    /// FIRST, LAST or SIZE, in any case.
+    init?(mark: String) {
+        switch mark.uppercased() {
+        case "FIRST": self = .first
+        case "LAST": self = .last
+        case "SIZE": self = .size
+        default: return nil
+        }
+    }
+}
