@@ -33,7 +33,12 @@ public enum Value: Hashable, Sendable {
         }
     }
 
-    public var isNull: Bool { self == .null }
+    public var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
+
+    /// A date.
+    package init(secondsSinceReference seconds: Double) { self = .date(Date(timeIntervalSinceReferenceDate: seconds)) }
 }
 
 /// The type of an attribute. Raw values are part of the file format.

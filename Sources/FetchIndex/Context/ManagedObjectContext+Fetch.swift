@@ -1,3 +1,4 @@
+internal import Predicates
 internal import Records
 
 extension ManagedObjectContext {
@@ -8,28 +9,48 @@ extension ManagedObjectContext {
         return try identifiers(request).map { try typedObject(with: $0, as: Object.self) }
     }
 
-    /// How many objects a fetch would give. Without predicate O(unsaved edits), else O(n).
+    /// How many objects a fetch would give. Without predicate, or where a kept order's leading attribute decides the
+    /// predicate, O(unsaved edits + log n); else O(n).
     public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
         try mergeIfWanted()
         processPendingChanges()
         let entity = try model.number(of: request.entityName)
+        let count = try savedCount(entity, request) ?? walkedCount(request)
+        return min(max(0, count - request.offset), request.limit ?? .max)
+    }
+
+    private func walkedCount<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int {
+        var definition = request.definition()
+        definition.sortKeys = []
         var count = 0
-        if request.predicate == nil {
-            count = Int(clamping: try snapshot().entityState(entity).count)
-            if request.includesPendingChanges {
-                for edit in reportedEdits where edit.object.entity == entity {
-                    count += (edit.new == nil ? 0 : 1) - (edit.old == nil ? 0 : 1)
-                }
-            }
-        } else {
-            var definition = request.definition()
-            definition.sortKeys = []
-            try walk(definition, includesPending: request.includesPendingChanges) { _ in
-                count += 1
-                return true
+        try walk(definition, includesPending: request.includesPendingChanges) { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    /// The count by ranks, with unsaved edits counted one by one; nil when records must be read.
+    private func savedCount<Object: ManagedObject>(_ entity: Int, _ request: FetchRequest<Object>) throws -> Int? {
+        let snapshot = try snapshot()
+        var compiled: CompiledPredicate?
+        var count = Int(clamping: try snapshot.entityState(entity).count)
+        if let predicate = request.predicate {
+            let prepared = try CompiledPredicate(predicate, model.entities[entity])
+            let planner = FetchPlanner(predicate, prepared, entity: entity, in: snapshot)
+            guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
+            (count, compiled) = (exact, prepared)
+        }
+        func matches(_ record: [UInt8]?) throws -> Int {
+            guard let record else { return 0 }
+            return try compiled?.evaluate(RecordView(record.span.bytes)) ?? true ? 1 : 0
+        }
+        if request.includesPendingChanges {
+            for edit in reportedEdits where edit.object.entity == entity {
+                count += try matches(edit.new) - matches(edit.old)
             }
         }
-        return min(max(0, count - request.offset), request.limit ?? .max)
+        return count
     }
 
     /// Fetches what the request's result type says.

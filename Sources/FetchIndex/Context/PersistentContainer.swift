@@ -75,6 +75,7 @@ extension PersistentContainer {
     public func deleteCache(named name: String?) throws -> Int { try caches.delete(name) }
 
     package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
+        if options.cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
         var request = try definition.compile(in: try model())
         request.builder.memoryBudget = options.memoryBudget
         request.builder.progress = options.progress
@@ -100,5 +101,16 @@ extension PersistentContainer {
         } catch  where error.isDamage {
             return try body(FetchedOrder(try caches.rebuild(name, request, .damaged)))
         }
+    }
+}
+
+extension PersistentContainer {
+    /// How a fetch of this definition would find its rows now. O(caches x log n). Throws when it does not fit the model.
+    public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
+        let snapshot = try store.snapshot()
+        let number = try snapshot.model.number(of: definition.entity)
+        let entity = snapshot.model.entities[number]
+        let predicate = definition.predicate ?? FetchPredicate(value: true)
+        return try FetchPlanner(predicate, CompiledPredicate(predicate, entity), entity: number, in: snapshot).plan()
     }
 }

@@ -32,8 +32,19 @@ public struct OrderDefinition: Hashable, Sendable {
             sort: sortKeys.map(\.description).joined(separator: ","),
             section: sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
             collation: versions.sorted().joined(separator: ", "))
-        return OrderRequest(builder: OrderBuilder(entity: number, shape: shape, placer: placer), identity: identity)
+        var builder = OrderBuilder(entity: number, shape: shape, placer: placer)
+        if let predicate, let compiled = placer.predicate {
+            builder.candidates = { reader in
+                // A writer may have changed records that no order knows of yet.
+                guard reader is Snapshot else { return nil }
+                return try FetchPlanner(predicate, compiled, entity: number, in: reader).objectsUnlessDamaged()
+            }
+        }
+        return OrderRequest(builder: builder, identity: identity)
     }
+
+    /// Why an order of this definition cannot be kept under a name; nil when it can.
+    var whyNotCacheable: String? { predicate?.whyNotCacheable ?? sectionKey?.whyNotCacheable }
 
     /// The definition that a cache was made for, read from its identity.
     package init(_ identity: CacheIdentity) throws {

@@ -7,7 +7,7 @@ final class RecordPlacer: RowPlacer {
         let collator: TextCollator?
     }
 
-    private let predicate: CompiledPredicate?
+    let predicate: CompiledPredicate?
     private let section: SectionColumn?
     private let sortColumns: [SortColumn]
 

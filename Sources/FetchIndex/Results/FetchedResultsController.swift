@@ -64,7 +64,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     private func validate() throws {
         if requiresSortKeys, fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
-        if cacheName != nil, let what = sectionKey?.whyNotCacheable { throw ContextError.notCacheable(what) }
+        let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
+        if cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
     }
 
     /// Takes out a named cache, or all of them when no name is given. A live controller of the name goes on in memory.

@@ -19,7 +19,11 @@ extension OrderBuilder {
         }
         let own = replaced.filter { $0.key.entity == entity }
         var goesOn = true
-        try reader.scan(entity) { object, record in
+        let candidates = try candidates(reader).map { found in
+            // A replaced record may match where the stored one did not.
+            Set(found).union(own.keys.filter { !$0.isTemporary }).sorted()
+        }
+        try reader.forEachRecord(of: entity, among: candidates) { object, record in
             if let replacement = own[object] {
                 goesOn = try replacement.map { try take(object, $0.span.bytes) } ?? true
             } else {

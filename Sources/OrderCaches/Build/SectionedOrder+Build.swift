@@ -11,6 +11,8 @@ package struct OrderBuilder {
     package let placer: any RowPlacer
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
+    /// The objects of a reader's state among which all members are, by number; nil: all of the entity.
+    package var candidates: (StoreReader) throws -> [ObjectID]? = { _ in nil }
     /// Called now and then with the records read and all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
@@ -39,10 +41,11 @@ package struct OrderBuilder {
     /// Hands out the row keys of all members in order.
     func forEachSortedKey(from reader: StoreReader, _ body: (RawSpan) throws -> Void) throws {
         var sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
-        let total = Int(try reader.entityState(entity).count)
+        let candidates = try candidates(reader)
+        let total = try candidates?.count ?? Int(clamping: reader.entityState(entity).count)
         var placement = RowPlacement()
         var done = 0
-        try reader.scan(entity) { object, record in
+        try reader.forEachRecord(of: entity, among: candidates) { object, record in
             placement.begin()
             if try placer.place(RecordView(record), &placement) {
                 placement.finish(object)
@@ -95,5 +98,18 @@ package struct OrderBuilder {
             try builder.append(keyAndCount.extracting(first: end), weight: Int(count))
         }
         return try builder.finish()
+    }
+}
+
+extension StoreReader {
+    /// Hands out the records of some objects, or of all of an entity, until the body returns false.
+    func forEachRecord(
+        of entity: Int, among objects: [ObjectID]?, _ body: (ObjectID, RawSpan) throws -> Bool
+    ) throws {
+        guard let objects else { return try scan(entity, body) }
+        var goesOn = true
+        for object in objects where goesOn {
+            _ = try record(object) { goesOn = try body(object, $0) }
+        }
     }
 }

@@ -45,6 +45,18 @@ package struct TextTest: Sendable {
         kind = .isIn(texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) })
     }
 
+    /// What it demands of an attribute's order, which is by code point.
+    var demand: AttributeConstraint.Demand? {
+        guard folding.isEmpty else { return nil }
+        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+        switch kind {
+        case .order(let comparator, let bytes): return .init(comparator, .string(text(bytes)))
+        case .beginsWith(let bytes): return .prefix(text(bytes))
+        case .isIn(let texts): return .values(texts.map { .string(text($0)) })
+        default: return nil
+        }
+    }
+
     func matches(_ text: String) throws -> Bool {
         var text = text
         return try text.withUTF8 { try matches(UnsafeRawBufferPointer($0).bytes) }

@@ -29,6 +29,13 @@ struct ValueSet: Sendable {
     /// The test for attributes that are texts, when all values are.
     var textTest: TextTest? { integers.isEmpty && others.isEmpty ? texts : nil }
 
+    /// The values, when all are of a type: an attribute of it is one of them, or it is not in the set.
+    func values(of type: ValueType?) -> [Value]? {
+        guard folding.isEmpty, texts == nil else { return nil }
+        let values = others.compactMap(\.value) + integers.map(Value.integer)
+        return values.count == others.count + integers.count && values.allSatisfy { $0.type == type } ? values : nil
+    }
+
     func contains(_ value: PredicateValue) throws -> Bool {
         switch value {
         case .one(.null): return false

@@ -112,7 +112,13 @@ extension PredicateParser {
         if token.kind == .symbol("@") { steps.append(try collectionOperator()) }
         while true {
             if try skip(.symbol(".")) {
-                steps.append(token.kind == .symbol("@") ? try collectionOperator() : .name(try stepName()))
+                switch token.kind {
+                case .symbol("@"): steps.append(try collectionOperator())
+                case .argument("K"):
+                    if case .keyPath(_, let more) = try argument("K") { steps += more }
+                    try advance()
+                default: steps.append(.name(try stepName()))
+                }
             } else if token.kind == .symbol("[") {
                 steps.append(try bracket())
             } else {

@@ -1,0 +1,159 @@
+internal import OrderCaches
+internal import Predicates
+internal import Records
+internal import Values
+
+/// Chooses where a fetch's candidates come from. What bounds an attribute in the topmost AND of the predicate is looked
+/// up where that attribute leads an order or is a unique key; the whole predicate is evaluated on what is found.
+///
+/// The number of rows in a range is known before any is read, by two ranks, so that plans are compared by true counts.
+struct FetchPlanner {
+    /// A record found by its number costs about this many times as much as the next one of a scan.
+    private static let lookUpCost = 4
+
+    let reader: StoreReader
+    let entityNumber: Int
+    private let entity: Entity
+    private let parts: [PredicateSyntax]
+    /// By part of the predicate.
+    private let constraints: [[AttributeConstraint]?]
+
+    /// `compiled` is the predicate prepared for the entity.
+    init(_ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, in reader: StoreReader) {
+        self.reader = reader
+        entityNumber = number
+        entity = reader.model.entities[number]
+        parts = predicate.syntax.conjuncts
+        constraints = compiled.constraints(onPartsOf: predicate.syntax, entity.attributes.map(\.type))
+    }
+
+    /// Objects among which all that match are.
+    private enum Found {
+        case objects([ObjectID])
+        case rows([Range<Int>], SectionedOrder)
+
+        var count: Int {
+            switch self {
+            case .objects(let objects): objects.count
+            case .rows(let ranges, _): ranges.reduce(0) { $0 + $1.count }
+            }
+        }
+    }
+
+    private struct Candidates {
+        let source: FetchPlan.Source
+        let found: Found
+        let isExact: Bool
+    }
+
+    // MARK: Answers
+
+    func plan() throws -> FetchPlan {
+        let rowCount = Int(clamping: try reader.entityState(entityNumber).count)
+        let best = try candidates()
+        return FetchPlan(
+            source: best?.source ?? .scan, rowsRead: best?.found.count ?? rowCount, rowCount: rowCount,
+            isExact: best?.isExact ?? false)
+    }
+
+    /// The objects to evaluate, by number; nil: all of the entity.
+    func objects() throws -> [ObjectID]? {
+        guard let best = try candidates() else { return nil }
+        switch best.found {
+        case .objects(let objects): return objects.sorted()
+        case .rows(let ranges, let order):
+            var objects: [ObjectID] = []
+            objects.reserveCapacity(best.found.count)
+            for range in ranges { try order.walkObjects(ranks: range) { objects.append($0) } }
+            return objects.sorted()
+        }
+    }
+
+    /// Nil also when a kept order turns out to be damaged: a scan needs none.
+    func objectsUnlessDamaged() throws -> [ObjectID]? {
+        do { return try objects() } catch  where error.isDamage { return nil }
+    }
+
+    /// How many records match, when ranks tell without reading any; nil when they do not, or a kept order is damaged.
+    /// O(caches x log n).
+    func exactCountUnlessDamaged() throws -> Int? {
+        do {
+            for kept in try CacheDirectory.keptOrders(of: entityNumber, in: reader) {
+                if let found = try candidates(of: kept), found.isExact { return found.found.count }
+            }
+        } catch  where error.isDamage {}
+        return nil
+    }
+
+    /// The fewest candidates, if they are few enough to be looked up one by one.
+    private func candidates() throws -> Candidates? {
+        let kept = try CacheDirectory.keptOrders(of: entityNumber, in: reader).compactMap(candidates)
+        let best = (try uniqueKeys() + kept).min { $0.found.count < $1.found.count }
+        let rowCount = Int(clamping: try reader.entityState(entityNumber).count)
+        guard let best, best.found.count < rowCount / Self.lookUpCost else { return nil }
+        return best
+    }
+
+    // MARK: Sources
+
+    private func uniqueKeys() throws -> [Candidates] {
+        try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
+            guard case .values(let values) = constraint.demand, entity.uniqueSlots.contains(constraint.slot),
+                !values.contains(where: \.isNull)
+            else { return nil }
+            let objects = try values.compactMap {
+                try reader.object(entityNumber, slot: constraint.slot, equalTo: $0)
+            }
+            return Candidates(
+                source: .uniqueKey(attribute: entity.attributes[constraint.slot].name),
+                found: .objects(Array(Set(objects))), isExact: false)
+        }
+    }
+
+    private func candidates(of kept: KeptOrder) throws -> Candidates? {
+        guard let definition = try? OrderDefinition(kept.identity), let leading = leadingKey(of: definition) else {
+            return nil
+        }
+        // An order of some rows only serves whoever asks for no others.
+        let known = definition.predicate?.syntax.conjuncts ?? []
+        guard known.allSatisfy(parts.contains) else { return nil }
+        var intervals: [KeyInterval]?
+        var isExact = true
+        for (part, demands) in zip(parts, constraints) where !known.contains(part) {
+            guard let demands, demands.allSatisfy({ $0.slot == leading.slot }) else {
+                isExact = false
+                continue
+            }
+            for demand in demands {
+                let admitted = KeyInterval.intervals(demand.demand, entity.attributes[leading.slot].type)
+                intervals = intervals.map { KeyInterval.intersection($0, admitted) } ?? admitted
+            }
+        }
+        guard intervals != nil || isExact else { return nil }
+        return Candidates(
+            source: .order(name: kept.name, attribute: entity.attributes[leading.slot].name),
+            found: .rows(try ranges(intervals, isDescending: leading.isDescending, in: kept.order), kept.order),
+            isExact: isExact)
+    }
+
+    private func ranges(_ intervals: [KeyInterval]?, isDescending: Bool, in order: SectionedOrder) throws
+        -> [Range<Int>]
+    {
+        guard let intervals else { return [0..<order.rowCount] }
+        return try intervals.map { interval in
+            let bounds = isDescending ? interval.reversed : interval
+            let first = try order.rowRank(of: bounds.lower)
+            return first..<max(first, try order.rowRank(of: bounds.upper))
+        }
+    }
+
+    /// The attribute by which the row keys of an order begin: the section's, or the first sort key's.
+    private func leadingKey(of definition: OrderDefinition) -> (slot: Int, isDescending: Bool)? {
+        if let section = definition.sectionKey {
+            guard case .attribute(let name) = section else { return nil }
+            return entity.slot(of: name).map { ($0, false) }
+        }
+        guard let key = definition.sortKeys.first, key.textOrder == .binary else { return nil }
+        return entity.slot(of: key.attribute).map { ($0, key.direction == .descending) }
+    }
+}

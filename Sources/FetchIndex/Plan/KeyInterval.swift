@@ -1,0 +1,85 @@
+internal import Predicates
+internal import Values
+
+/// A run of OrderKeys: those that are not less than `lower` and less than `upper`.
+///
+/// Keys stand here without what follows them in a tree. No key's bytes begin another's, so that a bound may be a key, or
+/// the beginning of keys: all that begin with some bytes lie between them and their successor.
+struct KeyInterval: Equatable {
+    var lower: [UInt8]
+    var upper: [UInt8]
+
+    var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
+
+    /// All keys that begin with some bytes.
+    init(beginningWith bytes: [UInt8]) { self.init(lower: bytes, upper: Self.successor(of: bytes)) }
+
+    init(lower: [UInt8], upper: [UInt8]) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    /// The same keys with every bit turned, as they stand in a descending order.
+    var reversed: KeyInterval {
+        KeyInterval(lower: Self.successor(of: upper.map { ~$0 }), upper: Self.successor(of: lower.map { ~$0 }))
+    }
+
+    /// The least bytes that are greater than all that begin with some.
+    private static func successor(of bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        while bytes.last == 0xFF { bytes.removeLast() }
+        guard let last = bytes.popLast() else { return [0xFF, 0xFF] }  // no key is so great
+        return bytes + [last + 1]
+    }
+
+    /// The keys in both of two lists of intervals. Each list is in order, without overlaps.
+    static func intersection(_ left: [KeyInterval], _ right: [KeyInterval]) -> [KeyInterval] {
+        var common: [KeyInterval] = []
+        var (first, second) = (0, 0)
+        while first < left.count && second < right.count {
+            let (one, other) = (left[first], right[second])
+            let both = KeyInterval(
+                lower: one.lower.lexicographicallyPrecedes(other.lower) ? other.lower : one.lower,
+                upper: one.upper.lexicographicallyPrecedes(other.upper) ? one.upper : other.upper)
+            if !both.isEmpty { common.append(both) }
+            if one.upper.lexicographicallyPrecedes(other.upper) { first += 1 } else { second += 1 }
+        }
+        return common
+    }
+
+    /// The keys that a demand admits, in ascending order.
+    static func intervals(_ demand: AttributeConstraint.Demand, _ type: ValueType) -> [KeyInterval] {
+        switch demand {
+        case .values(let values):
+            return values.map { KeyInterval(beginningWith: key($0)) }
+                .sorted { $0.lower.lexicographicallyPrecedes($1.lower) }
+                .reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+        case .prefix(let prefix):
+            // A text's key ends with two bytes that the keys of longer ones do not have.
+            return [KeyInterval(beginningWith: Array(key(.string(prefix)).dropLast(2)))]
+        case .relation(let comparator, let value):
+            // Null comes before all others, and what is not a number after them: neither is in any relation.
+            let key = KeyInterval(beginningWith: key(value))
+            var all = KeyInterval(beginningWith: [key.lower[0]])
+            if type == .double || type == .date { all.upper = notANumber(type) }
+            switch comparator {
+            case .less: return [KeyInterval(lower: all.lower, upper: key.lower)]
+            case .lessOrEqual: return [KeyInterval(lower: all.lower, upper: key.upper)]
+            case .greater: return [KeyInterval(lower: key.upper, upper: all.upper)]
+            default: return [KeyInterval(lower: key.lower, upper: all.upper)]
+            }
+        }
+    }
+
+    private static func key(_ value: Value) -> [UInt8] {
+        var key: [UInt8] = []
+        OrderKey.append(value, to: &key)
+        return key
+    }
+
+    private static func notANumber(_ type: ValueType) -> [UInt8] {
+        var key: [UInt8] = []
+        OrderKey.appendDouble(.nan, as: type, to: &key)
+        return key
+    }
+}

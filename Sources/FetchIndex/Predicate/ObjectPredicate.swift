@@ -1,0 +1,125 @@
+public import Predicates
+internal import Values
+
+/// A predicate on the objects of a class, made of key paths by operators. The compiler checks names and types.
+///
+///     request.predicate = FetchPredicate(\Book.price < 2000 && (\Book.title).contains("影", .caseInsensitive))
+///
+/// Texts are asked by methods of a key path in parentheses: `contains`, `hasPrefix`, `hasSuffix`, `isLike`, `matches`,
+/// and `isIn` and `isBetween` for any attribute.
+public struct ObjectPredicate<Object: ManagedObject>: Sendable {
+    let syntax: PredicateSyntax
+
+    init(_ syntax: PredicateSyntax) { self.syntax = syntax }
+
+    fileprivate init<Wrapped>(
+        _ keyPath: KeyPath<Object, Wrapped>, _ comparator: Comparator, folding: TextFolding = [],
+        _ right: ExpressionSyntax
+    ) {
+        let left = ExpressionSyntax.keyPath(.object, [.name(Object.attributeName(of: keyPath))])
+        self.init(.comparison(Comparison(left, comparator, folding: folding, right)))
+    }
+
+    /// Both must hold.
+    public static func && (left: ObjectPredicate, right: ObjectPredicate) -> ObjectPredicate {
+        ObjectPredicate(.and(left.syntax.conjuncts + right.syntax.conjuncts))
+    }
+
+    /// One of them must hold.
+    public static func || (left: ObjectPredicate, right: ObjectPredicate) -> ObjectPredicate {
+        ObjectPredicate(.or(left.syntax.disjuncts + right.syntax.disjuncts))
+    }
+
+    public static prefix func ! (predicate: ObjectPredicate) -> ObjectPredicate {
+        ObjectPredicate(.not(predicate.syntax))
+    }
+}
+
+extension FetchPredicate {
+    /// The predicate that operators on key paths make: `FetchPredicate(\Book.price < 2000)`.
+    public init<Object: ManagedObject>(_ predicate: ObjectPredicate<Object>) { self.init(predicate.syntax) }
+}
+
+// MARK: Comparisons
+
+// Traps unless the key path names an `@Attribute`, as all that take key paths do.
+
+public func == <Object: ManagedObject, Wrapped: AttributeValue>(
+    left: KeyPath<Object, Wrapped>, right: Wrapped
+) -> ObjectPredicate<Object> { ObjectPredicate(left, .equal, .value(right.attributeValue)) }
+
+public func != <Object: ManagedObject, Wrapped: AttributeValue>(
+    left: KeyPath<Object, Wrapped>, right: Wrapped
+) -> ObjectPredicate<Object> { ObjectPredicate(left, .notEqual, .value(right.attributeValue)) }
+
+public func < <Object: ManagedObject, Wrapped: AttributeValue>(
+    left: KeyPath<Object, Wrapped>, right: Wrapped
+) -> ObjectPredicate<Object> { ObjectPredicate(left, .less, .value(right.attributeValue)) }
+
+public func <= <Object: ManagedObject, Wrapped: AttributeValue>(
+    left: KeyPath<Object, Wrapped>, right: Wrapped
+) -> ObjectPredicate<Object> { ObjectPredicate(left, .lessOrEqual, .value(right.attributeValue)) }
+
+public func > <Object: ManagedObject, Wrapped: AttributeValue>(
+    left: KeyPath<Object, Wrapped>, right: Wrapped
+) -> ObjectPredicate<Object> { ObjectPredicate(left, .greater, .value(right.attributeValue)) }
+
+public func >= <Object: ManagedObject, Wrapped: AttributeValue>(
+    left: KeyPath<Object, Wrapped>, right: Wrapped
+) -> ObjectPredicate<Object> { ObjectPredicate(left, .greaterOrEqual, .value(right.attributeValue)) }
+
+extension KeyPath where Root: ManagedObject, Value: AttributeValue {
+    /// One of some values.
+    public func isIn(_ values: [Value]) -> ObjectPredicate<Root> {
+        ObjectPredicate(self, .isIn, .list(values.map { .value($0.attributeValue) }))
+    }
+
+    /// From one value to another, both included.
+    public func isBetween(_ low: Value, _ high: Value) -> ObjectPredicate<Root> {
+        ObjectPredicate(self, .between, .list([.value(low.attributeValue), .value(high.attributeValue)]))
+    }
+}
+
+// MARK: Texts
+
+/// Attributes that are texts, optional or not.
+public protocol TextAttributeValue: AttributeValue {}
+
+extension String: TextAttributeValue {}
+extension Optional: TextAttributeValue where Wrapped: TextAttributeValue {}
+
+extension KeyPath where Root: ManagedObject, Value: TextAttributeValue {
+    private func search(_ comparator: Comparator, _ text: String, _ folding: TextFolding) -> ObjectPredicate<Root> {
+        ObjectPredicate(self, comparator, folding: folding, .value(.string(text)))
+    }
+
+    /// CONTAINS.
+    public func contains(_ text: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
+        search(.contains, text, folding)
+    }
+
+    /// BEGINSWITH.
+    public func hasPrefix(_ text: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
+        search(.beginsWith, text, folding)
+    }
+
+    /// ENDSWITH.
+    public func hasSuffix(_ text: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
+        search(.endsWith, text, folding)
+    }
+
+    /// LIKE: `?` is one character, `*` any number of them.
+    public func isLike(_ pattern: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
+        search(.like, pattern, folding)
+    }
+
+    /// MATCHES: a regular expression of ICU for the whole text.
+    public func matches(_ pattern: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
+        search(.matches, pattern, folding)
+    }
+
+    /// `==` that overlooks case or diacritics.
+    public func isEqual(to text: String, _ folding: TextFolding) -> ObjectPredicate<Root> {
+        search(.equal, text, folding)
+    }
+}

@@ -1,0 +1,65 @@
+package import Values
+
+/// What a part of a predicate demands of one attribute, where that is a few values or a range of its order.
+package struct AttributeConstraint: Equatable, Sendable {
+    package enum Demand: Equatable, Sendable {
+        case values([Value])
+        /// `<`, `<=`, `>` or `>=` a value; never null.
+        case relation(Comparator, Value)
+        case prefix(String)
+    }
+
+    package let slot: Int
+    package let demand: Demand
+}
+
+extension CompiledPredicate {
+    /// For each part of the topmost AND of the predicate that this was made of, what it demands of one attribute; nil
+    /// for a part that is no such demand. `types` are the slots' types.
+    package func constraints(onPartsOf syntax: PredicateSyntax, _ types: [ValueType]) -> [[AttributeConstraint]?] {
+        // Without AND there is one part, though BETWEEN is prepared as two.
+        guard case .and = syntax, case .all(let parts) = root else { return [root.constraints(types)] }
+        return parts.map { $0.constraints(types) }
+    }
+}
+
+extension CompiledPredicate.Node {
+    fileprivate func constraints(_ types: [ValueType]) -> [AttributeConstraint]? {
+        switch self {
+        case .all(let parts):
+            // BETWEEN is two relations.
+            let demands = parts.map { $0.constraints(types) }
+            return demands.contains { $0 == nil } ? nil : demands.flatMap { $0 ?? [] }
+        case .integer(let slot, let comparator, let number):
+            return Self.constraint(slot, comparator, .integer(number))
+        case .double(let slot, let comparator, let number):
+            let value = types[slot] == .date ? Value(secondsSinceReference: number) : .double(number)
+            return Self.constraint(slot, comparator, value)
+        case .text(let slot, let test): return test.demand.map { [AttributeConstraint(slot: slot, demand: $0)] }
+        case .isInSet(.slot(let slot, let type), let set):
+            return set.values(of: type).map { [AttributeConstraint(slot: slot, demand: .values($0))] }
+        case .comparison(.slot(let slot, let type), let comparator, .constant(.one(let value)), let folding):
+            if value.isNull {
+                return comparator == .equal ? [AttributeConstraint(slot: slot, demand: .values([.null]))] : nil
+            }
+            return folding.isEmpty && value.type == type ? Self.constraint(slot, comparator, value) : nil
+        default: return nil
+        }
+    }
+
+    private static func constraint(_ slot: Int, _ comparator: Comparator, _ value: Value) -> [AttributeConstraint]? {
+        AttributeConstraint.Demand(comparator, value).map { [AttributeConstraint(slot: slot, demand: $0)] }
+    }
+}
+
+extension AttributeConstraint.Demand {
+    /// Nil for what is no range of an order; a double that is not a number has no place in one.
+    init?(_ comparator: Comparator, _ value: Value) {
+        if case .double(let number) = value, number.isNaN { return nil }
+        switch comparator {
+        case .equal: self = .values([value])
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: self = .relation(comparator, value)
+        default: return nil
+        }
+    }
+}

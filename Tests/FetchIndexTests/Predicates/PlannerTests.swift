@@ -1,0 +1,163 @@
+import Foundation
+import LMDB
+import Records
+import TestSupport
+import Testing
+import Values
+
+@testable import FetchIndex
+@testable import Predicates
+
+/// Plans find what scans find, and say where.
+@Suite struct PlannerTests {
+    private static let entity = Entity(
+        "Package",
+        [
+            AttributeDescription("name", .string), AttributeDescription("size", .integer),
+            AttributeDescription("rate", .double), AttributeDescription("built", .date),
+            AttributeDescription("license", .string), AttributeDescription("number", .integer, isUnique: true),
+            AttributeDescription("free", .boolean), AttributeDescription("price", .decimal),
+        ])
+
+    private static let names = ["a", "ab", "abc", "b", "影", "影武者", "", "a\u{0}b", "Ab", "é", "e\u{301}"]
+
+    private static func values(_ number: Int, using generator: inout SeededGenerator) -> [Value] {
+        func maybe(_ value: Value) -> Value { Int.random(in: 0..<6, using: &generator) == 0 ? .null : value }
+        let small = Int64.random(in: -3...3, using: &generator)
+        let doubles: [Double] = [-1.5, -0.0, 0, 0.1, 2, 3.5, .nan, .infinity]
+        return [
+            maybe(.string(names.randomElement(using: &generator) ?? "")),
+            maybe(.integer([.min, .max, small, small, small].randomElement(using: &generator) ?? 0)),
+            maybe(.double(doubles.randomElement(using: &generator) ?? 0)),
+            maybe(.date(Date(timeIntervalSinceReferenceDate: Double(small) * 86_400))),
+            maybe(.string(["GPL", "MIT", "BSD"].randomElement(using: &generator) ?? "")), .integer(Int64(number)),
+            maybe(.boolean(small > 0)), maybe(.decimal(Decimal(small) / 2)),
+        ]
+    }
+
+    private static let parts = [
+        "size == 1", "size > 1", "size <= -1", "size BETWEEN {-1, 2}", "size IN {1, 3, 1}", "size == nil", "size != 1",
+        "-9223372036854775808 == size", "2 >= size", "size IN {}", "size < 2.5", "rate > 0", "rate == 0", "rate <= 2",
+        "rate > 3", "rate == nil", "built >= CAST('2001-01-02', 'date')",
+        "built < CAST('2001-01-01T12:00:00Z', 'date')", "name == 'ab'",
+        "name BEGINSWITH 'a'", "name BEGINSWITH ''", "name BEGINSWITH[c] 'a'", "name > 'b'", "name IN {'a', '影'}",
+        "name == 'a\\u0000b'", "name < 'a\\u0000c'", "license == 'MIT'", "license IN {'GPL', 'BSD'}",
+        "license > 'BSD'", "number IN {1, 5, 9, 1000}", "number == 7", "free == TRUE", "free == nil", "price >= 0.5",
+        "price == CAST('1.0', 'decimal')", "price < CAST('0.5', 'decimal')", "name CONTAINS 'a'", "size * 2 == 4",
+        "NOT size == 1", "(size == 1 OR rate > 0)",
+    ]
+
+    private func options(_ name: String) -> PersistentContainer.OrderOptions { .init(cacheName: name) }
+
+    private func store(_ rows: Int, using generator: inout SeededGenerator, at path: String) throws
+        -> PersistentContainer
+    {
+        var options = Store.Options()
+        options.durability = .none
+        let container = try PersistentContainer(path: path, model: Model(entities: [Self.entity]), options: options)
+        let writer = try container.store.beginWrite()
+        for number in 0..<rows {
+            let record = try Self.entity.record(Self.values(number, using: &generator))
+            _ = try writer.insert(0, record.span.bytes)
+        }
+        try writer.commit()
+        return container
+    }
+
+    @Test(arguments: 1...12) func aPlannedFetchFindsWhatAScanFinds(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let folder = TemporaryFolder()
+        let container = try store(300, using: &generator, at: folder.path)
+        let orders: [(String, OrderDefinition)] = [
+            ("by size", OrderDefinition(entity: "Package", sortKeys: [SortKey("size"), SortKey("name")])),
+            ("by name", OrderDefinition(entity: "Package", sortKeys: [SortKey("name", .descending)])),
+            ("by rate", OrderDefinition(entity: "Package", sortKeys: [SortKey("rate", .descending)])),
+            ("by built", OrderDefinition(entity: "Package", sortKeys: [SortKey("built")])),
+            ("by price", OrderDefinition(entity: "Package", sortKeys: [SortKey("price", .descending)])),
+            ("by free", OrderDefinition(entity: "Package", sortKeys: [SortKey("free")])),
+            (
+                "by license",
+                OrderDefinition(
+                    entity: "Package", sortKeys: [SortKey("rate")], sectionKey: .attribute("license"),
+                    sectionOrder: .byCount())
+            ),
+            (
+                "free by size",
+                OrderDefinition(
+                    entity: "Package", predicate: try FetchPredicate("free == TRUE"), sortKeys: [SortKey("size")])
+            ),
+        ]
+        var sources: Set<String> = []
+        for round in 0..<120 {
+            if round % 20 == 0 {
+                _ = try container.deleteCache(named: nil)
+                for (name, definition) in orders where Bool.random(using: &generator) {
+                    try container.withOrder(definition, options(name)) { _ in }
+                }
+            }
+            let count = Int.random(in: 1...3, using: &generator)
+            let format = (0..<count).map { _ in Self.parts.randomElement(using: &generator) ?? "" }
+                .joined(separator: " AND ")
+            let predicate = try FetchPredicate(format)
+            let plan = try container.plan(OrderDefinition(entity: "Package", predicate: predicate))
+            sources.insert("\(plan)")
+            let context = container.newContext()
+            var request = FetchRequest<ManagedObject>(entityName: "Package")
+            request.sortKeys = [SortKey("rate"), SortKey("number")]
+            let all = try context.fetch(request)
+            // Unsaved edits count too.
+            for object in all.prefix(Int.random(in: 0...2, using: &generator)) { object["size"] = .integer(1) }
+            if round % 3 == 0 { try context.insert("Package")["number"] = .integer(Int64(1000 + round)) }
+            let expected = try context.fetch(request).filter { object in
+                try predicate.evaluate(
+                    with: Dictionary(uniqueKeysWithValues: Self.entity.attributes.map { ($0.name, object[$0.name]) }))
+            }
+            request.predicate = predicate
+            let found = try context.fetch(request)
+            #expect(
+                found.map(\.objectID) == expected.map(\.objectID), "seed \(seed), round \(round): \(format), \(plan)")
+            #expect(try context.count(for: request) == expected.count, "seed \(seed), round \(round): \(format)")
+            try context.rollback()
+            // A plan that says it is exact reads no record in vain.
+            if plan.isExact { #expect(plan.rowsRead == (try context.count(for: request)), "\(format), \(plan)") }
+        }
+        #expect(sources.count > 3, "seed \(seed): only \(sources)")
+    }
+
+    @Test func aCountOnAKeptOrderReadsNoRecord() throws {
+        var generator = SeededGenerator(seed: 1)
+        let folder = TemporaryFolder()
+        let container = try store(200, using: &generator, at: folder.path)
+        try container.withOrder(
+            OrderDefinition(entity: "Package", sortKeys: [SortKey("size")]), options("by size")
+        ) { _ in }
+        let plan = try container.plan(
+            OrderDefinition(entity: "Package", predicate: try FetchPredicate("size > 3")))
+        #expect(plan.source == .order(name: "by size", attribute: "size"))
+        #expect(plan.isExact)
+        #expect(plan.rowCount == 200)
+        let unique = try container.plan(
+            OrderDefinition(entity: "Package", predicate: try FetchPredicate("number == 7 AND size > 3")))
+        #expect(unique.source == .uniqueKey(attribute: "number"))
+        #expect(unique.rowsRead == 1)
+        let context = container.newContext()
+        let object = try context.insert("Package")
+        object["number"] = 1000
+        object["size"] = 1
+        try context.save()
+        // The order is behind now, so it is not asked.
+        #expect(
+            try container.plan(OrderDefinition(entity: "Package", predicate: try FetchPredicate("size > 3"))).source
+                == .scan)
+    }
+
+    @Test func anOrderOfAMomentCannotBeKept() throws {
+        var generator = SeededGenerator(seed: 2)
+        let folder = TemporaryFolder()
+        let container = try store(10, using: &generator, at: folder.path)
+        let definition = OrderDefinition(
+            entity: "Package", predicate: try FetchPredicate("built < now()"), sortKeys: [SortKey("size")])
+        #expect(throws: ContextError.self) { try container.withOrder(definition, options("old")) { _ in } }
+        try container.withOrder(definition, .init()) { order in #expect(order.rowCount > 0) }
+    }
+}
