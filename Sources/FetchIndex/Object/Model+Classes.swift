@@ -21,13 +21,17 @@ extension ManagedObject {
 
     /// The name of the attribute that a key path reads: it is read on an object that only tells what was asked of it.
     static func attributeName<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> String {
-        let probe = AttributeProbe()
-        let prototype = Object(.prototype(probe))
-        _ = prototype[keyPath: keyPath]
-        guard let name = probe.name, probe.keyPath == keyPath else {
+        guard let name = Object.attributeName(ofAny: keyPath) else {
             preconditionFailure("The key path must name an @Attribute of \(Object.self).")
         }
         return name
+    }
+
+    /// Nil for a key path that is no attribute of the class.
+    class func attributeName(ofAny keyPath: AnyKeyPath) -> String? {
+        let probe = AttributeProbe()
+        _ = Self(.prototype(probe))[keyPath: keyPath]
+        return probe.keyPath == keyPath ? probe.name : nil
     }
 }
 

@@ -1,0 +1,149 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import Predicates
+internal import Values
+
+// The parts of a `#Predicate`, one by one. The casts from their types are dynamic, so that each stands for itself.
+
+extension PredicateExpressions.Variable: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        guard let expression = conversion.variables[key] else { throw conversion.notExpressible(self) }
+        return .expression(expression)
+    }
+}
+
+extension PredicateExpressions.KeyPath: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        let base = try conversion.expression(root)
+        switch keyPath as AnyKeyPath {
+        case \String.count: return .expression(.call(.length, [base]))
+        case \String.isEmpty: return .predicate(.comparison(Comparison(base, .equal, .value(.string("")))))
+        default: break
+        }
+        guard base == .object, let object = Root.Output.self as? ManagedObject.Type,
+            let name = object.attributeName(ofAny: keyPath)
+        else { throw conversion.notExpressible(self) }
+        return .expression(.keyPath(.object, [.name(name)]))
+    }
+}
+
+extension PredicateExpressions.Value: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        if let optional = value as? any NilTestable, optional.isNil { return .expression(.value(.null)) }
+        if let value = value as? any AttributeValue { return .expression(.value(value.attributeValue)) }
+        if let list = value as? any Collection {
+            let elements = list.compactMap { ($0 as? any AttributeValue)?.attributeValue }
+            if elements.count == list.count { return .expression(.list(elements.map { .value($0) })) }
+        }
+        throw conversion.notExpressible(self)
+    }
+}
+
+private protocol NilTestable { var isNil: Bool { get } }
+
+extension Optional: NilTestable {
+    fileprivate var isNil: Bool { self == nil }
+}
+
+extension PredicateExpressions.NilLiteral: FormatExpressible {
+    func part(_ conversion: PredicateConversion) -> PredicateConversion.Part { .expression(.value(.null)) }
+}
+
+// MARK: Logic
+
+extension PredicateExpressions.Conjunction: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        .predicate(.and(try conversion.predicate(lhs).conjuncts + conversion.predicate(rhs).conjuncts))
+    }
+}
+
+extension PredicateExpressions.Disjunction: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        .predicate(.or(try conversion.predicate(lhs).disjuncts + conversion.predicate(rhs).disjuncts))
+    }
+}
+
+extension PredicateExpressions.Negation: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        .predicate(.not(try conversion.predicate(wrapped)))
+    }
+}
+
+extension PredicateExpressions.Conditional: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        .expression(
+            .ternary(
+                try conversion.predicate(test), try conversion.expression(trueBranch),
+                try conversion.expression(falseBranch)))
+    }
+}
+
+// MARK: Comparisons
+
+extension PredicateExpressions.Equal: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        try conversion.comparison(lhs, .equal, rhs)
+    }
+}
+
+extension PredicateExpressions.NotEqual: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        try conversion.comparison(lhs, .notEqual, rhs)
+    }
+}
+
+extension PredicateExpressions.Comparison: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        let comparator: Comparator =
+            switch op {
+            case .lessThan: .less
+            case .lessThanOrEqual: .lessOrEqual
+            case .greaterThan: .greater
+            case .greaterThanOrEqual: .greaterOrEqual
+            @unknown default: throw conversion.notExpressible(self)
+            }
+        return try conversion.comparison(lhs, comparator, rhs)
+    }
+}
+
+// MARK: Arithmetic
+
+extension PredicateExpressions.Arithmetic: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        let sign: ArithmeticOperator =
+            switch op {
+            case .add: .add
+            case .subtract: .subtract
+            case .multiply: .multiply
+            @unknown default: throw conversion.notExpressible(self)
+            }
+        return try conversion.operation(lhs, sign, rhs)
+    }
+}
+
+extension PredicateExpressions.UnaryMinus: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        .expression(.call(.negative, [try conversion.expression(wrapped)]))
+    }
+}
+
+extension PredicateExpressions.IntDivision: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        try conversion.operation(lhs, .divide, rhs)
+    }
+}
+
+extension PredicateExpressions.FloatDivision: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        try conversion.operation(lhs, .divide, rhs)
+    }
+}
+
+extension PredicateExpressions.IntRemainder: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        .expression(.call(.modulus, [try conversion.expression(lhs), try conversion.expression(rhs)]))
+    }
+}

@@ -1,0 +1,146 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import Predicates
+internal import Values
+
+// The parts of a `#Predicate` that look into texts, lists, ranges and optionals.
+
+extension PredicateExpressions.CollectionContainsCollection: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        guard Base.Output.self is any StringProtocol.Type, Other.Output.self is any StringProtocol.Type else {
+            throw conversion.notExpressible(self)
+        }
+        return try conversion.comparison(base, .contains, other)
+    }
+}
+
+extension PredicateExpressions.SequenceStartsWith: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        guard Base.Output.self is any StringProtocol.Type, Prefix.Output.self is any StringProtocol.Type else {
+            throw conversion.notExpressible(self)
+        }
+        return try conversion.comparison(base, .beginsWith, prefix)
+    }
+}
+
+extension PredicateExpressions.SequenceContains: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        try conversion.comparison(element, .isIn, sequence)
+    }
+}
+
+extension PredicateExpressions.SequenceContainsWhere: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        let count = try conversion.matching(sequence, variable.key, test, isNegated: false)
+        return .predicate(.comparison(Comparison(count, .greater, .value(.integer(0)))))
+    }
+}
+
+extension PredicateExpressions.SequenceAllSatisfy: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        let count = try conversion.matching(sequence, variable.key, test, isNegated: true)
+        return .predicate(.comparison(Comparison(count, .equal, .value(.integer(0)))))
+    }
+}
+
+// MARK: Ranges
+
+/// A range with its bounds as expressions; whether the upper one belongs to it.
+private protocol BoundedRange {
+    func bounds(_ conversion: PredicateConversion) throws
+        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
+}
+
+extension PredicateExpressions.ClosedRange: BoundedRange {
+    fileprivate func bounds(_ conversion: PredicateConversion) throws
+        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
+    { (try conversion.expression(lower), try conversion.expression(upper), true) }
+}
+
+extension PredicateExpressions.Range: BoundedRange {
+    fileprivate func bounds(_ conversion: PredicateConversion) throws
+        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
+    { (try conversion.expression(lower), try conversion.expression(upper), false) }
+}
+
+extension PredicateExpressions.Value: BoundedRange {
+    fileprivate func bounds(_ conversion: PredicateConversion) throws
+        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
+    {
+        guard let range = value as? any AttributeRange else { throw conversion.notExpressible(self) }
+        return (.value(range.values.lower), .value(range.values.upper), range.isClosed)
+    }
+}
+
+/// A range of Swift whose bounds are attribute values.
+private protocol AttributeRange {
+    var values: (lower: Values.Value, upper: Values.Value) { get }
+    var isClosed: Bool { get }
+}
+
+extension ClosedRange: AttributeRange where Bound: AttributeValue {
+    fileprivate var values: (lower: Values.Value, upper: Values.Value) {
+        (lowerBound.attributeValue, upperBound.attributeValue)
+    }
+    fileprivate var isClosed: Bool { true }
+}
+
+extension Range: AttributeRange where Bound: AttributeValue {
+    fileprivate var values: (lower: Values.Value, upper: Values.Value) {
+        (lowerBound.attributeValue, upperBound.attributeValue)
+    }
+    fileprivate var isClosed: Bool { false }
+}
+
+extension PredicateExpressions.RangeExpressionContains: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        guard let range = range as? any BoundedRange else { throw conversion.notExpressible(self) }
+        let (lower, upper, isClosed) = try range.bounds(conversion)
+        let element = try conversion.expression(element)
+        if isClosed { return .predicate(.comparison(Comparison(element, .between, .list([lower, upper])))) }
+        return .predicate(
+            .and([
+                .comparison(Comparison(element, .greaterOrEqual, lower)),
+                .comparison(Comparison(element, .less, upper)),
+            ]))
+    }
+}
+
+// MARK: Optionals
+
+extension PredicateExpressions.ForcedUnwrap: FormatExpressible {
+    /// Null stays null: what is asked of it is false.
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part { try conversion.part(inner) }
+}
+
+extension PredicateExpressions.OptionalFlatMap: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        let (inner, isNil) = try conversion.binding(variable.key, wrapped)
+        switch try inner.part(transform) {
+        case .expression(let expression): return .expression(.ternary(isNil, .value(.null), expression))
+        case .predicate(let predicate):
+            return .expression(
+                .ternary(isNil, .value(.null), .ternary(predicate, .value(.boolean(true)), .value(.boolean(false)))))
+        }
+    }
+}
+
+extension PredicateExpressions.NilCoalesce: FormatExpressible {
+    func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
+        let value = try conversion.expression(lhs)
+        let fallback = try conversion.expression(rhs)
+        // `x?.test ?? y` tests x once, and not its result again.
+        if case .ternary(let isNil, .value(.null), let result) = value {
+            if case .ternary(let test, .value(.boolean(true)), .value(.boolean(false))) = result {
+                if fallback == .value(.boolean(false)) { return .predicate(.and([.not(isNil), test])) }
+                if fallback == .value(.boolean(true)) { return .predicate(.or([isNil, test])) }
+            }
+            return .expression(.ternary(isNil, fallback, result))
+        }
+        let isNil = PredicateSyntax.comparison(Comparison(value, .equal, .value(.null)))
+        return .expression(.ternary(isNil, fallback, value))
+    }
+}
