@@ -14,6 +14,7 @@ struct FetchCommand: ParsableCommand {
     @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
     @Option(parsing: .unconditional, help: "Rows to print (tables: 50 unless said).") var limit: Int?
     @Flag(help: "No rows.") var sectionsOnly = false
+    @Flag(help: "Instead of rows, how they are found: the plan, rows read and rows matched.") var explain = false
     @OptionGroup var output: OutputOption
 
     func validate() throws {
@@ -24,12 +25,16 @@ struct FetchCommand: ParsableCommand {
         let container = try store.open(forWriting: false)
         let stored = try cacheName.flatMap { try request.definition(of: entity, cache: $0, in: container) }
         let definition = try stored ?? request.definition(of: entity)
+        let plan = explain ? try container.plan(definition) : nil
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
-            if output.isJSON { try printJSON(order, outcome) } else { try printTables(order, outcome, definition) }
+            if let plan {
+                let report = PlanReport(plan, order, cacheName: cacheName, outcome)
+                if output.isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
+            } else if output.isJSON { try printJSON(order, outcome) } else { try printTables(order, outcome, definition) }
         }
     }
 

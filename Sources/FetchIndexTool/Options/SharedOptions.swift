@@ -56,7 +56,9 @@ struct RequestOptions: ParsableArguments {
 
     func definition(of entity: String) throws -> OrderDefinition {
         var definition = OrderDefinition(entity: entity)
-        definition.predicate = try predicate.map { try FetchPredicate(format: $0, argumentArray: []) }
+        definition.predicate = try predicate.map { format in
+            try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
+        }
         definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
         definition.sectionKey = try section.map { try SectionKey(parsing: $0) }
         definition.sectionOrder = try sectionOrder.map { try SectionOrder(parsing: $0) } ?? .byFirstRow

@@ -1,0 +1,57 @@
+internal import FetchIndex
+
+/// What `fetch --explain` tells: where the rows came from, and at what price.
+struct PlanReport: Encodable {
+    struct Plan: Encodable {
+        /// scan, order, uniqueKey, or cache when the fetch's own order was kept.
+        let source: String
+        var name: String?
+        var attribute: String?
+        /// Records that were read to find the rows.
+        let rowsRead: Int
+        /// Records of the entity.
+        let rowCount: Int
+        let rowsMatched: Int
+    }
+
+    let outcome: OutcomeReport
+    let plan: Plan
+    private let sentence: String
+
+    /// Takes the plan made before the order was opened.
+    init(_ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport) {
+        self.outcome = outcome
+        func plan(_ source: String, name: String? = nil, attribute: String? = nil, rowsRead: Int) -> Plan {
+            Plan(
+                source: source, name: name, attribute: attribute, rowsRead: rowsRead, rowCount: planned.rowCount,
+                rowsMatched: order.rowCount)
+        }
+        switch (order.outcome, planned.source) {
+        case (.hit, _):
+            sentence = "the cache \"\(cacheName ?? "")\" as it is kept"
+            self.plan = plan("cache", name: cacheName, rowsRead: 0)
+        case (.caughtUp(let change), _):
+            sentence = "the cache \"\(cacheName ?? "")\", caught up from the log"
+            self.plan = plan("cache", name: cacheName, rowsRead: change.rows.count)
+        case (_, .scan):
+            sentence = "\(planned)"
+            self.plan = plan("scan", rowsRead: planned.rowsRead)
+        case (_, .order(let name, let attribute)):
+            sentence = "\(planned)"
+            self.plan = plan("order", name: name, attribute: attribute, rowsRead: planned.rowsRead)
+        case (_, .uniqueKey(let attribute)):
+            sentence = "\(planned)"
+            self.plan = plan("uniqueKey", attribute: attribute, rowsRead: planned.rowsRead)
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey { case outcome, plan }
+
+    var lines: [String] {
+        [
+            outcome.sentence, "plan: \(sentence)",
+            "rows read: \(Numbers.grouped(plan.rowsRead)) of \(Numbers.grouped(plan.rowCount))",
+            "rows matched: \(Numbers.grouped(plan.rowsMatched))",
+        ]
+    }
+}
