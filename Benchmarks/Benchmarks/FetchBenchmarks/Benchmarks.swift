@@ -34,7 +34,10 @@ let benchmarks: @Sendable () -> Void = {
         build(stores)
         catchUp(stores)
         live(stores)
+        scans(stores)
+        rangeCount(stores)
     }
+    parse()
     if let rows = rowCounts.last(where: { $0 <= 1_000_000 }) { batchInsert(rows) }
 }
 

@@ -1,0 +1,116 @@
+import Benchmark
+import FetchIndex
+import GRDB
+import Stores
+
+// Predicates on records that no order helps to find, and counts where one does.
+
+/// The ids of all rows that a predicate admits, by a scan on both sides.
+func scans(_ stores: Stores) {
+    let questions = [
+        ("scan name CONTAINS", "name CONTAINS 'json'", "name LIKE '%json%'"),
+        ("scan name CONTAINS[cd]", "name CONTAINS[cd] 'json'", "name LIKE '%json%'"),
+        ("scan size >", "size > 400000", "size > 400000"),
+    ]
+    for (question, format, condition) in questions {
+        scan(stores, "\(question) | \(stores.rows)", format, condition)
+    }
+}
+
+private func scan(_ stores: Stores, _ name: String, _ format: String, _ condition: String) {
+    nonisolated(unsafe) var context: ManagedObjectContext?
+    nonisolated(unsafe) var found = 0
+    Benchmark("\(name) | ours", configuration: quick(5)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            var request = FetchRequest<ManagedObject>(entityName: "Package")
+            request.predicate = try FetchPredicate(format)
+            request.resultType = .objectIDs
+            guard case .objectIDs(let ids) = try context!.execute(request) else { fatalError("ids were asked for") }
+            found = ids.count
+        }
+    } setup: {
+        context = try stores.container().newContext()
+    } teardown: {
+        context = nil
+    }
+
+    nonisolated(unsafe) var queue: DatabaseQueue?
+    Benchmark("\(name) | peer", configuration: quick(5)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let ids = try queue!.read { database in
+                try Int64.fetchAll(
+                    try database.cachedStatement(sql: "SELECT rowid FROM package NOT INDEXED WHERE \(condition)"))
+            }
+            require(found == 0 || ids.count == found, "both must find the same rows: \(ids.count), \(found)")
+        }
+    } setup: {
+        queue = try stores.database()
+    } teardown: {
+        queue = nil
+    }
+}
+
+/// How many rows lie in a range that holds half of them: a kept order here, an index there.
+func rangeCount(_ stores: Stores) {
+    let name = "count of a range | \(stores.rows)"
+    let cache = PersistentContainer.OrderOptions(cacheName: "by size")
+    nonisolated(unsafe) var context: ManagedObjectContext?
+    nonisolated(unsafe) var found = 0
+    Benchmark("\(name) | ours", configuration: quick(3)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            var request = FetchRequest<ManagedObject>(entityName: "Package")
+            request.predicate = try FetchPredicate("size > %d", 2630)
+            found = try context!.count(for: request)
+        }
+        require(abs(found * 2 - stores.rows) < stores.rows / 10, "half of the rows must be counted: \(found)")
+    } setup: {
+        let container = try stores.container()
+        try container.withOrder(OrderDefinition(entity: "Package", sortKeys: [SortKey("size")]), cache) { _ in }
+        context = container.newContext()
+    } teardown: {
+        context = nil
+        try stores.container().deleteCache(named: "by size")
+    }
+
+    nonisolated(unsafe) var queue: DatabaseQueue?
+    Benchmark("\(name) | peer", configuration: quick(3)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            let count = try queue!.read { database in
+                try Int.fetchOne(
+                    try database.cachedStatement(sql: "SELECT COUNT(*) FROM package WHERE size > ?"),
+                    arguments: [2630])
+            }
+            require(found == 0 || count == found, "both must count the same rows")
+        }
+    } setup: {
+        queue = try stores.database()
+        try queue?.writeWithoutTransaction { try $0.execute(sql: "CREATE INDEX by_size ON package(size)") }
+    } teardown: {
+        try queue?.writeWithoutTransaction { try $0.execute(sql: "DROP INDEX by_size") }
+        queue = nil
+    }
+}
+
+/// Parsing alone; its peer is the preparation of the same condition.
+func parse() {
+    Benchmark("parse a predicate | 1 | ours", configuration: quick(2)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            blackHole(try FetchPredicate("section == %@ AND size < %d AND name CONTAINS[cd] 'json'", "libs", 2000))
+        }
+    }
+
+    nonisolated(unsafe) let queue = try? DatabaseQueue()
+    Benchmark("parse a predicate | 1 | peer", configuration: quick(2)) { benchmark in
+        for _ in benchmark.scaledIterations {
+            try queue!.read { database in
+                blackHole(
+                    try database.makeStatement(
+                        sql: "SELECT rowid FROM package WHERE section = ? AND size < ? AND name LIKE '%json%'"))
+            }
+        }
+    } setup: {
+        try queue?.writeWithoutTransaction {
+            try $0.execute(sql: "CREATE TABLE IF NOT EXISTS package (section TEXT, size INTEGER, name TEXT)")
+        }
+    }
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Compares the predicate cases with GNUstep's NSPredicate: an implementation that owes nothing to ours.
+# Needs Debian's gobjc and libgnustep-base-dev. usage: gnustep-predicates.sh [--propose]
+set -euo pipefail
+export PYTHONDONTWRITEBYTECODE=1
+folder=$(cd "$(dirname "$0")" && pwd)
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+cd "$build"
+# The flags of gnustep-config are words to split.
+gcc $(gnustep-config --objc-flags) -std=gnu11 -w "$folder/gnustep-predicates.m" -o evaluator $(gnustep-config --base-libs)
+python3 "$folder/check-predicate-cases.py"
+python3 "$folder/gnustep-predicates.py" "$build/evaluator" "$@"
