@@ -44,15 +44,16 @@ package final class TimeZoneOffsets: Sendable {
         name == "UTC" ? "" : fi_zone_data_version().map { String(cString: $0) } ?? ""
     }
 
-    /// The day, in this zone, of a moment in seconds since 2001. A moment beyond 100 million years is the bound's day.
-    package func day(of moment: Double) -> CalendarDay {
+    /// The day since 1970, in this zone, of a moment in seconds since 2001. A moment beyond 100 million years is the
+    /// bound's day.
+    package func day(of moment: Double) -> Int {
         let bound = 3.15e15
         let seconds = min(max(moment.isNaN ? 0 : moment, -bound), bound) + 978_307_200
         let offset = state.withLock { state in
             if seconds < state.start || seconds >= state.end { Self.look(up: seconds, &state) }
             return state.offset
         }
-        return CalendarDay(daysSince1970: Int(((seconds + offset) / 86_400).rounded(.down)))
+        return Int(((seconds + offset) / 86_400).rounded(.down))
     }
 
     private static func look(up seconds: Double, _ state: inout State) {

@@ -29,16 +29,20 @@ struct FetchCommand: ParsableCommand {
         try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
-            if output.isJSON { try printJSON(order, outcome) } else { try printTables(order, outcome, definition) }
+            if output.isJSON {
+                try printJSON(order, outcome, definition)
+            } else {
+                try printTables(order, outcome, definition)
+            }
         }
     }
 
     // The text is printed only when all of it could be read: a damaged cache is rebuilt and read again.
 
-    private func printJSON(_ order: FetchedOrder, _ outcome: OutcomeReport) throws {
+    private func printJSON(_ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition) throws {
         var sections: [SectionReport] = []
         try order.forEachSection { section in
-            sections.append(SectionReport(section))
+            sections.append(SectionReport(section, definition.sectionKey))
             return true
         }
         try check(order)
