@@ -27,31 +27,40 @@ extension CalendarUnit {
         }
     }
 
-    /// The ISO 8601 name of the Gregorian unit that begins with a day since 1970, its weeks with Mondays: 2016-05-16,
-    /// 2016-W20, 2016-05, 2016-Q2 or 2016.
-    func name(ofFirst first: Int) -> String {
-        let date = CalendarDay(daysSince1970: first)
-        let (year, month) = (Self.year(date.year), Self.twoDigits(date.month))
+    /// Appends the ISO 8601 name of the Gregorian unit that begins with a day since 1970, its weeks with Mondays:
+    /// 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016, in ASCII.
+    func appendName(ofFirst first: Int, to name: inout [UInt8]) {
+        // A week belongs to the year that has its Thursday.
+        let date = CalendarDay(daysSince1970: self == .week ? first + 3 : first)
+        if date.year < 0 { name.append(UInt8(ascii: "-")) }
+        Self.append(abs(date.year), digits: 4, to: &name)
+        if self == .year { return }
+        name.append(UInt8(ascii: "-"))
         switch self {
-        case .day: return "\(year)-\(month)-\(Self.twoDigits(date.day))"
+        case .year: break
+        case .month: Self.append(date.month, digits: 2, to: &name)
+        case .day:
+            Self.append(date.month, digits: 2, to: &name)
+            name.append(UInt8(ascii: "-"))
+            Self.append(date.day, digits: 2, to: &name)
+        case .quarter:
+            name.append(UInt8(ascii: "Q"))
+            Self.append((date.month + 2) / 3, digits: 1, to: &name)
         case .week:
-            // A week belongs to the year that has its Thursday.
-            let thursday = first + 3
-            let year = CalendarDay(daysSince1970: thursday).year
-            let week = (thursday - CalendarDay.daysSince1970(year: year, month: 1)) / 7 + 1
-            return "\(Self.year(year))-W\(Self.twoDigits(week))"
-        case .month: return "\(year)-\(month)"
-        case .quarter: return "\(year)-Q\((date.month + 2) / 3)"
-        case .year: return year
+            name.append(UInt8(ascii: "W"))
+            let week = (first + 3 - CalendarDay.daysSince1970(year: date.year, month: 1)) / 7 + 1
+            Self.append(week, digits: 2, to: &name)
         }
     }
 
-    private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-    /// At least four digits.
-    private static func year(_ year: Int) -> String {
-        let digits = String(year.magnitude)
-        let padded = String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
-        return year < 0 ? "-" + padded : padded
+    /// A number in decimal with at least so many digits.
+    private static func append(_ number: Int, digits: Int, to name: inout [UInt8]) {
+        let start = name.count
+        var rest = number
+        repeat {
+            name.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0 || name.count - start < digits
+        name[start...].reverse()
     }
 }

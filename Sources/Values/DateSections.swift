@@ -37,7 +37,8 @@ package final class DateSections {
             let days = try other?.days(around: day)
             lastDays = days ?? unit.gregorianDays(around: day, weeksFrom: calendar.firstWeekday)
             let named = calendar.hasName(for: unit) ? unit : .day
-            lastName = Array(named.name(ofFirst: lastDays.lowerBound).utf8)
+            lastName.removeAll(keepingCapacity: true)
+            named.appendName(ofFirst: lastDays.lowerBound, to: &lastName)
         }
         return lastName
     }

@@ -35,7 +35,7 @@ final class ICUCalendar {
     /// The days since 1970 of the unit that a day lies in; nil outside of `days`. O(log n) where the unit is known.
     func days(around day: Int) throws(UnusableCalendar) -> Range<Int>? {
         guard Self.days.contains(day) else { return nil }
-        let place = Self.first(in: 0..<known.count) { known[$0].upperBound > day }
+        let place = (0..<known.count).firstNumber(fromWhich: { known[$0].upperBound > day })
         if place < known.count && known[place].contains(day) { return known[place] }
         let found = try find(around: day)
         if known.count == Self.capacity {
@@ -50,10 +50,10 @@ final class ICUCalendar {
         let number = try number(of: day)
         // No unit is longer.
         let reach = unit == .month ? 40 : unit == .quarter ? 130 : 400
-        let first = try Self.first(in: day - reach..<day) { (other) throws(UnusableCalendar) in
+        let first = try (day - reach..<day).firstNumber { (other) throws(UnusableCalendar) in
             try self.number(of: other) == number
         }
-        let end = try Self.first(in: day + 1..<day + reach) { (other) throws(UnusableCalendar) in
+        let end = try (day + 1..<day + reach).firstNumber { (other) throws(UnusableCalendar) in
             try self.number(of: other) != number
         }
         return max(first, Self.days.lowerBound)..<min(end, Self.days.upperBound)
@@ -65,8 +65,8 @@ final class ICUCalendar {
             fi_calendar_fields(calendar, Int32(day), bytes.assumingMemoryBound(to: Int32.self).baseAddress)
         }
         guard isKnown else {
-            let date = CalendarUnit.day.name(ofFirst: day)
-            throw UnusableCalendar(description: "ICU cannot place \(date) in the calendar \(system.rawValue)")
+            throw UnusableCalendar(
+                description: "ICU cannot place day \(day) since 1970 in the calendar \(system.rawValue)")
         }
         let (era, year, month, leapMonth) = fields
         switch unit {
@@ -74,17 +74,5 @@ final class ICUCalendar {
         case .quarter: return UnitNumber(era: era, year: year, part: month / 3, isLeapMonth: false)
         case .day, .week, .year: return UnitNumber(era: era, year: year, part: 0, isLeapMonth: false)
         }
-    }
-
-    /// The first number for which a condition holds that holds for all after it; the range's end when there is none.
-    private static func first<Failure: Error>(
-        in range: Range<Int>, where holds: (Int) throws(Failure) -> Bool
-    ) throws(Failure) -> Int {
-        var (low, high) = (range.lowerBound, range.upperBound)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if try holds(middle) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }
