@@ -150,6 +150,14 @@ import Testing
         #expect(try name("1989-01-07T12:00:00Z", .month, "UTC", .japanese) == "1989-01-01")
         #expect(try name("1989-01-31T12:00:00Z", .month, "UTC", .japanese) == "1989-01-08")
         #expect(try name("2020-03-01T12:00:00Z", .year, "UTC", .japanese) == "2020-01-01")
+        // No Julian calendar anywhere; Foundation would read these dates by it.
+        for (system, unit) in [(SectionCalendar.System.japanese, CalendarUnit.month), (.buddhist, .quarter)] {
+            let sections = try DateSections(unit, timeZone: "UTC", SectionCalendar(system))
+            let day = CalendarDay.daysSince1970(year: 1500, month: 4)
+            let lastDay = Date(timeIntervalSince1970: Double(day) * 86_400 - 1)
+            #expect(try name(sections, lastDay) == (unit == .month ? "1500-03-01" : "1500-01-01"), "\(system)")
+            #expect(try name(sections, lastDay.addingTimeInterval(1)) == "1500-04-01", "\(system)")
+        }
         // Rosh Hashanah, Nowruz and Chinese new year.
         #expect(try name("2024-10-03T12:00:00Z", .year, "UTC", .hebrew) == "2024-10-03")
         #expect(try name("2024-03-19T12:00:00Z", .year, "UTC", .persian) == "2023-03-21")
