@@ -28,7 +28,7 @@ let package = Package(
             name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         // where ICU is; no header
         .systemLibrary(name: "ICU", pkgConfig: "icu-i18n", providers: [.apt(["libicu-dev"]), .brew(["icu4c"])]),
-        // a few C shims over ICU: collation, case folding, time zone offsets
+        // a few C shims over ICU: collation, case folding, index buckets, calendars, time zone offsets
         .target(name: "CICU", dependencies: ["ICU"]),
         // xxHash's header: checksums of stored bytes
         .systemLibrary(

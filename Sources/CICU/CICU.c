@@ -1,12 +1,31 @@
 #include "CICU.h"
 
+#include <string.h>
+
 #include <unicode/ucal.h>
 #include <unicode/ucol.h>
+#include <unicode/uloc.h>
+#include <unicode/ulocdata.h>
 #include <unicode/unorm2.h>
 #include <unicode/uregex.h>
+#include <unicode/ures.h>
 #include <unicode/ustring.h>
 #include <unicode/utext.h>
 #include <unicode/utf8.h>
+
+bool fi_locale_is_known(const char *locale) {
+    if (strcmp(locale, "root") == 0 || strcmp(locale, "und") == 0) return true;
+    char language[ULOC_LANG_CAPACITY];
+    UErrorCode status = U_ZERO_ERROR;
+    if (uloc_getLanguage(locale, language, sizeof language, &status) <= 0 || U_FAILURE(status)) return false;
+    if (status == U_STRING_NOT_TERMINATED_WARNING) return false;
+    status = U_ZERO_ERROR;
+    ures_close(ures_open(NULL, language, &status));
+    if (U_SUCCESS(status) && status != U_USING_DEFAULT_WARNING) return true;
+    status = U_ZERO_ERROR;
+    ucol_close(ucol_open(language, &status));
+    return U_SUCCESS(status) && status != U_USING_DEFAULT_WARNING;
+}
 
 fi_collator *fi_collator_open(const char *locale) {
     UErrorCode status = U_ZERO_ERROR;
@@ -44,6 +63,12 @@ int32_t fi_utf16_from_utf8(const char *text, int32_t length, uint16_t *utf16, in
 }
 
 void fi_icu_version(uint8_t version[4]) { u_getVersion(version); }
+
+bool fi_cldr_version(uint8_t version[4]) {
+    UErrorCode status = U_ZERO_ERROR;
+    ulocdata_getCLDRVersion(version, &status);
+    return U_SUCCESS(status);
+}
 
 int32_t fi_fold_case(const uint16_t *text, int32_t length, uint16_t *folded, int32_t capacity) {
     UErrorCode status = U_ZERO_ERROR;

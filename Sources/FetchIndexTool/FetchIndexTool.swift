@@ -61,7 +61,8 @@ enum Main {
     private static func isUsage(_ error: any Error) -> Bool {
         switch error {
         case StoreError.unknownEntity, StoreError.unknownAttribute: true
-        case is FetchPredicateError, is MalformedPredicate, is RequestError, is ContextError, is UnknownLocale, is UnknownTimeZone,
+        case is FetchPredicateError, is MalformedPredicate, is RequestError, is ContextError, is UnknownLocale,
+            is UnknownTimeZone, is UnusableCalendar,
             is CacheDirectory.InvalidName, is CacheDirectory.UnknownCache:
             true
         default: false

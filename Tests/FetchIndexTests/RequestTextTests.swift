@@ -14,6 +14,9 @@ import Testing
         "section", "prefix(name,2)", "day(released)", "month(released,Asia/Tokyo)", "year(released)",
         "bucket(price,1000)",
         "bucket(rate,0.5)", "`a (b)`", "prefix(`a,b`,1)",
+        "week(released)", "quarter(released,Asia/Tokyo)", "month(`a b`,UTC,japanese)", "year(released,UTC,hebrew)",
+        "week(released,Asia/Tokyo,gregorian=sunday)", "week(released,UTC,islamic-umalqura=saturday)",
+        "indexTitle(name,ja)", "indexTitle(`a,b`,de@collation=phonebook)",
     ]) func aSectionKeyReadsBackFromItsText(text: String) throws {
         #expect(try SectionKey(parsing: text).description == text)
     }
@@ -29,9 +32,38 @@ import Testing
 
     @Test(arguments: [
         "", "prefix(name)", "prefix(name,0)", "bucket(price,-1)", "week(", "hour(x)", "prefix(,1)", "a,b", "day(a,b,c)",
+        "day(a,UTC,)", "day(a,UTC,japanese=)", "week(a,UTC,japanese,1)", "indexTitle(a)", "indexTitle(a,)",
+        "indexTitle(a,ja,b)", "indexTitle(,ja)", "day()",
     ])
     func aMalformedSectionKeyIsAnError(text: String) {
         #expect(throws: RequestError.self) { try SectionKey(parsing: text) }
+    }
+
+    @Test func theDefaultZoneAndCalendarMayBeWritten() throws {
+        #expect(try SectionKey(parsing: "day(a,UTC,iso8601)").description == "day(a)")
+        #expect(try SectionKey(parsing: "week(a, Asia/Tokyo, gregorian)").description == "week(a,Asia/Tokyo)")
+    }
+
+    @Test func anUnknownCalendarIsNamedWithThoseThatThereAre() {
+        let error = #expect(throws: RequestError.self) { try SectionKey(parsing: "day(a,UTC,lunar)") }
+        #expect("\(String(describing: error))".contains("\"lunar\" is no calendar; write one of iso8601, gregorian, "))
+    }
+
+    @Test func aCachesIdentityHasTheVersionsOfWhatItsSectionsDependOn() throws {
+        let model = Model(entities: [
+            Entity("E", [AttributeDescription("d", .date), AttributeDescription("t", .string)])
+        ])
+        func collation(_ key: SectionKey) throws -> String {
+            let definition = OrderDefinition(entity: "E", sectionKey: key)
+            let identity = try definition.compile(in: model).identity
+            #expect(try OrderDefinition(identity) == definition)
+            return identity.collation
+        }
+        #expect(try collation(.date("d", .week)) == "")
+        #expect(try collation(.date("d", .week, timeZone: "Asia/Tokyo", calendar: .japanese)).hasPrefix("zones "))
+        #expect(try collation(.date("d", .year, calendar: .japanese)).hasPrefix("CLDR "))
+        let index = try collation(.indexTitle("t", locale: "ja"))
+        #expect(index.hasPrefix("CLDR ") && index.contains("ICU ") && index.contains("collator "))
     }
 
     @Test func aDefinitionIsMadeAgainFromACachesIdentity() throws {
@@ -67,10 +99,21 @@ import Testing
         #expect(throws: RequestError.self) { try compile { $0.sectionKey = .prefix("price", 1) } }
         #expect(throws: RequestError.self) { try compile { $0.sectionKey = .date("title", .day) } }
         #expect(throws: RequestError.self) { try compile { $0.sectionKey = .bucket("title", width: 5) } }
+        #expect(throws: RequestError.self) { try compile { $0.sectionKey = .indexTitle("price", locale: "ja") } }
+        #expect(throws: UnknownLocale.self) {
+            try compile { $0.sectionKey = .indexTitle("title", locale: "xx") }
+        }
+        #expect(throws: UnknownLocale.self) {
+            try compile { $0.sortKeys = [SortKey("title", .ascending, .localized("xx"))] }
+        }
         #expect(throws: FetchPredicateError.self) { try compile { $0.predicate = try? FetchPredicate("pages > 5") } }
         #expect(throws: UnknownTimeZone.self) {
             let dated = Model(entities: [Entity("E", [AttributeDescription("d", .date)])])
             _ = try OrderDefinition(entity: "E", sectionKey: .date("d", .day, timeZone: "Mars")).compile(in: dated)
+        }
+        #expect(throws: UnusableCalendar.self) {
+            let dated = Model(entities: [Entity("E", [AttributeDescription("d", .date)])])
+            _ = try OrderDefinition(entity: "E", sectionKey: .date("d", .quarter, calendar: .hebrew)).compile(in: dated)
         }
     }
 }

@@ -73,6 +73,35 @@ import Testing
                 """)
     }
 
+    @Test func sectionsCanBeIndexTitlesAndWeeks() throws {
+        let file = try tool.file("dated.csv", "title,released\nかがみ,2016-05-16\nガラス,2016-05-22\nApple,2016-05-23\n")
+        _ = try tool.run("import", tool.store, file, "--entity", "Dated", "--types", "released:date")
+        func sections(_ key: String, _ member: String) throws -> [String] {
+            let arguments = ["--entity", "Dated", "--section", key, "--cache", key, "--output", "json"]
+            let shown = try tool.run(["fetch", tool.store] + arguments)
+            let stored = try tool.run("cache", "show", tool.store, key, "--output", "json")
+            let names = [shown, stored].map {
+                ($0["sections"] as? [[String: Any]] ?? []).map { $0[member] as? String ?? "" }
+            }
+            #expect(names[0] == names[1], "\(key)")
+            return names[0]
+        }
+        #expect(try sections("indexTitle(title,ja)", "name") == ["か", "A"])
+        #expect(try sections("indexTitle(title,cs)", "indexTitle") == ["#", "A"])
+        #expect(try sections("week(released)", "name") == ["2016-W20", "2016-W21"])
+        #expect(try sections("week(released)", "indexTitle") == ["2", "2"])
+        #expect(try sections("week(released,Asia/Tokyo,japanese=sunday)", "name") == ["2016-05-15", "2016-05-22"])
+        for (key, sentence) in [
+            ("week(released,UTC,lunar)", "\"lunar\" is no calendar"),
+            ("week(released,Mars)", "\"Mars\" is no time zone"),
+            ("quarter(released,UTC,hebrew)", "has no quarters"), ("indexTitle(title,xx)", "ICU knows no locale \"xx\""),
+            ("indexTitle(released,ja)", "needs a text"), ("hour(released)", "a section key is KEY"),
+        ] {
+            let failed = try tool.run("fetch", tool.store, "--entity", "Dated", "--section", key)
+            #expect(failed.status == 2 && failed.error.contains(sentence), "\(key): \(failed.error)")
+        }
+    }
+
     @Test func tablesAreForPeople() throws {
         _ = try fetch()
         let table = try tool.run(["fetch", tool.store] + request).output

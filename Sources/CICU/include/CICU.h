@@ -5,8 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct fi_collator fi_collator;
 typedef struct fi_zone fi_zone;
+typedef struct fi_calendar fi_calendar;
+typedef struct fi_index fi_index;
+typedef struct fi_regex fi_regex;
+
+/// Whether ICU has data of the locale's language or a collation for it; else it would silently use its root's.
+bool fi_locale_is_known(const char *locale);
 
 /// ucol_open. NULL when the locale or ICU's data cannot be had.
 fi_collator *fi_collator_open(const char *locale);
@@ -29,6 +39,9 @@ int32_t fi_utf16_from_utf8(const char *text, int32_t length, uint16_t *utf16, in
 /// u_getVersion, e.g. 72.1.0.0.
 void fi_icu_version(uint8_t version[4]);
 
+/// ulocdata_getCLDRVersion, e.g. 42.0.0.0: the data of index labels and of calendars. False when it is not known.
+bool fi_cldr_version(uint8_t version[4]);
+
 /// Full case folding (ß = ss) of UTF-16 text. Returns the length needed, or -1.
 int32_t fi_fold_case(const uint16_t *text, int32_t length, uint16_t *folded, int32_t capacity);
 
@@ -49,8 +62,6 @@ bool fi_zone_offset(
 /// ucal_getTZDataVersion, e.g. "2024a": section bounds change with it. NULL when it is not known.
 const char *fi_zone_data_version(void);
 
-typedef struct fi_regex fi_regex;
-
 /// Why a regular expression does not compile: u_errorName, and where in the pattern.
 typedef struct {
     const char *name;
@@ -65,3 +76,37 @@ void fi_regex_close(fi_regex *regex);
 
 /// Whether all of a UTF-8 text matches: 1 or 0, or -1 when ICU gives up.
 int32_t fi_regex_matches(fi_regex *regex, const char *text, int32_t length);
+
+/// A calendar by its name in CLDR, e.g. "japanese", in UTC and, where it is a kind of Gregorian calendar, without the
+/// change from the Julian one. NULL when ICU does not have it. For one thread at a time.
+fi_calendar *fi_calendar_open(const char *type);
+
+void fi_calendar_close(fi_calendar *calendar);
+
+/// The era, year, month from 0 and 1 for a leap month of a day, counted since 1 January 1970. False when ICU reports an
+/// error.
+bool fi_calendar_fields(fi_calendar *calendar, int32_t day, int32_t fields[4]);
+
+/// icu::AlphabeticIndex of a locale, with the labels A to Z added. NULL when ICU's data cannot be had. Half a
+/// millisecond.
+fi_index *fi_index_open(const char *locale);
+
+void fi_index_close(fi_index *index);
+
+int32_t fi_index_bucket_count(const fi_index *index);
+
+/// The UTF-8 label of a bucket, empty for texts before, between and after the scripts of the index. Returns its length,
+/// or -1 when the buffer is too short.
+int32_t fi_index_label(const fi_index *index, int32_t bucket, char *label, int32_t capacity);
+
+/// The bucket of UTF-16 text. Any number of threads may ask.
+int32_t fi_index_bucket(const fi_index *index, const uint16_t *text, int32_t length);
+
+/// For each ASCII character the bucket of all texts that begin with it and are over, or go on with another ASCII
+/// character; -1 where there is no such bucket, as for C where CH is a letter. False when ICU reports an error. Several
+/// milliseconds: it reads all letters of more than one character.
+bool fi_index_ascii_buckets(const fi_index *index, int16_t buckets[128]);
+
+#ifdef __cplusplus
+}
+#endif

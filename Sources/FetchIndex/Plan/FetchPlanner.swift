@@ -90,7 +90,7 @@ struct FetchPlanner {
         let kept = try CacheDirectory.keptOrders(of: entityNumber, in: reader).compactMap(candidates)
         let best = (try uniqueKeys() + kept).min { $0.found.count < $1.found.count }
         let rowCount = Int(clamping: try reader.entityState(entityNumber).count)
-        guard let best, best.found.count < rowCount / Self.lookUpCost else { return nil }
+        guard let best, best.found.count <= rowCount / Self.lookUpCost else { return nil }
         return best
     }
 

@@ -1,42 +1,52 @@
 /// Computes the section value of a record.
 final class SectionColumn {
-    private let key: SectionKey
+    /// How a section's value is made of an attribute's, or of the whole record.
+    private enum Reader {
+        case attribute
+        case function(ComputedSection.Reader)
+        case prefix(Int)
+        case date(DateSections)
+        case bucket(Double)
+        case indexTitle(IndexTitles)
+    }
+
     private let slot: Int
     private let type: ValueType
-    private let zone: TimeZoneOffsets?
-    private var compute: ComputedSection.Reader?
-    /// The day last named: rows of a day often come together.
-    private var lastDay: CalendarDay?
-    private var lastName: [UInt8] = []
+    private let reader: Reader
 
     init(_ key: SectionKey, _ entity: Entity) throws {
-        self.key = key
         slot = try key.attribute.map { try entity.requireSlot(of: $0) } ?? 0
         type = entity.attributes[slot].type
+        reader = try Self.reader(key, entity, type)
+    }
+
+    private static func reader(_ key: SectionKey, _ entity: Entity, _ type: ValueType) throws -> Reader {
         switch key {
-        case .attribute: zone = nil
+        case .attribute: return .attribute
         case .function(let section):
-            zone = nil
             guard section.entityName == nil || section.entityName == entity.name else {
                 throw RequestError.wrongType(
                     "the computed section key \(section.name) is of \(section.entityName ?? ""), not of \(entity.name)")
             }
-            compute = section.reader(of: entity)
+            return .function(section.reader(of: entity))
         case .prefix(_, let length):
-            zone = nil
-            try Self.require(type == .string, "a text", key, entity, type)
+            try require(type == .string, "a text", key, entity, type)
             guard SectionKey.prefixLengths.contains(length) else {
                 throw RequestError.malformed("a prefix has 1 to 1,000 letters, not \(length)")
             }
-        case .date(_, _, let timeZone):
-            try Self.require(type == .date, "a date", key, entity, type)
-            zone = try TimeZoneOffsets(timeZone)
+            return .prefix(length)
+        case .date(_, let unit, let timeZone, let calendar):
+            try require(type == .date, "a date", key, entity, type)
+            return .date(try DateSections(unit, timeZone: timeZone, calendar))
         case .bucket(_, let width):
-            zone = nil
             guard SectionKey.bucketWidths.contains(width) else {
                 throw RequestError.malformed("a bucket's width is from 1e-9 to 1e15, not \(width)")
             }
-            try Self.require(type == .integer || type == .double, "an integer or a double", key, entity, type)
+            try require(type == .integer || type == .double, "an integer or a double", key, entity, type)
+            return .bucket(width)
+        case .indexTitle(_, let locale):
+            try require(type == .string, "a text", key, entity, type)
+            return .indexTitle(try IndexTitles(locale))
         }
     }
 
@@ -48,31 +58,39 @@ final class SectionColumn {
             "the section key \(key) needs \(wanted), and \(entity.name).\(key.attribute ?? "") is a \(type.name)")
     }
 
-    /// The version of the time zone data, for zones that depend on it.
-    var versions: [String] { zone.flatMap { $0.dataVersion.isEmpty ? nil : ["zones \($0.dataVersion)"] } ?? [] }
+    /// The versions of the data, of time zones, calendars and alphabets, that section values depend on.
+    var versions: [String] {
+        switch reader {
+        case .date(let sections): sections.versions
+        case .indexTitle(let titles): titles.versions
+        case .attribute, .function, .prefix, .bucket: []
+        }
+    }
 
     /// Appends the section value as an ascending OrderKey.
     func append(_ record: RecordView, to bytes: inout [UInt8]) throws {
-        if let compute {
-            let name = Array(compute(record.copy()).utf8)
-            OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
+        if case .function(let compute) = reader {
+            Self.append(Array(compute(record.copy()).utf8), to: &bytes)
             return
         }
         guard let range = try record.range(of: slot) else {
             OrderKey.appendNull(to: &bytes)
             return
         }
-        switch key {
+        switch reader {
         case .function: break
         case .attribute: try record.appendOrderKey(of: slot, as: type, to: &bytes)
-        case .prefix(_, let length):
+        case .prefix(let length):
             let prefix = Self.prefixLength(length, of: record.bytes(range))
             OrderKey.appendBytes(record.bytes(range.lowerBound..<range.lowerBound + prefix), as: .string, to: &bytes)
-        case .date(_, let unit, _):
-            appendName(of: unit, try record.double(range), to: &bytes)
-        case .bucket(_, let width):
-            try appendBucket(width, range, of: record, to: &bytes)
+        case .date(let sections): Self.append(try sections.name(of: record.double(range)), to: &bytes)
+        case .bucket(let width): try appendBucket(width, range, of: record, to: &bytes)
+        case .indexTitle(let titles): Self.append(try titles.title(of: record.bytes(range)), to: &bytes)
         }
+    }
+
+    private static func append(_ name: [UInt8], to bytes: inout [UInt8]) {
+        OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
     }
 
     /// How many bytes the first letters of UTF-8 text take. ASCII letters take one each, unless a mark follows.
@@ -82,16 +100,6 @@ final class SectionColumn {
             if start.allSatisfy({ $0 < 0x80 && $0 != 0x0D }) { return min(letters, text.count) }
             return min(String(decoding: text, as: UTF8.self).prefix(letters).utf8.count, text.count)
         }
-    }
-
-    private func appendName(of unit: CalendarUnit, _ moment: Double, to bytes: inout [UInt8]) {
-        guard let day = zone?.day(of: moment) else { return }
-        if day != lastDay {
-            lastDay = day
-            lastName = Array(unit.name(of: day).utf8)
-        }
-        let name = lastName
-        OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
     }
 
     /// Where the interval begins: an integer for integers and a whole width, else a double.

@@ -218,10 +218,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return read { try $0.position(of: object.objectID, record, live.request.builder.placer) } ?? nil
     }
 
-    /// The title of a section of some name: the delegate's, or the name's first character, upper-cased.
+    /// The title of a section of some name: the delegate's; the name itself where sections are index titles; or the
+    /// name's first character, upper-cased.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate, let title = delegate.controller(self, sectionIndexTitleForSectionName: name) { return title }
-        return name.first.map { $0.uppercased() }
+        return SectionKey.indexTitle(ofSectionNamed: name, sectionKey)
     }
 
     /// The distinct titles of the sections in order. O(sections).

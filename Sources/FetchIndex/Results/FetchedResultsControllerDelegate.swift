@@ -24,7 +24,7 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
     /// The batch as a value, after `controllerDidChangeContent`.
     func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange)
-    /// The title of a section in an index; nil: its name's first character.
+    /// The title of a section in an index; nil: its name's first character, or the name where it is an index title.
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String?

@@ -106,14 +106,18 @@ struct CacheShowCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(forWriting: false)
         let snapshot = try container.store.snapshot()
-        let report = CacheReport(try container.caches.listing(name, in: snapshot))
+        let listing = try container.caches.listing(name, in: snapshot)
+        let report = CacheReport(listing)
         let sections = try container.caches.storedSections(name, in: snapshot)
         if output.isJSON {
             struct Shown: Encodable {
                 let cache: CacheReport
                 let sections: [SectionReport]
             }
-            return try Output.jsonLine(Shown(cache: report, sections: sections.map(SectionReport.init)))
+            // A computed key cannot be read back; its sections are no index titles.
+            let key = listing.header.flatMap { try? OrderDefinition($0.identity).sectionKey }
+            return try Output.jsonLine(
+                Shown(cache: report, sections: sections.map { SectionReport($0, key) }))
         }
         var lines = [("cache", report.name), ("state", report.state)]
         lines += [

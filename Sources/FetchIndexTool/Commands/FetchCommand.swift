@@ -34,16 +34,20 @@ struct FetchCommand: ParsableCommand {
             if let plan {
                 let report = PlanReport(plan, order, cacheName: cacheName, outcome)
                 if output.isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
-            } else if output.isJSON { try printJSON(order, outcome) } else { try printTables(order, outcome, definition) }
+            } else if output.isJSON {
+                try printJSON(order, outcome, definition)
+            } else {
+                try printTables(order, outcome, definition)
+            }
         }
     }
 
     // The text is printed only when all of it could be read: a damaged cache is rebuilt and read again.
 
-    private func printJSON(_ order: FetchedOrder, _ outcome: OutcomeReport) throws {
+    private func printJSON(_ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition) throws {
         var sections: [SectionReport] = []
         try order.forEachSection { section in
-            sections.append(SectionReport(section))
+            sections.append(SectionReport(section, definition.sectionKey))
             return true
         }
         try check(order)

@@ -40,9 +40,9 @@ struct SectionReport: Encodable {
     let indexTitle: String
     let count: Int
 
-    init(_ section: OrderSection) {
+    init(_ section: OrderSection, _ key: SectionKey?) {
         name = section.name
-        indexTitle = section.name.first.map { String($0).uppercased() } ?? ""
+        indexTitle = SectionKey.indexTitle(ofSectionNamed: section.name, key) ?? ""
         count = section.count
     }
 }

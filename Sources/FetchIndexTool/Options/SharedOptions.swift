@@ -39,7 +39,11 @@ struct RequestOptions: ParsableArguments {
     @Option(help: "Sort keys: KEY[:desc][:caseInsensitive|:localized=ja|…], separated by commas.")
     var sort: String?
 
-    @Option(help: "Section key: KEY, prefix(KEY,1), day(KEY), month(KEY), year(KEY) or bucket(KEY,1000).")
+    @Option(
+        help: """
+            Section key: KEY, prefix(KEY,1), indexTitle(KEY,ja), bucket(KEY,1000), or day, week, month, quarter or year \
+            as in week(KEY), week(KEY,Asia/Tokyo) or week(KEY,Asia/Tokyo,japanese).
+            """)
     var section: String?
 
     @Option(help: "first-row, name, name:desc, count or count:asc.")

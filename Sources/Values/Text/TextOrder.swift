@@ -45,12 +45,6 @@ public enum TextOrder: Hashable, Sendable {
     }
 }
 
-/// A locale that ICU cannot collate for.
-public struct UnknownLocale: Error, Equatable, CustomStringConvertible {
-    public let locale: String
-    public var description: String { "ICU has no collation for the locale \"\(locale)\"" }
-}
-
 /// Makes the sort keys of a text order: bytes whose memcmp order is the order of the texts.
 package final class TextCollator: Sendable {
     // ICU's functions that take a const collator may be called from several threads.
@@ -72,6 +66,7 @@ package final class TextCollator: Sendable {
         case .localized(let name): locale = name
         case .localizedStandard(let name): (locale, isNumeric) = (name, true)
         }
+        if levels == 3 { try UnknownLocale.check(locale) }
         guard let collator = fi_collator_open(locale) else { throw UnknownLocale(locale: locale) }
         guard fi_collator_configure(collator, levels, caseLevel, isNumeric) else {
             fi_collator_close(collator)
@@ -84,32 +79,23 @@ package final class TextCollator: Sendable {
     deinit { fi_collator_close(collator) }
 
     private static func version(of collator: OpaquePointer) -> String {
-        var bytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
+        var bytes: [UInt8] = [0, 0, 0, 0]
         bytes.withUnsafeMutableBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return }
-            fi_icu_version(base)
-            fi_collator_version(collator, base + 4)
+            if let base = buffer.baseAddress { fi_collator_version(collator, base) }
         }
-        let icu = bytes[0..<2].map(String.init).joined(separator: ".")
-        let own = bytes[4...].map(String.init).joined(separator: ".")
-        return "ICU \(icu) collator \(own)"
+        return "\(ICUVersion.library) collator \(bytes.map(String.init).joined(separator: "."))"
     }
 
     /// Calls the body with the sort key of UTF-8 text, without ICU's closing 0.
     package func withSortKey(of text: RawSpan, _ body: (RawSpan) -> Void) {
-        text.withUnsafeBytes { text in
-            withUnsafeTemporaryAllocation(of: UInt16.self, capacity: text.count + 1) { utf16 in
-                let length = fi_utf16_from_utf8(
-                    text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count),
-                    utf16.baseAddress, Int32(utf16.count))
-                let guess = 16 + 6 * text.count
-                let needed = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: guess) { key in
-                    sortKey(of: utf16, length, into: key, body)
-                }
-                if needed > guess {
-                    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: needed) { key in
-                        _ = sortKey(of: utf16, length, into: key, body)
-                    }
+        let guess = 16 + 6 * text.byteCount
+        UTF16Text.with(text) { utf16, length in
+            let needed = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: guess) { key in
+                sortKey(of: utf16, length, into: key, body)
+            }
+            if needed > guess {
+                withUnsafeTemporaryAllocation(of: UInt8.self, capacity: needed) { key in
+                    _ = sortKey(of: utf16, length, into: key, body)
                 }
             }
         }
@@ -117,12 +103,12 @@ package final class TextCollator: Sendable {
 
     /// Returns the bytes needed; calls the body only when they fit.
     private func sortKey(
-        of utf16: UnsafeMutableBufferPointer<UInt16>, _ length: Int32,
+        of utf16: UnsafePointer<UInt16>?, _ length: Int32,
         into key: UnsafeMutableBufferPointer<UInt8>, _ body: (RawSpan) -> Void
     ) -> Int {
         let needed = Int(
             fi_collator_sort_key(
-                collator, utf16.baseAddress, max(length, 0), key.baseAddress, Int32(key.count)))
+                collator, utf16, length, key.baseAddress, Int32(key.count)))
         if needed <= key.count {
             body(UnsafeRawBufferPointer(start: key.baseAddress, count: max(needed - 1, 0)).bytes)
         }

@@ -1,4 +1,4 @@
-/// A day of the Gregorian calendar.
+/// A day of the Gregorian calendar, also before it was introduced.
 package struct CalendarDay: Equatable, Sendable {
     package let year: Int
     package let month: Int
@@ -17,28 +17,14 @@ package struct CalendarDay: Equatable, Sendable {
         month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
-}
 
-/// A part of the calendar that dates are grouped by.
-public enum CalendarUnit: String, Hashable, Sendable {
-    case day
-    case month
-    case year
-
-    /// The name of the unit that a day lies in, as ISO 8601: 2016-05-16, 2016-05 or 2016.
-    package func name(of day: CalendarDay) -> String {
-        let year = Self.padded(day.year.magnitude, to: 4)
-        let signed = day.year < 0 ? "-" + year : year
-        switch self {
-        case .day:
-            return "\(signed)-\(Self.padded(day.month.magnitude, to: 2))-\(Self.padded(day.day.magnitude, to: 2))"
-        case .month: return "\(signed)-\(Self.padded(day.month.magnitude, to: 2))"
-        case .year: return signed
-        }
-    }
-
-    private static func padded(_ number: UInt, to width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    /// The first day of a month, counted since 1 January 1970; month 13 is January of the next year. The algorithm is
+    /// that of `init` the other way round.
+    static func daysSince1970(year: Int, month: Int) -> Int {
+        let shiftedYear = month <= 2 ? year - 1 : year  // years from 1 March
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }

@@ -1,0 +1,71 @@
+extension SectionKey: CustomStringConvertible {
+    /// KEY, prefix(KEY,1), day(KEY), week(KEY,Asia/Tokyo), month(KEY,Asia/Tokyo,japanese), quarter(KEY), year(KEY),
+    /// bucket(KEY,1000) or indexTitle(KEY,ja), as the tool reads it.
+    public var description: String {
+        let name = RequestText.quoted(attribute ?? "")
+        switch self {
+        case .function(let section):
+            return "computed(\(RequestText.quoted(section.name)),\(section.version.map { "\($0)" } ?? "none"))"
+        case .attribute: return name
+        case .prefix(_, let length): return "prefix(\(name),\(length))"
+        case .date(_, let unit, "UTC", .iso8601): return "\(unit)(\(name))"
+        case .date(_, let unit, let zone, .iso8601): return "\(unit)(\(name),\(zone))"
+        case .date(_, let unit, let zone, let calendar): return "\(unit)(\(name),\(zone),\(calendar))"
+        case .bucket(_, let width): return "bucket(\(name),\(Value.double(width)))"
+        case .indexTitle(_, let locale): return "indexTitle(\(name),\(locale))"
+        }
+    }
+
+    /// Reads `description`'s form.
+    public init(parsing text: String) throws {
+        guard let (function, arguments) = RequestText.call(text) else {
+            guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {
+                throw Self.malformed(text)
+            }
+            self = .attribute(RequestText.unquoted(text))
+            return
+        }
+        if function == "computed" {
+            throw RequestError.malformed(
+                "the section key \(text) is a function of the program that made the order; only that can make it again")
+        }
+        let name = RequestText.unquoted(arguments[0])
+        if name.isEmpty { throw Self.malformed(text) }
+        guard let key = try Self.read(function, name, arguments.dropFirst()) else { throw Self.malformed(text) }
+        self = key
+    }
+
+    /// Nil where there is no such function of so many arguments.
+    private static func read(_ function: String, _ name: String, _ arguments: ArraySlice<String>) throws -> SectionKey?
+    {
+        let (first, last) = (arguments.first ?? "", arguments.last ?? "")
+        switch (function, arguments.count) {
+        case ("prefix", 1): return Int(first).flatMap { prefixLengths.contains($0) ? .prefix(name, $0) : nil }
+        case ("bucket", 1):
+            return Double(first).flatMap { bucketWidths.contains($0) ? .bucket(name, width: $0) : nil }
+        case ("indexTitle", 1): return first.isEmpty ? nil : .indexTitle(name, locale: first)
+        case (_, 0...2):
+            guard let unit = CalendarUnit(rawValue: function) else { return nil }
+            guard arguments.count == 2 else {
+                return .date(name, unit, timeZone: arguments.isEmpty ? "UTC" : first)
+            }
+            guard let calendar = SectionCalendar(last) else { throw unknownCalendar(last) }
+            return .date(name, unit, timeZone: first, calendar: calendar)
+        default: return nil
+        }
+    }
+
+    private static func malformed(_ text: String) -> RequestError {
+        .malformed(
+            "a section key is KEY, prefix(KEY,1), day(KEY), week(KEY), month(KEY), quarter(KEY), year(KEY), "
+                + "day(KEY,Asia/Tokyo), day(KEY,Asia/Tokyo,japanese), bucket(KEY,1000) or indexTitle(KEY,ja), "
+                + "not \"\(text)\"")
+    }
+
+    private static func unknownCalendar(_ name: String) -> RequestError {
+        let names = ["iso8601"] + SectionCalendar.System.allCases.map(\.rawValue)
+        return .malformed(
+            "\"\(name)\" is no calendar; write one of \(names.joined(separator: ", ")), or one with the day that its "
+                + "weeks begin with, like gregorian=sunday")
+    }
+}

@@ -1,0 +1,45 @@
+/// The sections that moments lie in: units of a calendar in a time zone. For one thread at a time.
+///
+/// A moment has the date that clocks of the zone show, whatever changes of the clocks make of the day's length, and the
+/// date alone decides. A unit can begin with a day that the zone skipped, and is still named by it.
+package final class DateSections {
+    private let zone: TimeZoneOffsets
+    private let unit: CalendarUnit
+    private let calendar: SectionCalendar
+    /// Nil where Gregorian arithmetic is enough.
+    private let other: ICUCalendar?
+    /// The section last named, in days since 1970: rows of a section often come together.
+    private var lastDays = 0..<0
+    private var lastName: [UInt8] = []
+
+    package init(_ unit: CalendarUnit, timeZone: String, _ calendar: SectionCalendar) throws {
+        guard calendar.has(unit) else {
+            throw UnusableCalendar(
+                description: "the calendar \(calendar) has no quarters: its years do not always have twelve months")
+        }
+        zone = try TimeZoneOffsets(timeZone)
+        self.unit = unit
+        self.calendar = calendar
+        let isGregorian = calendar.system == .gregorian || unit == .day || unit == .week
+        other = isGregorian ? nil : try ICUCalendar(calendar.system, unit)
+    }
+
+    /// The versions of the data that sections depend on.
+    package var versions: [String] {
+        (zone.dataVersion.isEmpty ? [] : ["zones \(zone.dataVersion)"])
+            + (other == nil ? [] : [ICUVersion.library, ICUVersion.localeData])
+    }
+
+    /// The UTF-8 name of the section of a moment in seconds since 2001.
+    package func name(of moment: Double) throws(UnusableCalendar) -> [UInt8] {
+        let day = zone.day(of: moment)
+        if !lastDays.contains(day) {
+            let days = try other?.days(around: day)
+            lastDays = days ?? unit.gregorianDays(around: day, weeksFrom: calendar.firstWeekday)
+            let named = calendar.hasName(for: unit) ? unit : .day
+            lastName.removeAll(keepingCapacity: true)
+            named.appendName(ofFirst: lastDays.lowerBound, to: &lastName)
+        }
+        return lastName
+    }
+}

@@ -1,0 +1,107 @@
+/// The calendar whose weeks, months, quarters and years dates are grouped by.
+///
+/// In `.iso8601` a section has the unit's name in ISO 8601: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. Where that
+/// has no name for the unit, which is in any other calendar and in weeks that begin with another day than Monday, a
+/// section is named by the ISO date of the unit's first day: in `.japanese` the year 令和元年 is 2019-05-01.
+///
+/// A year, quarter or month ends where its era does: the year 平成31年 ends on 30 April 2019. The Gregorian calendar
+/// holds at all times, also before it was introduced, and in place of every other one outside of the years 1 to 9999.
+/// The others are as the installed ICU computes them; versions differ by a day in some Chinese months.
+public struct SectionCalendar: Hashable, Sendable {
+    /// Where the months, quarters and years come from; named as in CLDR.
+    public enum System: String, CaseIterable, Hashable, Sendable {
+        case gregorian
+        case japanese
+        case buddhist
+        case republicOfChina = "roc"
+        case hebrew
+        case islamicCivil = "islamic-civil"
+        case islamicUmmAlQura = "islamic-umalqura"
+        case persian
+        case indian
+        case coptic
+        case ethiopic
+        case chinese
+        case dangi
+    }
+
+    public enum Weekday: String, CaseIterable, Hashable, Sendable {
+        case monday
+        case tuesday
+        case wednesday
+        case thursday
+        case friday
+        case saturday
+        case sunday
+
+        var daysAfterMonday: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+    }
+
+    public let system: System
+    public let firstWeekday: Weekday
+
+    /// Gregorian; the default. The first week of a year has at least four of its days.
+    public static let iso8601 = SectionCalendar(.gregorian)
+    public static let japanese = SectionCalendar(.japanese)
+    public static let buddhist = SectionCalendar(.buddhist)
+    public static let republicOfChina = SectionCalendar(.republicOfChina)
+    public static let hebrew = SectionCalendar(.hebrew)
+    public static let islamicCivil = SectionCalendar(.islamicCivil)
+    public static let islamicUmmAlQura = SectionCalendar(.islamicUmmAlQura)
+    public static let persian = SectionCalendar(.persian)
+    public static let indian = SectionCalendar(.indian)
+    public static let coptic = SectionCalendar(.coptic)
+    public static let ethiopic = SectionCalendar(.ethiopic)
+    public static let chinese = SectionCalendar(.chinese)
+    public static let dangi = SectionCalendar(.dangi)
+
+    public init(_ system: System, weeksFrom firstWeekday: Weekday = .monday) {
+        self.system = system
+        self.firstWeekday = firstWeekday
+    }
+
+    /// The same calendar with weeks that begin with another day.
+    public func weeks(from firstWeekday: Weekday) -> SectionCalendar {
+        SectionCalendar(system, weeksFrom: firstWeekday)
+    }
+
+    /// Whether ISO 8601 has a name for a unit.
+    func hasName(for unit: CalendarUnit) -> Bool {
+        switch unit {
+        case .day: true
+        case .week: self == .iso8601
+        case .month, .quarter, .year: system == .gregorian
+        }
+    }
+
+    /// Quarters need years that always have twelve months.
+    func has(_ unit: CalendarUnit) -> Bool {
+        switch system {
+        case .hebrew, .coptic, .ethiopic, .chinese, .dangi: unit != .quarter
+        case .gregorian, .japanese, .buddhist, .republicOfChina, .islamicCivil, .islamicUmmAlQura, .persian, .indian:
+            true
+        }
+    }
+}
+
+extension SectionCalendar: CustomStringConvertible {
+    /// iso8601, japanese, gregorian=sunday or japanese=sunday: the calendar, and the day that weeks begin with.
+    public var description: String {
+        if self == .iso8601 { return "iso8601" }
+        return firstWeekday == .monday ? system.rawValue : "\(system.rawValue)=\(firstWeekday.rawValue)"
+    }
+
+    /// Reads `description`'s form; the Gregorian calendar has both names.
+    public init?(_ description: String) {
+        let parts = description.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let system = parts[0] == "iso8601" ? .gregorian : System(rawValue: parts[0]),
+            let weekday = parts.count == 1 ? .monday : Weekday(rawValue: parts[1])
+        else { return nil }
+        self.init(system, weeksFrom: weekday)
+    }
+}
+
+/// A calendar that cannot group dates so.
+public struct UnusableCalendar: Error, Equatable, CustomStringConvertible {
+    public let description: String
+}

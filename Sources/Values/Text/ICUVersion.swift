@@ -1,0 +1,18 @@
+internal import CICU
+
+/// The versions that what ICU computes depends on.
+enum ICUVersion {
+    /// "ICU 72.1"
+    static var library: String { "ICU \(version { fi_icu_version($0) })" }
+
+    /// "CLDR 42.0": the letters of indexes and the years of calendars.
+    static var localeData: String { "CLDR \(version { _ = fi_cldr_version($0) })" }
+
+    private static func version(_ read: (UnsafeMutablePointer<UInt8>) -> Void) -> String {
+        var bytes: [UInt8] = [0, 0, 0, 0]
+        bytes.withUnsafeMutableBufferPointer { buffer in
+            if let base = buffer.baseAddress { read(base) }
+        }
+        return "\(bytes[0]).\(bytes[1])"
+    }
+}

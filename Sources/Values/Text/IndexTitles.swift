@@ -1,0 +1,83 @@
+internal import CICU
+
+/// The titles of a locale's alphabetic index, and the one that each text stands under. For one thread at a time.
+///
+/// A title is a letter of the locale's alphabet (か for Japanese kana from か to ご, A to Z in every locale), or "#" for
+/// texts that stand under none. What is compared are letters alone, without case, accents and width.
+package final class IndexTitles {
+    /// Made when the first text is asked for, since it takes ICU half a millisecond.
+    private struct Index: ~Copyable {
+        let buckets: OpaquePointer
+        /// In UTF-8, a bucket each.
+        let titles: [[UInt8]]
+
+        init?(_ locale: String) {
+            guard let buckets = fi_index_open(locale) else { return nil }
+            self.buckets = buckets
+            titles = (0..<fi_index_bucket_count(buckets)).map { bucket in
+                let label = [UInt8](unsafeUninitializedCapacity: 64) { label, count in
+                    count = label.withMemoryRebound(to: CChar.self) { label in
+                        max(0, Int(fi_index_label(buckets, bucket, label.baseAddress, Int32(label.count))))
+                    }
+                }
+                return label.isEmpty ? Array("#".utf8) : label
+            }
+        }
+
+        deinit { fi_index_close(buckets) }
+    }
+
+    /// Making the shortcut takes as long as asking ICU for about so many texts.
+    private static let textsBeforeShortcut = 100_000
+
+    package let locale: String
+    /// The versions of the data that titles depend on.
+    package let versions: [String]
+    private var index: Index?
+    private var textsAsked = 0
+    /// The buckets of texts that begin with an ASCII character and go on with one; -1: ICU must be asked. Empty until
+    /// it is worth making.
+    private var shortcut: [Int16] = []
+
+    package init(_ locale: String) throws(UnknownLocale) {
+        guard let collator = try TextCollator(.localized(locale)) else { throw UnknownLocale(locale: locale) }
+        self.locale = locale
+        versions = [collator.version, ICUVersion.localeData]
+    }
+
+    /// The title, in UTF-8, that UTF-8 text stands under.
+    package func title(of text: RawSpan) throws(UnknownLocale) -> [UInt8] {
+        if index == nil {
+            index = Index(locale)
+            if index == nil { throw UnknownLocale(locale: locale) }
+        }
+        textsAsked += 1
+        if textsAsked == Self.textsBeforeShortcut { makeShortcut() }
+        let known = shortcut.isEmpty ? -1 : Self.bucket(of: text, shortcut)
+        let bucket = known >= 0 ? known : askICU(text)
+        return index?.titles[bucket] ?? []
+    }
+
+    /// Makes the shortcut for texts of ASCII letters. Milliseconds.
+    func makeShortcut() {
+        guard let buckets = index?.buckets else { return }
+        var found = [Int16](repeating: -1, count: 128)
+        let isMade = found.withUnsafeMutableBufferPointer { fi_index_ascii_buckets(buckets, $0.baseAddress) }
+        shortcut = isMade ? found : []
+    }
+
+    /// Whether the shortcut knows the texts that begin with an ASCII character.
+    func isInShortcut(_ character: UInt8) -> Bool { !shortcut.isEmpty && shortcut[Int(character)] >= 0 }
+
+    private static func bucket(of text: RawSpan, _ shortcut: [Int16]) -> Int {
+        text.withUnsafeBytes { text in
+            guard let first = text.first, first < 0x80, text.count == 1 || text[1] < 0x80 else { return -1 }
+            return Int(shortcut[Int(first)])
+        }
+    }
+
+    private func askICU(_ text: RawSpan) -> Int {
+        guard let buckets = index?.buckets else { return 0 }
+        return UTF16Text.with(text) { text, length in Int(fi_index_bucket(buckets, text, length)) }
+    }
+}
