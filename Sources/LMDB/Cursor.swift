@@ -35,8 +35,7 @@ package struct Cursor: ~Copyable {
 
     /// The key in a table of integer keys; 0 when the entry's key is not eight bytes.
     package var integerKey: UInt64 {
-        let key = key
-        return key.byteCount == 8 ? key.unsafeLoadUnaligned(as: UInt64.self) : 0
+        currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
     package mutating func moveToFirst() throws -> Bool { try move(MDB_FIRST) }
@@ -79,9 +78,8 @@ package struct Cursor: ~Copyable {
     }
 
     private mutating func move(_ operation: MDB_cursor_op) throws -> Bool {
-        var key = MDB_val()
-        var value = MDB_val()
-        let code = mdb_cursor_get(handle, &key, &value, operation)
-        return try settle(code, key, value)
+        let code = mdb_cursor_get(handle, &currentKey, &currentValue, operation)
+        if code == 0 { return true }
+        return try settle(code, MDB_val(), MDB_val())
     }
 }

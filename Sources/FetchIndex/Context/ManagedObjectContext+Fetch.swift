@@ -37,7 +37,9 @@ extension ManagedObjectContext {
         var count = Int(clamping: try snapshot.entityState(entity).count)
         if let predicate = request.predicate {
             let prepared = try CompiledPredicate(predicate, model.entities[entity])
-            let planner = FetchPlanner(predicate, prepared, entity: entity, in: snapshot)
+            let planner = FetchPlanner(predicate, prepared, entity: entity, in: snapshot) {
+                try self.leadingOrders(of: entity)
+            }
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             (count, compiled) = (exact, prepared)
         }

@@ -14,7 +14,11 @@ public final class ManagedObjectContext {
     /// The first damage that reading a value met, which returned null then. Nil in health.
     public private(set) var damage: (any Error)?
 
-    private var opened: Snapshot?
+    private var opened: Snapshot? {
+        didSet { knownOrders = [:] }
+    }
+    /// The kept orders of the snapshot's entities, as they were asked for.
+    private var knownOrders: [Int: [LeadingOrder]] = [:]
     private var registered: [ObjectID: RegisteredObject] = [:]
     private var classes: [String: ManagedObject.Type]
     /// Objects with unsaved edits.
@@ -74,6 +78,14 @@ public final class ManagedObjectContext {
     }
 
     func adopt(_ snapshot: Snapshot) { opened = snapshot }
+
+    /// The kept orders that a fetch can look values up in. O(caches) once for a snapshot.
+    func leadingOrders(of entity: Int) throws -> [LeadingOrder] {
+        if let known = knownOrders[entity] { return known }
+        let orders = try LeadingOrder.all(of: entity, in: try snapshot())
+        knownOrders[entity] = orders
+        return orders
+    }
 
     /// The store's newest commit that the context sees.
     public var commit: UInt64 { get throws { try snapshot().commit } }

@@ -18,9 +18,15 @@ struct FetchPlanner {
     /// By part of the predicate.
     private let constraints: [[AttributeConstraint]?]
 
-    /// `compiled` is the predicate prepared for the entity.
-    init(_ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, in reader: StoreReader) {
+    private let orders: () throws -> [LeadingOrder]
+
+    /// `compiled` is the predicate prepared for the entity, `orders` are those of the reader's state.
+    init(
+        _ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, in reader: StoreReader,
+        orders: (() throws -> [LeadingOrder])? = nil
+    ) {
         self.reader = reader
+        self.orders = orders ?? { try LeadingOrder.all(of: number, in: reader) }
         entityNumber = number
         entity = reader.model.entities[number]
         parts = predicate.syntax.conjuncts
@@ -78,7 +84,7 @@ struct FetchPlanner {
     /// O(caches x log n).
     func exactCountUnlessDamaged() throws -> Int? {
         do {
-            for kept in try CacheDirectory.keptOrders(of: entityNumber, in: reader) {
+            for kept in try orders() {
                 if let found = try candidates(of: kept), found.isExact { return found.found.count }
             }
         } catch  where error.isDamage {}
@@ -87,7 +93,7 @@ struct FetchPlanner {
 
     /// The fewest candidates, if they are few enough to be looked up one by one.
     private func candidates() throws -> Candidates? {
-        let kept = try CacheDirectory.keptOrders(of: entityNumber, in: reader).compactMap(candidates)
+        let kept = try orders().compactMap(candidates)
         let best = (try uniqueKeys() + kept).min { $0.found.count < $1.found.count }
         let rowCount = Int(clamping: try reader.entityState(entityNumber).count)
         guard let best, best.found.count <= rowCount / Self.lookUpCost else { return nil }
@@ -110,29 +116,25 @@ struct FetchPlanner {
         }
     }
 
-    private func candidates(of kept: KeptOrder) throws -> Candidates? {
-        guard let definition = try? OrderDefinition(kept.identity), let leading = leadingKey(of: definition) else {
-            return nil
-        }
+    private func candidates(of kept: LeadingOrder) throws -> Candidates? {
         // An order of some rows only serves whoever asks for no others.
-        let known = definition.predicate?.syntax.conjuncts ?? []
-        guard known.allSatisfy(parts.contains) else { return nil }
+        guard kept.known.allSatisfy(parts.contains) else { return nil }
         var intervals: [KeyInterval]?
         var isExact = true
-        for (part, demands) in zip(parts, constraints) where !known.contains(part) {
-            guard let demands, demands.allSatisfy({ $0.slot == leading.slot }) else {
+        for (part, demands) in zip(parts, constraints) where !kept.known.contains(part) {
+            guard let demands, demands.allSatisfy({ $0.slot == kept.slot }) else {
                 isExact = false
                 continue
             }
             for demand in demands {
-                let admitted = KeyInterval.intervals(demand.demand, entity.attributes[leading.slot].type)
+                let admitted = KeyInterval.intervals(demand.demand, entity.attributes[kept.slot].type)
                 intervals = intervals.map { KeyInterval.intersection($0, admitted) } ?? admitted
             }
         }
         guard intervals != nil || isExact else { return nil }
         return Candidates(
-            source: .order(name: kept.name, attribute: entity.attributes[leading.slot].name),
-            found: .rows(try ranges(intervals, isDescending: leading.isDescending, in: kept.order), kept.order),
+            source: .order(name: kept.name, attribute: entity.attributes[kept.slot].name),
+            found: .rows(try ranges(intervals, isDescending: kept.isDescending, in: kept.order), kept.order),
             isExact: isExact)
     }
 
@@ -145,15 +147,5 @@ struct FetchPlanner {
             let first = try order.rowRank(of: bounds.lower)
             return first..<max(first, try order.rowRank(of: bounds.upper))
         }
-    }
-
-    /// The attribute by which the row keys of an order begin: the section's, or the first sort key's.
-    private func leadingKey(of definition: OrderDefinition) -> (slot: Int, isDescending: Bool)? {
-        if let section = definition.sectionKey {
-            guard case .attribute(let name) = section else { return nil }
-            return entity.slot(of: name).map { ($0, false) }
-        }
-        guard let key = definition.sortKeys.first, key.textOrder == .binary else { return nil }
-        return entity.slot(of: key.attribute).map { ($0, key.direction == .descending) }
     }
 }

@@ -33,11 +33,11 @@ public struct OrderDefinition: Hashable, Sendable {
             section: sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
             collation: versions.sorted().joined(separator: ", "))
         var builder = OrderBuilder(entity: number, shape: shape, placer: placer)
-        if let predicate, let compiled = placer.predicate {
+        if let predicate {
             builder.candidates = { reader in
                 // A writer may have changed records that no order knows of yet.
                 guard reader is Snapshot else { return nil }
-                return try FetchPlanner(predicate, compiled, entity: number, in: reader).objectsUnlessDamaged()
+                return try FetchPlanner(predicate, placer.predicate, entity: number, in: reader).objectsUnlessDamaged()
             }
         }
         return OrderRequest(builder: builder, identity: identity)

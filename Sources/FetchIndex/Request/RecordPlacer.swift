@@ -7,12 +7,15 @@ final class RecordPlacer: RowPlacer {
         let collator: TextCollator?
     }
 
-    let predicate: CompiledPredicate?
+    /// Holds for all records when the definition has none.
+    let predicate: CompiledPredicate
+    private let hasPredicate: Bool
     private let section: SectionColumn?
     private let sortColumns: [SortColumn]
 
     init(_ definition: OrderDefinition, _ entity: Entity) throws {
-        predicate = try definition.predicate.map { try CompiledPredicate($0, entity) }
+        predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity)
+        hasPredicate = definition.predicate != nil
         section = try definition.sectionKey.map { try SectionColumn($0, entity) }
         sortColumns = try definition.sortKeys.map { key in
             let slot = try entity.requireSlot(of: key.attribute)
@@ -30,7 +33,14 @@ final class RecordPlacer: RowPlacer {
     var versions: [String] { sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? []) }
 
     func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
-        if let predicate, try !predicate.evaluate(record) { return false }
+        if try hasPredicate && !predicate.evaluate(record) { return false }
+        try placeMember(record, &placement)
+        return true
+    }
+
+    /// Apart from the test, which most records of a scan do not pass.
+    @inline(never)
+    private func placeMember(_ record: RecordView, _ placement: inout RowPlacement) throws {
         try section?.append(record, to: &placement.key)
         placement.sectionLength = placement.key.count
         for column in sortColumns {
@@ -44,6 +54,5 @@ final class RecordPlacer: RowPlacer {
             }
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
         }
-        return true
     }
 }

@@ -7,38 +7,55 @@ extension OrderBuilder {
         of reader: StoreReader, replacing replaced: [ObjectID: [UInt8]?], isSorted: Bool,
         _ body: (ObjectID) throws -> Bool
     ) throws {
-        var placement = RowPlacement()
+        let own = replaced.filter { $0.key.entity == entity }
+        guard isSorted else { return try walkPlaced(of: reader, own) { object, _ in try body(object) } }
         var sorter = KeySorter(memoryBudget: memoryBudget, folder: reader.store.path)
-        func take(_ object: ObjectID, _ record: RawSpan) throws -> Bool {
-            placement.begin()
-            guard try placer.place(RecordView(record), &placement) else { return true }
-            guard isSorted else { return try body(object) }
+        try walkPlaced(of: reader, own) { object, placement in
             placement.finish(object)
             try sorter.append(placement.key)
             return true
         }
-        let own = replaced.filter { $0.key.entity == entity }
         var goesOn = true
-        let candidates = try candidates(reader).map { found in
-            // A replaced record may match where the stored one did not.
-            Set(found).union(own.keys.filter { !$0.isTemporary }).sorted()
-        }
-        try reader.forEachRecord(of: entity, among: candidates) { object, record in
-            if let replacement = own[object] {
-                goesOn = try replacement.map { try take(object, $0.span.bytes) } ?? true
-            } else {
-                goesOn = try take(object, record)
-            }
-            return goesOn
-        }
-        for (object, record) in own.sorted(by: { $0.key < $1.key }) where goesOn && object.isTemporary {
-            if let record { goesOn = try take(object, record.span.bytes) }
-        }
-        guard isSorted else { return }
-        goesOn = true
         try sorter.forEachSorted { key in
             guard goesOn, let object = RowKey.object(in: key, entity: entity) else { return }
             goesOn = try body(object)
         }
+    }
+
+    /// Hands out the members with their places, by number, new ones last.
+    private func walkPlaced(
+        of reader: StoreReader, _ own: [ObjectID: [UInt8]?],
+        _ body: (ObjectID, inout RowPlacement) throws -> Bool
+    ) throws {
+        // No local function takes the placement: what one shares with closures is checked at each access.
+        var placement = RowPlacement()
+        let hasOwn = !own.isEmpty
+        var goesOn = true
+        let candidates = try candidates(reader).map { found in
+            // A replaced record may match where the stored one did not.
+            hasOwn ? Set(found).union(own.keys.filter { !$0.isTemporary }).sorted() : found
+        }
+        try reader.forEachRecord(of: entity, among: candidates) { object, record in
+            guard hasOwn, let replacement = own[object] else {
+                placement.begin()
+                guard try placer.place(RecordView(record), &placement) else { return true }
+                goesOn = try body(object, &placement)
+                return goesOn
+            }
+            if let replacement { goesOn = try place(object, replacement, &placement, body) }
+            return goesOn
+        }
+        for (object, record) in own.sorted(by: { $0.key < $1.key }) where goesOn && object.isTemporary {
+            if let record { goesOn = try place(object, record, &placement, body) }
+        }
+    }
+
+    private func place(
+        _ object: ObjectID, _ record: [UInt8], _ placement: inout RowPlacement,
+        _ body: (ObjectID, inout RowPlacement) throws -> Bool
+    ) throws -> Bool {
+        placement.begin()
+        guard try placer.place(RecordView(record.span.bytes), &placement) else { return true }
+        return try body(object, &placement)
     }
 }

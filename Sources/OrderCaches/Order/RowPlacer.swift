@@ -24,7 +24,7 @@ package struct RowPlacement {
     package init() {}
 
     package mutating func begin() {
-        key.removeAll(keepingCapacity: true)
+        if !key.isEmpty { key.removeAll(keepingCapacity: true) }
         sectionLength = 0
     }
 

@@ -70,19 +70,22 @@ package struct TextTest: Sendable {
 
     /// Takes UTF-8. O(length of the text), without allocations for the texts of `TextFolding.withFolded`.
     package func matches(_ text: RawSpan) throws -> Bool {
-        try folding.withFolded(text) { text in
-            switch kind {
-            case .order(let comparator, let other):
-                other.withUnsafeBytes { other in comparator.holds(text.order(against: other.bytes)) }
-            case .contains(let pattern): text.contains(pattern)
-            case .beginsWith(let pattern):
-                pattern.count <= text.byteCount && text.extracting(first: pattern.count).isEqual(to: pattern)
-            case .endsWith(let pattern):
-                pattern.count <= text.byteCount && text.extracting(last: pattern.count).isEqual(to: pattern)
-            case .isIn(let texts): Self.find(text, in: texts)
-            case .like(let pattern): pattern.matches(text)
-            case .matches(let expression): try expression.matches(text)
-            }
+        if folding.isEmpty { return try matchesFolded(text) }
+        return try folding.withFolded(text) { try matchesFolded($0) }
+    }
+
+    private func matchesFolded(_ text: RawSpan) throws -> Bool {
+        switch kind {
+        case .order(let comparator, let other):
+            other.withUnsafeBytes { other in comparator.holds(text.order(against: other.bytes)) }
+        case .contains(let pattern): text.contains(pattern)
+        case .beginsWith(let pattern):
+            pattern.count <= text.byteCount && text.extracting(first: pattern.count).isEqual(to: pattern)
+        case .endsWith(let pattern):
+            pattern.count <= text.byteCount && text.extracting(last: pattern.count).isEqual(to: pattern)
+        case .isIn(let texts): Self.find(text, in: texts)
+        case .like(let pattern): pattern.matches(text)
+        case .matches(let expression): try expression.matches(text)
         }
     }
 

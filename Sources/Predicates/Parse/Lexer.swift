@@ -16,9 +16,22 @@ struct Lexer {
         }
     }
 
-    static func startsName(_ character: Unicode.Scalar) -> Bool { character.properties.isIDStart || character == "_" }
+    // ASCII is told without the tables of Unicode.
 
-    static func continuesName(_ character: Unicode.Scalar) -> Bool { character.properties.isIDContinue }
+    static func startsName(_ character: Unicode.Scalar) -> Bool {
+        if character.isASCII { return character.value | 0x20 &- 97 < 26 || character == "_" }
+        return character.properties.isIDStart
+    }
+
+    static func continuesName(_ character: Unicode.Scalar) -> Bool {
+        if character.isASCII { return startsName(character) || character.value &- 48 < 10 }
+        return character.properties.isIDContinue
+    }
+
+    private static func isBlank(_ character: Unicode.Scalar) -> Bool {
+        if character.isASCII { return character == " " || (9...13).contains(character.value) }
+        return character.properties.isWhitespace
+    }
 
     private var next: Unicode.Scalar? { index < characters.count ? characters[index] : nil }
 
@@ -27,16 +40,16 @@ struct Lexer {
     }
 
     mutating func nextToken() throws(FetchPredicateError) -> Token {
-        while let next, next.properties.isWhitespace { index += 1 }
+        while let next, Self.isBlank(next) { index += 1 }
         let start = index
         let kind = try kind()
         return Token(kind: kind, position: start + 1, text: text(start..<index))
     }
 
     private func text(_ range: Range<Int>) -> String {
-        var text = ""
-        text.unicodeScalars.append(contentsOf: characters[range])
-        return text
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: characters[range])
+        return String(text)
     }
 
     private mutating func kind() throws(FetchPredicateError) -> Token.Kind {
@@ -81,10 +94,10 @@ struct Lexer {
     /// A name, a keyword, or a function's name: one with colons, or with a parenthesis after it.
     private mutating func name() -> Token.Kind {
         let word = word()
-        if let keyword = Keyword(rawValue: word.uppercased()) { return .keyword(keyword) }
+        if let keyword = Keyword(word) { return .keyword(keyword) }
         guard next != ":" else { return .function(word + labels()) }
         var following = index
-        while following < characters.count, characters[following].properties.isWhitespace { following += 1 }
+        while following < characters.count, Self.isBlank(characters[following]) { following += 1 }
         return following < characters.count && characters[following] == "(" ? .function(word) : .name(word)
     }
 
@@ -164,7 +177,9 @@ struct Lexer {
         }
     }
 
-    private static let arguments = ["@", "K", "d", "i", "u", "ld", "lu", "f", "x", "li", "lld", "llu", "lx", "lf"]
+    private static let arguments: Set<String> = [
+        "@", "K", "d", "i", "u", "ld", "lu", "f", "x", "li", "lld", "llu", "lx", "lf",
+    ]
 
     private mutating func argument() throws(FetchPredicateError) -> Token.Kind {
         for length in [3, 2, 1] where index + length < characters.count {
@@ -177,15 +192,10 @@ struct Lexer {
         throw unexpected("%", "a placeholder like %@, %K or %d", at: index)
     }
 
-    private static let symbols = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", "<<", ">>"]
-
     private mutating func symbol() throws(FetchPredicateError) -> Token.Kind {
-        if index + 1 < characters.count {
-            let pair = text(index..<index + 2)
-            if Self.symbols.contains(pair) {
-                index += 2
-                return .symbol(pair)
-            }
+        if let pair = pair() {
+            index += 2
+            return .symbol(pair)
         }
         let single = text(index..<index + 1)
         guard "=<>!(){}[],-+*/&|^~.@".contains(single) else {
@@ -193,5 +203,24 @@ struct Lexer {
         }
         index += 1
         return .symbol(single)
+    }
+
+    /// A symbol of two characters.
+    private func pair() -> String? {
+        switch (next, character(after: 1)) {
+        case ("=", "="): "=="
+        case ("!", "="): "!="
+        case ("<", ">"): "<>"
+        case ("<", "="): "<="
+        case ("=", "<"): "=<"
+        case (">", "="): ">="
+        case ("=", ">"): "=>"
+        case ("&", "&"): "&&"
+        case ("|", "|"): "||"
+        case ("*", "*"): "**"
+        case ("<", "<"): "<<"
+        case (">", ">"): ">>"
+        default: nil
+        }
     }
 }

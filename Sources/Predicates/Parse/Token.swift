@@ -51,4 +51,13 @@ enum Keyword: String, CaseIterable {
     case function = "FUNCTION"
     case subquery = "SUBQUERY"
     case ternary = "TERNARY"
+
+    private static let words = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
+    private static let longest = allCases.map(\.rawValue.utf8.count).max() ?? 0
+
+    /// The keyword of a word in any case.
+    init?(_ word: String) {
+        guard word.utf8.count <= Self.longest, let keyword = Self.words[word.uppercased()] else { return nil }
+        self = keyword
+    }
 }

@@ -116,7 +116,7 @@ extension ExpressionSyntax: CustomStringConvertible {
         let scalars = name.unicodeScalars
         let isPlain = scalars.first.map(Lexer.startsName) == true && scalars.allSatisfy(Lexer.continuesName)
         if !isPlain { return "`\(name)`" }
-        return Keyword(rawValue: name.uppercased()) == nil ? name : "#" + name
+        return Keyword(name) == nil ? name : "#" + name
     }
 
     private static func literal(_ value: Value) -> String {

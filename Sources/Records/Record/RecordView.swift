@@ -60,11 +60,15 @@ package struct RecordView: ~Escapable {
     package func integer(_ range: Range<Int>) throws -> Int64 {
         guard range.count <= 8 else { throw StoreError.corrupted("an integer has \(range.count) bytes") }
         guard !range.isEmpty else { return 0 }
+        let unused = UInt64(64 - 8 * range.count)
+        if range.lowerBound + 8 <= bytes.byteCount {
+            let number = bytes.unsafeLoadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self)
+            return Int64(bitPattern: UInt64(littleEndian: number) << unused) >> Int64(unused)
+        }
         var number: UInt64 = 0
         for offset in range.reversed() {
             number = number << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
         }
-        let unused = UInt64(64 - 8 * range.count)
         return Int64(bitPattern: number << unused) >> Int64(unused)
     }
 
