@@ -69,4 +69,14 @@ extension FetchPredicate {
     package var whyNotCacheable: String? {
         syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate changes as time goes by" : nil
     }
+
+    /// Whether what it holds for depends on the version of ICU and its Unicode tables.
+    package var dependsOnICU: Bool {
+        let functions: Set<PredicateFunction> = [.uppercase, .lowercase, .length, .canonical]
+        return syntax.contains {
+            if case .call(let function, _) = $0 { functions.contains(function) } else { false }
+        } orComparison: {
+            !$0.folding.isEmpty || $0.comparator == .like || $0.comparator == .matches
+        }
+    }
 }

@@ -11,10 +11,11 @@ struct LeadingOrder {
     /// What holds for all of its rows.
     let known: [PredicateSyntax]
 
-    /// Nil when its row keys begin otherwise.
-    private init?(_ kept: KeptOrder, _ entity: Entity) {
+    /// Nil when its row keys begin otherwise, or were made with other versions of ICU's data.
+    private init?(_ kept: KeptOrder, entity number: Int, _ model: Model) {
         guard let definition = try? OrderDefinition(kept.identity),
-            let leading = Self.leadingKey(of: definition, entity)
+            let leading = Self.leadingKey(of: definition, model.entities[number]),
+            kept.identity.collation.isEmpty || (try? definition.compile(in: model))?.identity == kept.identity
         else { return nil }
         name = kept.name
         order = kept.order
@@ -35,7 +36,7 @@ struct LeadingOrder {
     /// Those of an entity that are of a reader's state. O(caches).
     static func all(of entity: Int, in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.keptOrders(of: entity, in: reader).compactMap {
-            LeadingOrder($0, reader.model.entities[entity])
+            LeadingOrder($0, entity: entity, reader.model)
         }
     }
 }

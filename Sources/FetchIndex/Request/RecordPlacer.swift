@@ -10,12 +10,14 @@ final class RecordPlacer: RowPlacer {
     /// Holds for all records when the definition has none.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
+    private let predicateVersions: [String]
     private let section: SectionColumn?
     private let sortColumns: [SortColumn]
 
     init(_ definition: OrderDefinition, _ entity: Entity) throws {
         predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity)
         hasPredicate = definition.predicate != nil
+        predicateVersions = definition.predicate?.dependsOnICU == true ? [TextFolding.version] : []
         section = try definition.sectionKey.map { try SectionColumn($0, entity) }
         sortColumns = try definition.sortKeys.map { key in
             let slot = try entity.requireSlot(of: key.attribute)
@@ -29,8 +31,10 @@ final class RecordPlacer: RowPlacer {
         }
     }
 
-    /// The versions of collators and time zone data that placements depend on.
-    var versions: [String] { sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? []) }
+    /// The versions of ICU's data that placements depend on.
+    var versions: [String] {
+        predicateVersions + sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? [])
+    }
 
     func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
         if try hasPredicate && !predicate.evaluate(record) { return false }

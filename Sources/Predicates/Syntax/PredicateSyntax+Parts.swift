@@ -11,13 +11,18 @@ extension PredicateSyntax {
         return parts
     }
 
-    /// Whether one of its expressions, at any depth, is such.
-    func contains(_ isSuch: (ExpressionSyntax) -> Bool) -> Bool {
+    /// Whether one of its expressions or comparisons, at any depth, is such.
+    func contains(
+        _ isSuch: (ExpressionSyntax) -> Bool, orComparison isSuchComparison: (Comparison) -> Bool = { _ in false }
+    ) -> Bool {
         switch self {
         case .constant: false
-        case .not(let inner): inner.contains(isSuch)
-        case .and(let parts), .or(let parts): parts.contains { $0.contains(isSuch) }
-        case .comparison(let comparison): comparison.left.contains(isSuch) || comparison.right.contains(isSuch)
+        case .not(let inner): inner.contains(isSuch, orComparison: isSuchComparison)
+        case .and(let parts), .or(let parts):
+            parts.contains { $0.contains(isSuch, orComparison: isSuchComparison) }
+        case .comparison(let comparison):
+            isSuchComparison(comparison) || comparison.left.contains(isSuch, isSuchComparison)
+                || comparison.right.contains(isSuch, isSuchComparison)
         }
     }
 
@@ -37,21 +42,24 @@ extension PredicateSyntax {
 }
 
 extension ExpressionSyntax {
-    func contains(_ isSuch: (ExpressionSyntax) -> Bool) -> Bool {
+    fileprivate func contains(
+        _ isSuch: (ExpressionSyntax) -> Bool, _ isSuchComparison: (Comparison) -> Bool
+    ) -> Bool {
+        func contains(_ expression: ExpressionSyntax) -> Bool { expression.contains(isSuch, isSuchComparison) }
         if isSuch(self) { return true }
         switch self {
         case .value, .object, .variable: return false
-        case .list(let elements), .call(_, let elements): return elements.contains { $0.contains(isSuch) }
+        case .list(let elements), .call(_, let elements): return elements.contains(where: contains)
         case .keyPath(let base, let steps):
-            return base.contains(isSuch)
+            return contains(base)
                 || steps.contains { step in
-                    if case .index(let index) = step { index.contains(isSuch) } else { false }
+                    if case .index(let index) = step { contains(index) } else { false }
                 }
-        case .operation(_, let left, let right): return left.contains(isSuch) || right.contains(isSuch)
+        case .operation(_, let left, let right): return contains(left) || contains(right)
         case .subquery(let collection, _, let predicate):
-            return collection.contains(isSuch) || predicate.contains(isSuch)
+            return contains(collection) || predicate.contains(isSuch, orComparison: isSuchComparison)
         case .ternary(let predicate, let first, let second):
-            return predicate.contains(isSuch) || first.contains(isSuch) || second.contains(isSuch)
+            return predicate.contains(isSuch, orComparison: isSuchComparison) || contains(first) || contains(second)
         }
     }
 

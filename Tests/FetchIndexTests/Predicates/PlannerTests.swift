@@ -160,4 +160,14 @@ import Values
         #expect(throws: ContextError.self) { try container.withOrder(definition, options("old")) { _ in } }
         try container.withOrder(definition, .init()) { order in #expect(order.rowCount > 0) }
     }
+
+    /// Folding and regular expressions may find other rows with another ICU.
+    @Test(arguments: [
+        ("name CONTAINS[c] 'a'", true), ("NOT name MATCHES 'a'", true), ("name LIKE 'a*'", true),
+        ("uppercase:(name) == 'A'", true), ("name CONTAINS 'a'", false), ("size > 5 AND name == 'a'", false),
+    ]) func anOrderRemembersTheVersionOfICUWhereItMatters(format: String, dependsOnICU: Bool) throws {
+        let definition = OrderDefinition(entity: "Package", predicate: try FetchPredicate(format))
+        let identity = try definition.compile(in: Model(entities: [Self.entity])).identity
+        #expect(identity.collation.contains("ICU") == dependsOnICU)
+    }
 }

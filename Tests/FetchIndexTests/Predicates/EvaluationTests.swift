@@ -1,0 +1,102 @@
+import Foundation
+import Records
+import TestSupport
+import Testing
+import Values
+
+@testable import FetchIndex
+@testable import Predicates
+
+/// The one evaluator finds the same on a stored record and on a dictionary.
+@Suite struct EvaluationTests {
+    private static let names = ["text", "label", "count", "large", "rate", "when", "flag", "amount", "none"]
+    private static let types: [ValueType] = [
+        .string, .string, .integer, .integer, .double, .date, .boolean, .decimal, .string,
+    ]
+
+    private struct Random {
+        var generator: SeededGenerator
+
+        mutating func pick<Element>(_ elements: [Element]) -> Element {
+            elements[Int.random(in: 0..<elements.count, using: &generator)]
+        }
+
+        mutating func value(_ type: ValueType) -> Value {
+            switch type {
+            case .string: .string(pick(["", "a", "Ab", "影", "がき", "か", "é", "e\u{301}", "STRASSE", "straße", "a*b"]))
+            case .integer: .integer(pick([0, 1, -1, 2, 7, .max, .min, 1 << 53 + 1]))
+            case .double: .double(pick([0, -0.0, 0.5, 2, 7.25, .nan, .infinity, 0x1p53, 1e300]))
+            case .date: .date(Date(timeIntervalSinceReferenceDate: pick([0, 1.5, -86_400])))
+            case .boolean: .boolean(pick([true, false]))
+            default: .decimal(pick([0, 0.5, -1, 2]))
+            }
+        }
+
+        mutating func operand(_ type: ValueType, depth: Int) -> ExpressionSyntax {
+            let isNumber = type != .string && type != .date
+            switch Int.random(in: 0..<(depth > 0 ? 6 : 3), using: &generator) {
+            case 0...1:
+                let indices = EvaluationTests.types.indices.filter { index in
+                    let other = EvaluationTests.types[index]
+                    return other == type || isNumber && other != .string && other != .date
+                }
+                return .attribute(EvaluationTests.names[pick(Array(indices))])
+            case 2: return .value(Int.random(in: 0..<8, using: &generator) == 0 ? .null : value(type))
+            case 3 where isNumber:
+                return .operation(
+                    pick(ArithmeticOperator.allCases), operand(pick([.integer, .double]), depth: depth - 1),
+                    operand(.integer, depth: depth - 1))
+            case 4 where isNumber:
+                let functions: [PredicateFunction] = [.abs, .floor, .ceiling, .trunc, .negative, .sqrt]
+                let inner = operand(.integer, depth: depth - 1)
+                if case .value = inner { return inner }
+                return .call(pick(functions), [inner])
+            case 5 where type == .string:
+                return .call(pick([.uppercase, .lowercase, .canonical]), [operand(.string, depth: depth - 1)])
+            default:
+                return .ternary(
+                    .comparison(comparison(depth: depth - 1)), operand(type, depth: depth - 1),
+                    operand(type, depth: depth - 1))
+            }
+        }
+
+        mutating func comparison(depth: Int) -> Comparison {
+            let type = pick(EvaluationTests.types)
+            let folding = TextFolding(rawValue: UInt8.random(in: 0...3, using: &generator))
+            let left = operand(type, depth: depth)
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0 where type == .string:
+                let searches: [Predicates.Comparator] = [.contains, .beginsWith, .endsWith, .like]
+                return Comparison(left, pick(searches), folding: folding, operand(.string, depth: depth - 1))
+            case 1:
+                let list = (0..<3).map { _ in operand(type, depth: depth - 1) }
+                return Comparison(left, .isIn, folding: folding, .list(list))
+            case 2:
+                let bounds = [operand(type, depth: depth - 1), operand(type, depth: depth - 1)]
+                return Comparison(left, .between, folding: folding, .list(bounds))
+            default:
+                let comparators: [Predicates.Comparator] = [.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual]
+                return Comparison(left, pick(comparators), folding: folding, operand(type, depth: depth - 1))
+            }
+        }
+    }
+
+    @Test(arguments: 1...20) func aRecordIsEvaluatedAsADictionaryIs(seed: UInt64) throws {
+        var random = Random(generator: SeededGenerator(seed: seed))
+        let entity = Entity("Thing", zip(Self.names, Self.types).map { AttributeDescription($0, $1) })
+        var compiledCount = 0
+        for round in 0..<400 {
+            var values = Self.types.map { type in random.pick([0, 0, 0, 1]) == 1 ? .null : random.value(type) }
+            values[values.count - 1] = .null
+            let record = try entity.record(values)
+            let dictionary = Dictionary(uniqueKeysWithValues: zip(Self.names, values))
+            let predicate = FetchPredicate(.comparison(random.comparison(depth: 3)))
+            guard let compiled = try? CompiledPredicate(predicate, entity) else { continue }
+            compiledCount += 1
+            #expect(
+                try compiled.evaluate(RecordView(record.span.bytes)) == predicate.evaluate(with: dictionary),
+                "seed \(seed), round \(round): \(predicate) on \(dictionary)")
+        }
+        #expect(compiledCount > 250, "seed \(seed): only \(compiledCount) were of fitting types")
+    }
+}
