@@ -76,39 +76,67 @@ extension Double {
 }
 
 extension Date {
-    /// ISO 8601 in UTC, with milliseconds when there are any: 2016-05-16T01:30:00Z.
+    /// ISO 8601 in UTC, with milliseconds when there are any: 2016-05-16T01:30:00Z. The calendar is Gregorian throughout.
     package var iso8601: String {
-        let hasFraction = timeIntervalSinceReferenceDate != timeIntervalSinceReferenceDate.rounded(.down)
-        return formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
+        let seconds = timeIntervalSinceReferenceDate
+        guard seconds.magnitude < 9e15 else { return "\(seconds) seconds after 2001" }
+        let hasFraction = seconds != seconds.rounded(.down)
+        let milliseconds = Int((seconds * 1000).rounded()) + Self.referenceSeconds * 1000
+        let day = (milliseconds - (milliseconds < 0 ? 86_399_999 : 0)) / 86_400_000
+        let (time, fraction) = (milliseconds - day * 86_400_000).quotientAndRemainder(dividingBy: 1000)
+        func padded(_ number: Int, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+        }
+        let clock = [time / 3600, time / 60 % 60, time % 60].map { padded($0, 2) }.joined(separator: ":")
+        var name: [UInt8] = []
+        CalendarUnit.day.appendName(ofFirst: day, to: &name)
+        return "\(String(decoding: name, as: UTF8.self))T\(clock)\(hasFraction ? "." + padded(fraction, 3) : "")Z"
     }
+
+    /// The reference date, counted since 1970.
+    private static let referenceSeconds = 978_307_200
 
     /// ISO 8601: a day, or a day and a time with "Z" or an offset, with or without a fraction of a second.
     /// A time without a zone is UTC.
     package init?(iso8601 text: String) {
-        guard Date.namesADay(text) else { return nil }
-        let styles: [Date.ISO8601FormatStyle] =
-            text.utf8.count <= 10
-            ? [Date.ISO8601FormatStyle().year().month().day()]
-            : [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
-        let zoned = text.utf8.count > 10 && !Date.hasZone(text) ? text + "Z" : text
-        for style in styles {
-            if let date = try? style.parse(zoned) {
-                self = date
+        guard let day = Date.daysSince1970(named: text) else { return nil }
+        let midnight = Double(day * 86_400 - Date.referenceSeconds)
+        if text.utf8.count == 10 {
+            self.init(timeIntervalSinceReferenceDate: midnight)
+            return
+        }
+        // Foundation reads the time; of old days it would take the Julian calendar's.
+        guard Date.namesATime(text.utf8.dropFirst(11)) else { return nil }
+        let anyDay = "2001-01-01" + String(Substring(text.utf8.dropFirst(10)))
+        let zoned = Date.hasZone(text) ? anyDay : anyDay + "Z"
+        for includesFraction in [false, true] {
+            if let time = try? Date.ISO8601FormatStyle(includingFractionalSeconds: includesFraction).parse(zoned) {
+                self.init(timeIntervalSinceReferenceDate: midnight + time.timeIntervalSinceReferenceDate)
                 return
             }
         }
         return nil
     }
 
-    /// Whether the text begins with a day that is in its month: Foundation takes 31 February for 2 March.
-    private static func namesADay(_ text: String) -> Bool {
+    /// The day that a text begins with, like 2016-05-16, if there is such a day.
+    private static func daysSince1970(named text: String) -> Int? {
         let parts = text.utf8.prefix(10).split(separator: 45, omittingEmptySubsequences: false)
-        guard parts.count == 3, let year = Int(Substring(parts[0])), let month = Int(Substring(parts[1])),
+        guard parts.map(\.count) == [4, 2, 2], !text.utf8.prefix(10).contains(43), let year = Int(Substring(parts[0])),
+            let month = Int(Substring(parts[1])),
             let day = Int(Substring(parts[2])), (1...12).contains(month)
-        else { return false }
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        return (1...days[month - 1]).contains(day)
+        else { return nil }
+        let first = CalendarDay.daysSince1970(year: year, month: month)
+        let length = CalendarDay.daysSince1970(year: year, month: month + 1) - first
+        return (1...length).contains(day) ? first + day - 1 : nil
+    }
+
+    /// Whether the text begins with hours, minutes and seconds that a day has: Foundation takes 25 o'clock for the next.
+    private static func namesATime(_ text: Substring.UTF8View) -> Bool {
+        let parts = text.prefix(8).split(separator: 58, omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { Int(Substring($0)) }
+        return parts.map(\.count) == [2, 2, 2] && numbers.count == 3 && numbers[0] < 24 && numbers[1] < 60
+            && numbers[2] < 60 && !text.prefix(8).contains(43)
     }
 
     private static func hasZone(_ text: String) -> Bool {

@@ -109,3 +109,42 @@ import Testing
         #expect(throws: UnknownTimeZone.self) { try TimeZoneOffsets("Mars/Olympus") }
     }
 }
+
+@Suite struct DateTextTests {
+    @Test(
+        arguments: [
+            ("2001-01-01T00:00:00Z", 0), ("2016-05-16T09:30:00Z", 485_083_800),
+            ("1999-12-31T23:59:59.500Z", -31_622_400.5),
+            ("1582-10-14T00:00:00Z", -13_197_686_400), ("1000-03-01T00:00:00Z", -31_583_433_600),
+            ("0000-01-01T00:00:00Z", -63_145_526_400), ("9999-12-31T23:59:59Z", 252_423_993_599),
+        ] as [(String, Double)]) func datesAreGregorianThroughout(text: String, seconds: Double)
+    {
+        #expect(Value.date(Date(timeIntervalSinceReferenceDate: seconds)).description == text)
+        #expect(Value(text, as: .date) == .date(Date(timeIntervalSinceReferenceDate: seconds)))
+    }
+
+    @Test(arguments: [
+        "2016-02-30", "2016-13-01", "2016-5-16", "2016-05-16x", "2016-05-16T25:00:00Z", "16-05-2016", "", "2016-05",
+        "2016-05-16\u{301}", "2016-05-16T", "２０１６-05-16", "+016-05-16",
+    ]) func whatIsNoDayIsNoDate(text: String) {
+        #expect(Value(text, as: .date) == nil)
+    }
+
+    @Test func daysTimesAndOffsetsAreRead() {
+        let midnight = Value("2016-05-16T00:00:00Z", as: .date)
+        #expect(midnight != nil)
+        for text in ["2016-05-16", "2016-05-16T00:00:00", "2016-05-16T09:00:00+09:00", "2016-05-15T19:00:00-0500"] {
+            #expect(Value(text, as: .date) == midnight, "\(text)")
+        }
+    }
+
+    /// Of a thousandth of a second, and at the ends of days and years, reading gives what was written.
+    @Test(arguments: 1...5) func writingAndReadingAreInverse(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        for _ in 0..<500 {
+            let milliseconds = Int64.random(in: -62_000_000_000_000...250_000_000_000_000, using: &generator)
+            let date = Date(timeIntervalSinceReferenceDate: Double(milliseconds) / 1000)
+            #expect(Value(Value.date(date).description, as: .date) == .date(date), "seed \(seed): \(milliseconds)")
+        }
+    }
+}

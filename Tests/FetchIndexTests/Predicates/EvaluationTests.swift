@@ -75,7 +75,9 @@ import Values
                 let bounds = [operand(type, depth: depth - 1), operand(type, depth: depth - 1)]
                 return Comparison(left, .between, folding: folding, .list(bounds))
             default:
-                let comparators: [Predicates.Comparator] = [.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual]
+                let comparators: [Predicates.Comparator] = [
+                    .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual,
+                ]
                 return Comparison(left, pick(comparators), folding: folding, operand(type, depth: depth - 1))
             }
         }
