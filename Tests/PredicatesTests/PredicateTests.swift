@@ -62,6 +62,17 @@ import Values
         }
     }
 
+    @Test func aFormatBeyondAllMeasureIsAnError() {
+        let blanks = String(repeating: " ", count: Lexer.maximumLength + 1)
+        #expect(throws: FetchPredicateError.self) { try FetchPredicate(blanks + "a == 1") }
+        #expect(throws: Never.self) { try FetchPredicate(String(repeating: "a == 1 OR ", count: 100_000) + "a == 2") }
+        let sums = String(repeating: "1 + ", count: 100_000) + "1 == a"
+        #expect(
+            throws: FetchPredicateError.unexpected(
+                position: 803, found: "\"+\"", expected: "at most 200 levels of nesting")
+        ) { try FetchPredicate(sums) }
+    }
+
     /// Parsing a print gives the same tree.
     @Test(arguments: 1...40) func printingAndParsingAreInverse(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
@@ -124,5 +135,42 @@ import Values
             #expect(throws: FetchPredicateError.self, "\(format)") { try compile(format) }
         }
         #expect(throws: FetchPredicateError.unknownAttribute("pages", entity: "Book")) { try compile("pages > 1") }
+    }
+}
+
+@Suite struct RegularExpressionTests {
+    @Test func aPatternThatDoesNotCompileIsAnErrorOfTheRequest() {
+        #expect(
+            throws: FetchPredicateError.invalidPattern(
+                "the regular expression \"a(b\" does not compile: U_REGEX_MISMATCHED_PAREN at character 4")
+        ) { try FetchPredicate("a MATCHES 'a(b'").evaluate(with: ["a": "x"]) }
+    }
+
+    @Test func anExplosivePatternIsGivenUp() throws {
+        let text = String(repeating: "a", count: 40) + "!"
+        #expect(throws: FetchPredicateError.self) {
+            try FetchPredicate("a MATCHES '(a+)+b'").evaluate(with: ["a": .string(text)])
+        }
+        // And what is not explosive is not, whatever its length.
+        let long = String(repeating: "影", count: 1_000_000)
+        #expect(try FetchPredicate("a MATCHES '影+'").evaluate(with: ["a": .string(long)]))
+    }
+
+    @Test func onePreparedPatternServesSeveralThreads() async throws {
+        let compiled = try CompiledPredicate(FetchPredicate("a MATCHES '[a-c]+'").syntax) { _ in
+            ResolvedAttribute(slot: 0, type: .string, nameCount: 1)
+        }
+        let results = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try (0..<2000).filter { number in
+                        let text = number % 3 == 0 ? "abc" : "xyz"
+                        return try compiled.evaluate(ValueRow(object: ["a": .one(.string(text))], names: ["a"]))
+                    }.count
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(results == 4 * 667)
     }
 }

@@ -31,10 +31,13 @@ package struct TextTest: Sendable {
         case .endsWith: kind = .endsWith(folding.fold(pattern))
         case .like: kind = .like(LikePattern(pattern, folding))
         case .matches:
-            kind = .matches(
-                try RegularExpression(
-                    String(decoding: self.folding.fold(pattern), as: UTF8.self),
-                    isCaseInsensitive: folding.contains(.caseInsensitive)))
+            let pattern = String(decoding: self.folding.fold(pattern), as: UTF8.self)
+            do {
+                kind = .matches(
+                    try RegularExpression(pattern, isCaseInsensitive: folding.contains(.caseInsensitive)))
+            } catch {
+                throw FetchPredicateError.invalidPattern("\(error)")
+            }
         default: kind = .order(comparator, folding.fold(pattern))
         }
     }
@@ -85,8 +88,13 @@ package struct TextTest: Sendable {
             pattern.count <= text.byteCount && text.extracting(last: pattern.count).isEqual(to: pattern)
         case .isIn(let texts): Self.find(text, in: texts)
         case .like(let pattern): pattern.matches(text)
-        case .matches(let expression): try expression.matches(text)
+        case .matches(let expression):
+            try Self.matches(expression, text)
         }
+    }
+
+    private static func matches(_ expression: RegularExpression, _ text: RawSpan) throws -> Bool {
+        do { return try expression.matches(text) } catch { throw FetchPredicateError.patternTimeout("\(error)") }
     }
 
     private static func find(_ text: RawSpan, in texts: [[UInt8]]) -> Bool {

@@ -2,7 +2,23 @@ internal import CICU
 internal import Synchronization
 
 /// A compiled regular expression of ICU, which must match the whole text.
-final class RegularExpression: Sendable {
+package final class RegularExpression: Sendable {
+    /// Why an expression cannot be used; one sentence.
+    package enum Failure: Error, CustomStringConvertible {
+        case invalid(pattern: String, reason: String, position: Int)
+        /// ICU gave up: it took too long, or its stack would have grown without bounds.
+        case tooMuch(pattern: String, textLength: Int)
+
+        package var description: String {
+            switch self {
+            case .invalid(let pattern, let reason, let position):
+                "the regular expression \"\(pattern)\" does not compile: \(reason) at character \(position)"
+            case .tooMuch(let pattern, let length):
+                "the regular expression \"\(pattern)\" takes too long on a text of \(length) bytes"
+            }
+        }
+    }
+
     private struct State {
         // An expression of ICU is for one thread at a time; the mutex around this state sees to that.
         nonisolated(unsafe) var expression: OpaquePointer
@@ -14,8 +30,8 @@ final class RegularExpression: Sendable {
     private let pattern: String
     private let state: Mutex<State>
 
-    /// O(length). Throws `FetchPredicateError.invalidPattern`.
-    init(_ pattern: String, isCaseInsensitive: Bool) throws(FetchPredicateError) {
+    /// O(length). Throws when the pattern does not compile.
+    package init(_ pattern: String, isCaseInsensitive: Bool) throws(Failure) {
         self.pattern = pattern
         // ICU has no empty expression, but an empty group.
         let utf16 = Array((pattern.isEmpty ? "(?:)" : pattern).utf16)
@@ -23,9 +39,8 @@ final class RegularExpression: Sendable {
         guard
             let opened = fi_regex_open(utf16, Int32(utf16.count), isCaseInsensitive, Self.timeLimit, &failure)
         else {
-            throw .invalidPattern(
-                "the regular expression \"\(pattern)\" does not compile: "
-                    + "\(String(cString: failure.name)) at character \(failure.offset + 1)")
+            throw .invalid(
+                pattern: pattern, reason: String(cString: failure.name), position: Int(failure.offset) + 1)
         }
         // Nobody else has it yet: it moves into the mutex.
         nonisolated(unsafe) let expression = opened
@@ -34,18 +49,15 @@ final class RegularExpression: Sendable {
 
     deinit { state.withLock { fi_regex_close($0.expression) } }
 
-    /// Takes UTF-8. Throws when ICU gives up: after a second, or when its stack would grow without bounds.
-    func matches(_ text: RawSpan) throws(FetchPredicateError) -> Bool {
+    /// Takes UTF-8. Throws when ICU gives up.
+    package func matches(_ text: RawSpan) throws(Failure) -> Bool {
         let result = text.withUnsafeBytes { text in
             state.withLock { state in
                 fi_regex_matches(
                     state.expression, text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count))
             }
         }
-        if result < 0 {
-            throw .patternTimeout(
-                "the regular expression \"\(pattern)\" takes too long on a text of \(text.byteCount) bytes")
-        }
+        if result < 0 { throw .tooMuch(pattern: pattern, textLength: text.byteCount) }
         return result > 0
     }
 }
