@@ -94,7 +94,7 @@ private struct CharacterBounds {
 
     init(_ text: UnsafeRawBufferPointer) {
         self.text = text
-        if Self.hasPlainCharacters(text) {
+        if text.isPlainText && !text.contains(0x0D) {
             begins = nil
             return
         }
@@ -106,27 +106,6 @@ private struct CharacterBounds {
         }
         begins[text.count] = true
         self.begins = begins
-    }
-
-    private static func hasPlainCharacters(_ text: UnsafeRawBufferPointer) -> Bool {
-        var index = 0
-        while index < text.count {
-            let byte = text[index]
-            if byte < 0x80 {
-                if byte == 0x0D { return false }
-                index += 1
-                continue
-            }
-            // U+3040 to U+9FFF without the voicing marks.
-            guard byte >= 0xE3, byte <= 0xE9, index + 2 < text.count, byte > 0xE3 || text[index + 1] >= 0x81 else {
-                return false
-            }
-            if byte == 0xE3 && text[index + 1] == 0x82 && (text[index + 2] == 0x99 || text[index + 2] == 0x9A) {
-                return false
-            }
-            index += 3
-        }
-        return true
     }
 
     func isBound(_ place: Int) -> Bool {

@@ -4,7 +4,7 @@ extension TextFolding {
     package func withFolded(_ text: RawSpan, _ body: (RawSpan) throws -> Bool) rethrows -> Bool {
         if isEmpty { return try body(text) }
         return try text.withUnsafeBytes { text in
-            guard Self.changesOnlyCase(text) else {
+            guard text.isPlainText else {
                 let folded = fold(String(decoding: text, as: UTF8.self))
                 return try folded.withUnsafeBytes { try body($0.bytes) }
             }
@@ -18,22 +18,25 @@ extension TextFolding {
             }
         }
     }
+}
 
-    /// Whether folding can only make A to Z lower-case: text of ASCII, kana, CJK punctuation and ideographs of U+3400
-    /// to U+9FFF, none of which has a case, composes, or is composed by normalization. Combining marks are refused.
-    private static func changesOnlyCase(_ text: UnsafeRawBufferPointer) -> Bool {
+extension UnsafeRawBufferPointer {
+    /// Whether it is text of nothing but ASCII, kana, CJK punctuation and the ideographs of U+3400 to U+9FFF: none but A
+    /// to Z has a case, none composes or is composed by normalization, and each is a character by itself, but for a
+    /// line feed after a carriage return. O(n).
+    package var isPlainText: Bool {
         var index = 0
-        while index < text.count {
-            let byte = text[index]
+        while index < count {
+            let byte = self[index]
             if byte < 0x80 {
                 index += 1
                 continue
             }
-            guard byte >= 0xE3, byte <= 0xE9, index + 2 < text.count else { return false }
+            guard byte >= 0xE3, byte <= 0xE9, index + 2 < count else { return false }
             let scalar =
-                UInt32(byte & 0x0F) << 12 | UInt32(text[index + 1] & 0x3F) << 6 | UInt32(text[index + 2] & 0x3F)
+                UInt32(byte & 0x0F) << 12 | UInt32(self[index + 1] & 0x3F) << 6 | UInt32(self[index + 2] & 0x3F)
             switch scalar {
-            case 0x302A...0x302F, 0x3099, 0x309A: return false
+            case 0x302A...0x302F, 0x3099, 0x309A: return false  // combining marks
             case 0x3000...0x30FF, 0x3400...0x9FFF: index += 3
             default: return false
             }
