@@ -19,6 +19,14 @@ package protocol NodeStore: AnyObject {
     func free(_ node: NodeNumber) throws
 }
 
+/// Tells stores which nodes may get a filling behind their bytes.
+package enum NodeFilling {
+    /// Whether a node says itself where it ends, so that what stands behind it is passed over: all but rests of long keys.
+    package static func isAllowed(behind node: [UInt8]) -> Bool {
+        node.first.map { $0 != NodeLayout.Kind.longKeyRest.rawValue } ?? false
+    }
+}
+
 /// What a tree finds wrong with the bytes that its store hands out.
 package enum TreeError: Error, Equatable, CustomStringConvertible {
     case corrupted(node: NodeNumber, String)

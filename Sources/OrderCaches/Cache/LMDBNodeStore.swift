@@ -4,10 +4,16 @@ internal import Records
 
 /// The nodes of one cache in a store's nodes table.
 ///
-/// A node has 4,076 bytes at most, so that with its checksum and LMDB's header it fills one overflow page of 4,096.
+/// A node has 4,076 bytes at most, so that with its checksum and LMDB's header it fills one overflow page of 4,096. One
+/// that is a quarter full or more gets a page of its own also where LMDB would keep it among its keys: those pages would
+/// hold a node or two each, and be written along with every other node whose number stands there. So LMDB's own pages
+/// are few (a hundredth of the nodes), and a change of a node writes one page and a share of another.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
+    /// Of a value on an LMDB page: the page's header; the entry's header, key and offset.
+    private static let pageHeaderLength = 16
+    private static let entryOverhead = 8 + 8 + 2
     static let maximumCache: UInt32 = (1 << 24) - 1
     private static let nodeMask: UInt64 = (1 << 40) - 1
 
@@ -29,6 +35,9 @@ final class LMDBNodeStore: NodeStore {
     }
 
     let capacity: Int
+    /// The fewest bytes of a value that LMDB gives a page of its own, as it does when two would not fit into one; nil
+    /// when pages are so large that it never does.
+    private let ownPageLength: Int?
     /// A writer checks what it reads, lest it sign damaged bytes anew; a reader leaves that to `verify`, which is
     /// asked for, and takes the microsecond.
     private let checksBytes: Bool
@@ -38,10 +47,17 @@ final class LMDBNodeStore: NodeStore {
         in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
         self.capacity = capacity
+        ownPageLength = (reader as? StoreWriter).flatMap { Self.ownPageLength(in: $0, capacity) }
         checksBytes = reader is StoreWriter
         self.reader = reader
         self.cache = cache
         self.nextNode = nextNode
+    }
+
+    private static func ownPageLength(in writer: StoreWriter, _ capacity: Int) -> Int? {
+        guard let pageSize = try? writer.store.environment.information().pageSize else { return nil }
+        let shortest = (pageSize - pageHeaderLength) / 2 / 2 * 2 - entryOverhead + 1
+        return shortest <= capacity + checksumLength ? shortest : nil
     }
 
     static func key(_ cache: UInt32, _ node: NodeNumber) -> UInt64 { UInt64(cache) << 40 | node & nodeMask }
@@ -90,13 +106,26 @@ final class LMDBNodeStore: NodeStore {
     }
 
     private func put(_ bytes: [UInt8], for key: UInt64, appending: Bool) throws {
-        let length = bytes.count
+        let length = filledLength(of: bytes)
         try reader.view.put(
             reserving: length + Self.checksumLength, for: key, in: reader.tables.nodes, appending: appending
         ) { value in
             value.copyBytes(from: bytes)
-            value.storeBytes(of: bytes.span.bytes.checksum.littleEndian, toByteOffset: length, as: UInt32.self)
+            if length > bytes.count {
+                UnsafeMutableRawBufferPointer(rebasing: value[bytes.count..<length]).initializeMemory(
+                    as: UInt8.self, repeating: 0)
+            }
+            let checksum = UnsafeRawBufferPointer(rebasing: value[..<length]).bytes.checksum
+            value.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
         }
+    }
+
+    /// The bytes of a node with the filling that gives it a page of its own, if it is to have one.
+    private func filledLength(of bytes: [UInt8]) -> Int {
+        guard let ownPageLength, bytes.count >= capacity / 4, NodeFilling.isAllowed(behind: bytes) else {
+            return bytes.count
+        }
+        return max(bytes.count, ownPageLength - Self.checksumLength)
     }
 
     func allocate() -> NodeNumber {
