@@ -125,7 +125,9 @@ struct EditPass {
         /// An edit that changes the leaf, its slot there and an inserted key's form for a cell.
         var changes: [(edit: Int, slot: Int, key: StoredKey)] = []
         var slotCount = 0
-        try read(node, level: 0) { view in
+        // Apart from `found`, which a copy of self would have copied too.
+        let (tree, edits) = (tree, edits)
+        try tree.read(node, level: 0) { view in
             slotCount = view.slotCount
             var slot = 0
             for index in some {
@@ -158,7 +160,7 @@ struct EditPass {
         var writer = NodeWriter(level: 0, isWeighted: isWeighted)
         var measure = measure
         var freed: [NodeNumber] = []
-        try read(node, level: 0) { view in
+        try tree.read(node, level: 0) { view in
             writer.reserve(for: view, adding: changes.count)
             var next = 0
             for (edit, slot, key) in changes {
