@@ -17,6 +17,20 @@ package protocol NodeStore: AnyObject {
     /// A number that has never been used; its node is written before it is read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
+    /// Says that these nodes are read next, so that they can be looked up together.
+    func prepare(_ nodes: [NodeNumber])
+    /// Writes nodes, and frees those without bytes, in the order of their numbers.
+    func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws
+}
+
+extension NodeStore {
+    package func prepare(_ nodes: [NodeNumber]) {}
+
+    package func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws {
+        for (node, bytes) in nodes {
+            if let bytes { try write(node, bytes) } else { try free(node) }
+        }
+    }
 }
 
 /// Tells stores which nodes may get a filling behind their bytes.
