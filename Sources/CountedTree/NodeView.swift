@@ -6,7 +6,7 @@ struct NodeView: ~Escapable {
     let slotCount: Int
     private let keyOffset: Int
     private let isLeaf: Bool
-    private let isWeighted: Bool
+    let isWeighted: Bool
 
     /// Where a cell's parts are.
     struct Cell {
