@@ -32,6 +32,8 @@ final class LMDBNodeStore: NodeStore {
     /// What `prepare` read, kept so that it is read.
     private var touched: UInt8 = 0
     private static let placeCount = 256
+    /// Of the processor, in bytes.
+    private static let cacheLine = 64
 
     private struct Place {
         var node: NodeNumber = 0
@@ -124,9 +126,8 @@ final class LMDBNodeStore: NodeStore {
         }
         for place in places {
             lately[Self.index(of: place.node)] = place
-            touched &+= place.value.first ?? 0
+            for offset in stride(from: 0, to: place.value.count, by: Self.cacheLine) { touched &+= place.value[offset] }
         }
-        for place in places { touched &+= place.value.last ?? 0 }
     }
 
     // MARK: Writing
