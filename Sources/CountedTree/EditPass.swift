@@ -31,7 +31,8 @@ struct EditPass {
         store = tree.store
         isWeighted = tree.root.isWeighted
         found = Array(repeating: (0, false), count: edits.count)
-        for case .insert(let weight) in edits.map(\.change) {
+        for edit in edits {
+            guard case .insert(let weight) = edit.change else { continue }
             precondition(isWeighted || weight == 1, "Only entries of a weighted tree have weights.")
         }
     }

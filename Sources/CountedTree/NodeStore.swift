@@ -19,7 +19,7 @@ package protocol NodeStore: AnyObject {
     func free(_ node: NodeNumber) throws
     /// Says that these nodes are read next, so that they can be looked up together.
     func prepare(_ nodes: [NodeNumber])
-    /// Writes nodes, and frees those without bytes, in the order of their numbers.
+    /// Writes nodes, which are in the order of their numbers, and frees those without bytes.
     func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws
 }
 

@@ -115,10 +115,13 @@ final class LMDBNodeStore: NodeStore {
     /// find, `read` will miss.
     func prepare(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
+        var unknown = nodes.filter { $0 > 0 && $0 < nextNode && lately[Self.index(of: $0)].node != $0 }
+        if unknown.isEmpty { return }
+        unknown.sort()
         var places: [Place] = []
-        places.reserveCapacity(nodes.count)
+        places.reserveCapacity(unknown.count)
         try? reader.view.withCursor(on: reader.tables.nodes) { cursor in
-            for node in nodes.sorted() where node > 0 && node < nextNode && lately[Self.index(of: node)].node != node {
+            for node in unknown {
                 let key = Self.key(cache, node)
                 guard try cursor.move(toKeyFrom: key), cursor.integerKey == key else { continue }
                 places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
@@ -140,10 +143,9 @@ final class LMDBNodeStore: NodeStore {
 
     func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws {
         try reader.view.withCursor(on: reader.tables.nodes) { cursor in
-            for (node, bytes) in nodes {
-                if let bytes { try write(node, bytes, at: &cursor) } else { try free(node) }
-            }
+            for (node, bytes) in nodes { if let bytes { try write(node, bytes, at: &cursor) } }
         }
+        for (node, bytes) in nodes where bytes == nil { try free(node) }
     }
 
     private func write(_ node: NodeNumber, _ bytes: [UInt8], at cursor: inout Cursor) throws {

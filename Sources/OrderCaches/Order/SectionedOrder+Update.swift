@@ -86,9 +86,11 @@ extension SectionedOrder {
             }
             if let key {
                 places.newSections[number] = SectionPlace(
-                    index: 0, firstRank: firstRanks[number], count: count, key: key)
+                    index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key)
             }
         }
+        // Then every section stands where it stood.
+        if changes.allSatisfy({ $0.edit.change == .find }) { return }
         changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
         let outcomes = try sections.apply(changes.map(\.edit))
         for ((section, edit), outcome) in zip(changes, outcomes) {
