@@ -31,7 +31,8 @@ struct EditPass {
         store = tree.store
         isWeighted = tree.root.isWeighted
         found = Array(repeating: (0, false), count: edits.count)
-        for case .insert(let weight) in edits.map(\.change) {
+        for edit in edits {
+            guard case .insert(let weight) = edit.change else { continue }
             precondition(isWeighted || weight == 1, "Only entries of a weighted tree have weights.")
         }
     }
@@ -119,70 +120,5 @@ struct EditPass {
             ? try editLeaf(some, node, before, measure) : try editBranch(some, node, level: level, before, measure)
     }
 
-    private mutating func editLeaf(
-        _ some: Range<Int>, _ node: NodeNumber, _ before: Int, _ measure: Measure
-    ) throws -> Outcome {
-        /// An edit that changes the leaf, its slot there and an inserted key's form for a cell.
-        var changes: [(edit: Int, slot: Int, key: StoredKey)] = []
-        var slotCount = 0
-        try read(node, level: 0) { view in
-            slotCount = view.slotCount
-            var slot = 0
-            for index in some {
-                let edit = edits[index]
-                slot = try tree.leafSlot(for: edit.key.span.bytes, in: view, from: slot)
-                let isPresent = try slot < slotCount && tree.compare(edit.key.span.bytes, with: view, slot) == 0
-                found[index] = (before + slot, isPresent)
-                switch edit.change {
-                case .insert where !isPresent, .remove where isPresent: changes.append((index, slot, .empty))
-                case .setWeight(let weight) where isPresent:
-                    if try view.measure(of: view.cell(at: slot)).weight != weight {
-                        changes.append((index, slot, .empty))
-                    }
-                case .insert, .remove, .setWeight, .find: break
-                }
-            }
-            guard before + slot <= tree.count else {
-                throw TreeError.corrupted(node: node, "its counts exceed the tree's")
-            }
-        }
-        if changes.isEmpty { return .unchanged }
-        var isAppended = true
-        for index in changes.indices {
-            guard case .insert = edits[changes[index].edit].change else { continue }
-            let key = edits[changes[index].edit].key
-            changes[index].key = try store.storedForm(of: key.span.bytes)
-            isAppended = isAppended && changes[index].slot == slotCount
-        }
-
-        var writer = NodeWriter(level: 0, isWeighted: isWeighted)
-        var measure = measure
-        var freed: [NodeNumber] = []
-        try read(node, level: 0) { view in
-            writer.reserve(for: view, adding: changes.count)
-            var next = 0
-            for (edit, slot, key) in changes {
-                try writer.append(next..<slot, of: view)
-                next = slot
-                switch edits[edit].change {
-                case .insert(let weight):
-                    writer.appendLeafCell(key, weight: weight)
-                    measure += Measure(count: 1, weight: weight)
-                case .remove:
-                    let cell = try view.cell(at: slot)
-                    measure -= try view.measure(of: cell)
-                    freed += try store.restNodes(of: cell, in: view)
-                    next += 1
-                case .setWeight(let weight):
-                    measure.weight += weight - (try view.measure(of: view.cell(at: slot)).weight)
-                    writer.appendLeafCell(try view.storedKey(at: slot), weight: weight)
-                    next += 1
-                case .find: break
-                }
-            }
-            try writer.append(next..<view.slotCount, of: view)
-        }
-        for node in freed { try store.free(node) }
-        return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended)
-    }
+    mutating func noteFound(_ edit: Int, rank: Int, isPresent: Bool) { found[edit] = (rank, isPresent) }
 }

@@ -39,6 +39,10 @@ package final class ForkNodeStore: NodeStore {
 
     package func free(_ node: NodeNumber) { changes[node] = .freed }
 
+    package func prepare(_ nodes: [NodeNumber]) {
+        base.prepare(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })
+    }
+
     /// The same changes over another base, which has just the nodes that this one's has.
     package func moved(over base: any NodeStore) -> ForkNodeStore {
         let fork = ForkNodeStore(over: base)
@@ -68,12 +72,15 @@ package final class ForkNodeStore: NodeStore {
 
     /// Writes all that the fork holds into a store that continues its base, in the order of node numbers.
     package func publish(to store: any NodeStore) throws {
-        for node in changes.keys.sorted() {
-            switch changes[node] {
-            case .written(let bytes): try store.write(node, bytes)
-            case .freed where node < base.nextNode: try store.free(node)
-            case .freed, nil: break
+        var nodes: [(node: NodeNumber, bytes: [UInt8]?)] = []
+        nodes.reserveCapacity(changes.count)
+        for (node, change) in changes {
+            switch change {
+            case .written(let bytes): nodes.append((node, bytes))
+            case .freed: if node < base.nextNode { nodes.append((node, nil)) }
             }
         }
+        nodes.sort { $0.node < $1.node }
+        try store.write(nodes)
     }
 }

@@ -8,7 +8,8 @@
 ///
 /// Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
 /// of a node. Weights are there in weighted trees only. The level of a leaf is 0; a node's children stand one
-/// level lower, so that no damaged pointer can make a descent circle.
+/// level lower, so that no damaged pointer can make a descent circle. A leaf or branch ends with its last cell: a store
+/// may keep a filling behind it.
 enum NodeLayout {
     enum Kind: UInt8 {
         case leaf = 1

@@ -17,6 +17,28 @@ package protocol NodeStore: AnyObject {
     /// A number that has never been used; its node is written before it is read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
+    /// Says that these nodes are read next, so that they can be looked up together.
+    func prepare(_ nodes: [NodeNumber])
+    /// Writes nodes, which are in the order of their numbers, and frees those without bytes.
+    func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws
+}
+
+extension NodeStore {
+    package func prepare(_ nodes: [NodeNumber]) {}
+
+    package func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws {
+        for (node, bytes) in nodes {
+            if let bytes { try write(node, bytes) } else { try free(node) }
+        }
+    }
+}
+
+/// Tells stores which nodes may get a filling behind their bytes.
+package enum NodeFilling {
+    /// Whether a node says itself where it ends, so that what stands behind it is passed over: all but rests of long keys.
+    package static func isAllowed(behind node: [UInt8]) -> Bool {
+        node.first.map { $0 != NodeLayout.Kind.longKeyRest.rawValue } ?? false
+    }
 }
 
 /// What a tree finds wrong with the bytes that its store hands out.

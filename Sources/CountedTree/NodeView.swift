@@ -1,11 +1,12 @@
 /// A node's bytes, read in place. Every offset is checked before it is used.
 struct NodeView: ~Escapable {
+    /// Up to the end of the last cell: a store may have put a filling behind it.
     let bytes: RawSpan
     let node: NodeNumber
     let slotCount: Int
     private let keyOffset: Int
     private let isLeaf: Bool
-    private let isWeighted: Bool
+    let isWeighted: Bool
 
     /// Where a cell's parts are.
     struct Cell {
@@ -25,15 +26,21 @@ struct NodeView: ~Escapable {
         guard bytes.unsafeLoad(as: UInt8.self) == kind.rawValue,
             bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self) == level
         else { throw TreeError.corrupted(node: node, "it is no \(kind) of level \(level)") }
-        self.bytes = bytes
         self.node = node
         self.isLeaf = level == 0
         self.isWeighted = isWeighted
         self.slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt16.self)))
         self.keyOffset = NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted)
-        guard slotCount > 0, NodeLayout.headerLength + 2 * slotCount <= bytes.byteCount else {
+        let cellsStart = NodeLayout.headerLength + 2 * slotCount
+        guard slotCount > 0, cellsStart <= bytes.byteCount else {
             throw TreeError.corrupted(node: node, "\(slotCount) slots do not fit its \(bytes.byteCount) bytes")
         }
+        let lastEnd = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: cellsStart - 2, as: UInt16.self))
+        let end = cellsStart + Int(lastEnd & ~NodeLayout.longKeyMark)
+        guard end <= bytes.byteCount else {
+            throw TreeError.corrupted(node: node, "slot \(slotCount - 1) reaches outside of it")
+        }
+        self.bytes = bytes.extracting(first: end)
     }
 
     var cellsStart: Int { NodeLayout.headerLength + 2 * slotCount }

@@ -13,7 +13,7 @@ struct NodeWriter {
     }
 
     /// Makes room for a node's cells and some more.
-    mutating func reserve(for view: NodeView, adding: Int) {
+    private mutating func reserve(for view: NodeView, adding: Int) {
         ends.reserveCapacity(view.slotCount + adding)
         cells.reserveCapacity(view.bytes.byteCount + 64 * adding)
     }
@@ -44,6 +44,18 @@ struct NodeWriter {
             ends.append(UInt32(end) | (rawEnd & NodeLayout.longKeyMark == 0 ? 0 : Self.longKeyMark))
         }
         cells.append(contentsOf: view.bytes.extracting(start..<end))
+    }
+
+    /// Adds a leaf's cells with changes in the order of their slots.
+    mutating func append(_ view: NodeView, _ changes: [CellChange]) throws {
+        reserve(for: view, adding: changes.count)
+        var next = 0
+        for change in changes {
+            try append(next..<change.slot, of: view)
+            if let key = change.key { appendLeafCell(key, weight: change.weight) }
+            next = change.slot + (change.drops ? 1 : 0)
+        }
+        try append(next..<view.slotCount, of: view)
     }
 
     mutating func appendLeafCell(_ key: StoredKey, weight: Int) {

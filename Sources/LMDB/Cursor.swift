@@ -63,6 +63,39 @@ package struct Cursor: ~Copyable {
     /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor.
     package mutating func deleteCurrent() throws { try check(mdb_cursor_del(handle, 0)) }
 
+    /// mdb_cursor_put with an integer key: inserts or replaces. A key near the cursor is found without a search from the
+    /// root.
+    package mutating func put(_ value: RawSpan, for key: UInt64) throws {
+        try value.withUnsafeBytes { value in
+            var mdbValue = MDB_val(
+                mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+            try put(&mdbValue, for: key, flags: 0)
+        }
+    }
+
+    /// As `put`, with MDB_RESERVE: the body fills the value where LMDB keeps it. `appending` says that the key is
+    /// greater than all in the table.
+    package mutating func put(
+        reserving byteCount: Int, for key: UInt64, appending: Bool = false,
+        _ fill: (UnsafeMutableRawBufferPointer) -> Void
+    ) throws {
+        var mdbValue = MDB_val(mv_size: byteCount, mv_data: nil)
+        try put(&mdbValue, for: key, flags: UInt32(MDB_RESERVE) | (appending ? UInt32(MDB_APPEND) : 0))
+        fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
+    }
+
+    /// What stood at the cursor may be gone.
+    private mutating func put(_ value: inout MDB_val, for key: UInt64, flags: UInt32) throws {
+        currentKey = MDB_val()
+        currentValue = MDB_val()
+        var key = key
+        let code = withUnsafeMutableBytes(of: &key) { bytes in
+            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+            return mdb_cursor_put(handle, &mdbKey, &value, flags)
+        }
+        try check(code)
+    }
+
     private borrowing func seek(_ key: MDB_val) -> (CInt, MDB_val, MDB_val) {
         var key = key
         var value = MDB_val()

@@ -66,6 +66,29 @@ import Testing
         }
     }
 
+    /// A change of one then writes it and its key's page, and no other nodes.
+    @Test func aNodeThatIsAQuarterFullHasAPageOfItsOwn() throws {
+        let test = try TestStore(model: TestRow.model)
+        guard try test.store.environment.information().pageSize == 4096 else { return }
+        func node(keyLength: Int, _ nodes: LMDBNodeStore) throws -> [UInt8] {
+            var tree = CountedTree(in: nodes)
+            for letter in [98, 97] as [UInt8] { try tree.insert([UInt8](repeating: letter, count: keyLength)) }
+            #expect(tree.count == 2 && tree.check() == [])
+            var bytes: [UInt8] = []
+            try nodes.read(tree.root.node) { bytes = [UInt8](copying: $0) }
+            return bytes
+        }
+        try test.write { writer in
+            let nodes = LMDBNodeStore(in: writer, cache: 1, nextNode: 1)
+            #expect(try node(keyLength: 450, nodes).count == 908)
+            #expect(try writer.view.statistics(of: writer.tables.nodes).overflowPages == 0)
+            let filled = try node(keyLength: 600, nodes)
+            #expect(filled[8..<608].allSatisfy { $0 == 97 } && filled[608..<1208].allSatisfy { $0 == 98 })
+            #expect(filled.count > 2000 && filled[1208...].allSatisfy { $0 == 0 })
+            #expect(try writer.view.statistics(of: writer.tables.nodes).overflowPages == 1)
+        }
+    }
+
     @Test func aNodeThatIsDamagedOrOutOfRangeIsNotRead() throws {
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in

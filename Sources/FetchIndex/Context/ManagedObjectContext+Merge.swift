@@ -21,20 +21,22 @@ extension ManagedObjectContext {
         isDirect: Bool = false
     ) throws {
         let old = try snapshot()
-        var committed = isDirect ? written.edits : nil
-        if committed == nil {
-            var edits: [RecordEdit] = []
-            for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
-                try new.netChanges(of: entity, since: old) { edits.append(RecordEdit($0)) }
-            }
-            committed = edits
-        }
-        adopt(new)
         let known = reported
-        adopt(written)
-        let written = Dictionary(written.records.map { ($0.object.objectID, true) }) { first, _ in first }
-        for edit in committed ?? [] where written[edit.object] == nil { refresh(edit) }
-        let step = step(from: known, committed ?? [])
+        var committed: [RecordEdit] = []
+        if isDirect, let edits = written.edits {
+            committed = edits
+            adopt(new)
+            adopt(written)
+        } else {
+            for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
+                try new.netChanges(of: entity, since: old) { committed.append(RecordEdit($0)) }
+            }
+            adopt(new)
+            adopt(written)
+            let written = Set(written.records.map(\.object.objectID))
+            for edit in committed where !written.contains(edit.object) { refresh(edit) }
+        }
+        let step = step(from: known, committed)
         withExtendedLifetime(old) {
             deliver { follower in advance(follower, step, brought) }
         }
@@ -51,13 +53,17 @@ extension ManagedObjectContext {
     /// Takes over what was written of objects.
     func adopt(_ written: Written) {
         renumbered = [:]
+        // A save writes all of them.
+        if written.records.count == dirty.count {
+            dirty = [:]
+        } else {
+            for (object, _) in written.records { dirty[object.objectID] = nil }
+        }
         for (object, id) in written.renumbered {
             if object.objectID.isTemporary { renumbered[id] = object.objectID }
-            dirty[object.objectID] = nil
             register(object, as: id)
         }
         for (object, record) in written.records {
-            dirty[object.objectID] = nil
             guard let record else {
                 release(object)
                 continue

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
 
     private func validate() throws {
         var failures: [ValidationError.Failure] = []
-        for object in dirty.values.sorted(by: { $0.objectID < $1.objectID }) where !object.isDeleted {
+        for object in dirtyObjects where !object.isDeleted {
             for (slot, attribute) in object.entity.attributes.enumerated()
             where !attribute.isOptional && object.value(at: slot).isNull {
                 failures.append(object.failure(attribute.name, "is required"))
@@ -86,14 +86,21 @@ private struct SavePlan {
     init(_ context: ManagedObjectContext, _ writer: StoreWriter) throws {
         policy = context.mergePolicy
         var conflicts: [MergeConflict] = []
-        for object in context.dirty.values.sorted(by: { $0.objectID < $1.objectID }) {
+        // Then the store has what the context's state has, and the objects with it.
+        let isNewest = try writer.commit == context.snapshot().commit
+        let objects = context.dirtyObjects
+        actions.reserveCapacity(objects.count)
+        for object in objects {
             if object.isInserted {
                 actions.append((object, .insert))
                 continue
             }
             let base = object.savedRecord()
-            var stored: [UInt8]?
-            _ = try writer.record(object.objectID) { stored = [UInt8](copying: $0) }
+            var stored = base
+            if !isNewest || base == nil || object.isGoneFromStore {
+                stored = nil
+                _ = try writer.record(object.objectID) { stored = [UInt8](copying: $0) }
+            }
             if stored == base, let base {
                 let action = object.isDeleted ? .delete(base) : Action.update(object.assembled(over: base), over: base)
                 actions.append((object, action))

@@ -222,6 +222,9 @@ public final class ManagedObjectContext {
         }
     }
 
+    /// The objects with unsaved edits, by id.
+    var dirtyObjects: [ManagedObject] { dirty.sorted { $0.key < $1.key }.map(\.value) }
+
     public var hasChanges: Bool { !dirty.isEmpty }
     public var insertedObjects: [ManagedObject] { dirty.values.filter(\.isInserted) }
     public var updatedObjects: [ManagedObject] { dirty.values.filter(\.isUpdated) }

@@ -140,9 +140,8 @@ open class ManagedObject {
 
     /// A record of the unsaved values, or of those in some slots, over another record.
     func assembled(over record: [UInt8]?, slots: Set<Int>? = nil) -> [UInt8] {
-        var builder = RecordBuilder()
-        builder.begin()
         let bytes = record ?? []
+        var builder = RecordBuilder(slots: entity.attributes.count, byteCount: bytes.count + 64)
         let view = bytes.isEmpty ? nil : try? RecordView(bytes.span.bytes)
         for slot in entity.attributes.indices {
             if let value = changes[slot], slots?.contains(slot) ?? true {

@@ -4,10 +4,16 @@ internal import Records
 
 /// The nodes of one cache in a store's nodes table.
 ///
-/// A node has 4,076 bytes at most, so that with its checksum and LMDB's header it fills one overflow page of 4,096.
+/// A node has 4,076 bytes at most, so that with its checksum and LMDB's header it fills one overflow page of 4,096. One
+/// that is a quarter full or more gets a page of its own also where LMDB would keep it among its keys: those pages would
+/// hold a node or two each, and be written along with every other node whose number stands there. So LMDB's own pages
+/// are few (a hundredth of the nodes), and a change of a node writes one page and a share of another.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
+    /// Of a value on an LMDB page: the page's header; the entry's header, key and offset.
+    private static let pageHeaderLength = 16
+    private static let entryOverhead = 8 + 8 + 2
     static let maximumCache: UInt32 = (1 << 24) - 1
     private static let nodeMask: UInt64 = (1 << 40) - 1
 
@@ -15,20 +21,31 @@ final class LMDBNodeStore: NodeStore {
     let reader: StoreReader
     private let cache: UInt32
     private(set) var nextNode: NodeNumber
+    /// Numbers from here on are of nodes that were not there when this store was made.
+    private let firstNew: NodeNumber
     private var canAppend = true
     /// Where nodes lately read are in the map, by their number's low bits: the upper levels of a tree are read in every
     /// descent. LMDB keeps a page in place until its transaction writes or ends; after the first write they are no
     /// longer used.
     private var lately = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
     private var hasWritten = false
+    /// What `prepare` read, kept so that it is read.
+    private var touched: UInt8 = 0
     private static let placeCount = 256
+    /// Of the processor, in bytes.
+    private static let cacheLine = 64
 
     private struct Place {
         var node: NodeNumber = 0
-        var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+        /// With the checksum.
+        var value = UnsafeRawBufferPointer(start: nil, count: 0)
+        var isChecked = false
     }
 
     let capacity: Int
+    /// The fewest bytes of a value that LMDB gives a page of its own, as it does when two would not fit into one; nil
+    /// when pages are so large that it never does.
+    private let ownPageLength: Int?
     /// A writer checks what it reads, lest it sign damaged bytes anew; a reader leaves that to `verify`, which is
     /// asked for, and takes the microsecond.
     private let checksBytes: Bool
@@ -38,65 +55,133 @@ final class LMDBNodeStore: NodeStore {
         in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
         self.capacity = capacity
+        ownPageLength = (reader as? StoreWriter).flatMap { Self.ownPageLength(in: $0, capacity) }
         checksBytes = reader is StoreWriter
         self.reader = reader
         self.cache = cache
         self.nextNode = nextNode
+        firstNew = nextNode
+    }
+
+    private static func ownPageLength(in writer: StoreWriter, _ capacity: Int) -> Int? {
+        guard let pageSize = try? writer.store.environment.information().pageSize else { return nil }
+        let shortest = (pageSize - pageHeaderLength) / 2 / 2 * 2 - entryOverhead + 1
+        return shortest <= capacity + checksumLength ? shortest : nil
     }
 
     static func key(_ cache: UInt32, _ node: NodeNumber) -> UInt64 { UInt64(cache) << 40 | node & nodeMask }
 
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
-        let index = Int(truncatingIfNeeded: node) & (Self.placeCount - 1)
+        let index = Self.index(of: node)
         var place = lately[index]
-        if place.node != node || node == 0 || hasWritten {
-            place = try find(node)
+        if place.node != node || node == 0 || hasWritten { place = try find(node) }
+        if !place.isChecked {
+            try check(place)
+            place.isChecked = true
             if !hasWritten { lately[index] = place }
         }
-        try body(place.bytes.bytes)
+        try body(place.value.bytes.extracting(first: place.value.count - Self.checksumLength))
+    }
+
+    private static func index(of node: NodeNumber) -> Int { Int(truncatingIfNeeded: node) & (placeCount - 1) }
+
+    private func check(_ place: Place) throws {
+        let length = place.value.count - Self.checksumLength
+        guard length > 0 else { throw TreeError.corrupted(node: place.node, "it is too short") }
+        if !checksBytes { return }
+        let bytes = place.value.bytes
+        let checksum = bytes.unsafeLoadUnaligned(fromByteOffset: length, as: UInt32.self)
+        guard UInt32(littleEndian: checksum) == bytes.extracting(first: length).checksum else {
+            throw TreeError.corrupted(node: place.node, "it does not match its checksum")
+        }
     }
 
     private func find(_ node: NodeNumber) throws -> Place {
-        guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
+        try check(node)
         var place = Place(node: node)
         let isFound = try reader.view.get(Self.key(cache, node), in: reader.tables.nodes) { value in
-            let length = value.byteCount - Self.checksumLength
-            guard length > 0 else { throw TreeError.corrupted(node: node, "it is too short") }
-            let bytes = value.extracting(first: length)
-            let checksum = value.unsafeLoadUnaligned(fromByteOffset: length, as: UInt32.self)
-            guard !checksBytes || UInt32(littleEndian: checksum) == bytes.checksum else {
-                throw TreeError.corrupted(node: node, "it does not match its checksum")
-            }
-            place.bytes = bytes.withUnsafeBytes { $0 }
+            place.value = value.withUnsafeBytes { $0 }
         }
         if !isFound { throw TreeError.corrupted(node: node, "it is missing") }
         return place
     }
 
+    private func check(_ node: NodeNumber) throws {
+        guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
+    }
+
+    /// Looks up nodes in the order of their numbers, so that neighbours are found on one page of LMDB's, and then
+    /// touches them all, so that the memory they are in is fetched at once and not one after the other. What it does not
+    /// find, `read` will miss.
+    func prepare(_ nodes: [NodeNumber]) {
+        if hasWritten || nodes.count > Self.placeCount { return }
+        var unknown = nodes.filter { $0 > 0 && $0 < nextNode && lately[Self.index(of: $0)].node != $0 }
+        if unknown.isEmpty { return }
+        unknown.sort()
+        var places: [Place] = []
+        places.reserveCapacity(unknown.count)
+        try? reader.view.withCursor(on: reader.tables.nodes) { cursor in
+            for node in unknown {
+                let key = Self.key(cache, node)
+                guard try cursor.move(toKeyFrom: key), cursor.integerKey == key else { continue }
+                places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
+            }
+        }
+        for place in places {
+            lately[Self.index(of: place.node)] = place
+            for offset in stride(from: 0, to: place.value.count, by: Self.cacheLine) { touched &+= place.value[offset] }
+        }
+    }
+
+    // MARK: Writing
+
     /// Nodes that are written in ascending order fill LMDB's pages.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
+        let bytes = bytes
+        try reader.view.withCursor(on: reader.tables.nodes) { cursor in try write(node, bytes, at: &cursor) }
+    }
+
+    func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws {
+        try reader.view.withCursor(on: reader.tables.nodes) { cursor in
+            for (node, bytes) in nodes { if let bytes { try write(node, bytes, at: &cursor) } }
+        }
+        for (node, bytes) in nodes where bytes == nil { try free(node) }
+    }
+
+    private func write(_ node: NodeNumber, _ bytes: [UInt8], at cursor: inout Cursor) throws {
         hasWritten = true
         nextNode = max(nextNode, node + 1)
         let key = Self.key(cache, node)
-        if canAppend {
+        if canAppend && node >= firstNew {
             do {
-                try put(bytes, for: key, appending: true)
+                try put(bytes, for: key, at: &cursor, appending: true)
                 return
             } catch let error as LMDBError where error == .keyExists {
                 canAppend = false
             }
         }
-        try put(bytes, for: key, appending: false)
+        try put(bytes, for: key, at: &cursor, appending: false)
     }
 
-    private func put(_ bytes: [UInt8], for key: UInt64, appending: Bool) throws {
-        let length = bytes.count
-        try reader.view.put(
-            reserving: length + Self.checksumLength, for: key, in: reader.tables.nodes, appending: appending
-        ) { value in
+    private func put(_ bytes: [UInt8], for key: UInt64, at cursor: inout Cursor, appending: Bool) throws {
+        let length = filledLength(of: bytes)
+        try cursor.put(reserving: length + Self.checksumLength, for: key, appending: appending) { value in
             value.copyBytes(from: bytes)
-            value.storeBytes(of: bytes.span.bytes.checksum.littleEndian, toByteOffset: length, as: UInt32.self)
+            if length > bytes.count {
+                UnsafeMutableRawBufferPointer(rebasing: value[bytes.count..<length]).initializeMemory(
+                    as: UInt8.self, repeating: 0)
+            }
+            let checksum = UnsafeRawBufferPointer(rebasing: value[..<length]).bytes.checksum
+            value.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
         }
+    }
+
+    /// The bytes of a node with the filling that gives it a page of its own, if it is to have one.
+    private func filledLength(of bytes: [UInt8]) -> Int {
+        guard let ownPageLength, bytes.count >= capacity / 4, NodeFilling.isAllowed(behind: bytes) else {
+            return bytes.count
+        }
+        return max(bytes.count, ownPageLength - Self.checksumLength)
     }
 
     func allocate() -> NodeNumber {

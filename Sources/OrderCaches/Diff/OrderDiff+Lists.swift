@@ -9,10 +9,12 @@ extension OrderDiff {
     static func change(
         from old: OrderWindow, to new: OrderWindow, updated: Set<ObjectID>, renumbered: [ObjectID: ObjectID]
     ) throws -> OrderChange {
-        let oldList = try WindowList(old)
-        let newList = try WindowList(new)
+        var numbers = SectionNumbers()
+        let oldList = try WindowList(old, &numbers)
+        let newList = try WindowList(new, &numbers)
         var edits: [RowEdit] = []
-        var ranks: [(old: Int?, new: Int?)] = []
+        var oldRows: [EditedPlaces.Row?] = []
+        var newRows: [EditedPlaces.Row?] = []
         var newRanks: [ObjectID: Int] = [:]
         for (rank, row) in newList.rows.enumerated() { newRanks[row.object] = rank }
         for (rank, row) in oldList.rows.enumerated() {
@@ -20,61 +22,69 @@ extension OrderDiff {
             let newRank = newRanks.removeValue(forKey: object)
             edits.append(
                 RowEdit(
-                    object: object, old: RowKey.placeholder(in: row.section, isOld: true),
-                    new: newRank.map { RowKey.placeholder(in: newList.rows[$0].section, isOld: false) },
+                    object: object, old: .someOld, new: newRank.map { _ in .someNew },
                     isUpdated: updated.contains(object)))
-            ranks.append((rank, newRank))
+            oldRows.append(EditedPlaces.Row(section: row.section, rank: rank))
+            newRows.append(newRank.map { EditedPlaces.Row(section: newList.rows[$0].section, rank: $0) })
         }
         for (rank, row) in newList.rows.enumerated() where newRanks[row.object] != nil {
-            edits.append(
-                RowEdit(object: row.object, old: nil, new: RowKey.placeholder(in: row.section, isOld: false)))
-            ranks.append((nil, rank))
+            edits.append(RowEdit(object: row.object, old: nil, new: .someNew))
+            oldRows.append(nil)
+            newRows.append(EditedPlaces.Row(section: row.section, rank: rank))
         }
-        var places = EditedPlaces(edits)
-        places.oldRanks = ranks.map(\.old)
-        places.newRanks = ranks.map(\.new)
-        places.oldSections = oldList.places(key: [0])
-        places.newSections = newList.places(key: [1])
+        var places = EditedPlaces(sections: numbers.values, oldRows: oldRows, newRows: newRows)
+        oldList.enterSections(into: &places.oldSections, key: [0])
+        newList.enterSections(into: &places.newSections, key: [1])
         return try change(
             hasSections: new.order.shape.hasSections, oldSectionCount: old.sectionCount, edits, places)
     }
 }
 
+/// Numbers for the values of sections.
+private struct SectionNumbers {
+    private(set) var values: [[UInt8]] = []
+    private var numbers: [[UInt8]: Int] = [:]
+
+    mutating func number(of value: [UInt8]) -> Int {
+        if let number = numbers[value] { return number }
+        numbers[value] = values.count
+        values.append(value)
+        return values.count - 1
+    }
+}
+
 /// A window read as a list.
 private struct WindowList {
-    var rows: [(object: ObjectID, section: [UInt8])] = []
-    var sections: [(value: [UInt8], count: Int)] = []
+    var rows: [(object: ObjectID, section: Int)] = []
+    var sections: [(number: Int, count: Int)] = []
 
-    init(_ window: OrderWindow) throws {
+    init(_ window: OrderWindow, _ numbers: inout SectionNumbers) throws {
         try window.walkSections { section in
-            sections.append((section.value, section.count))
+            sections.append((numbers.number(of: section.value), section.count))
             return true
         }
         try window.walkRows { object, path in
             guard path.section < sections.count else {
                 throw SectionedOrder.corrupted("the sections count fewer rows than there are")
             }
-            rows.append((object, sections[path.section].value))
+            rows.append((object, sections[path.section].number))
             return true
         }
     }
 
     /// Every section's key differs from one list to the other, so that each may move.
-    func places(key: [UInt8]) -> [[UInt8]: SectionPlace] {
-        var places: [[UInt8]: SectionPlace] = [:]
+    func enterSections(into places: inout [SectionPlace?], key: [UInt8]) {
         var rank = 0
         for (index, section) in sections.enumerated() {
-            places[section.value] = SectionPlace(index: index, firstRank: rank, count: section.count, key: key)
+            places[section.number] = SectionPlace(index: index, firstRank: rank, count: section.count, key: key)
             rank += section.count
         }
-        return places
     }
 }
 
 extension RowKey {
-    /// Stands for a row of a list, whose key is not known: it differs from the old list to the new one, so that each
-    /// row may move.
-    fileprivate static func placeholder(in section: [UInt8], isOld: Bool) -> RowKey {
-        RowKey(bytes: section + [isOld ? 0 : 1], sectionLength: section.count)
-    }
+    /// Stand for rows of lists, whose keys are not known: they differ from the old list to the new one, so that each row
+    /// may move.
+    fileprivate static let someOld = RowKey(bytes: [0], sectionLength: 0)
+    fileprivate static let someNew = RowKey(bytes: [1], sectionLength: 0)
 }

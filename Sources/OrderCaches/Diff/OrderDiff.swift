@@ -54,14 +54,15 @@ struct OrderDiff {
 
     /// As above, for states that no update has just led from one to the other.
     static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit]) throws -> OrderChange {
-        var places = EditedPlaces(edits)
-        for section in EditedPlaces.sections(of: edits) {
-            places.oldSections[section] = try old.place(of: section)
-            places.newSections[section] = try new.place(of: section)
+        let keys = EditedKeys(edits)
+        var places = EditedPlaces(keys, count: edits.count)
+        for (number, section) in keys.sections.enumerated() {
+            places.oldSections[number] = try old.place(of: section)
+            places.newSections[number] = try new.place(of: section)
         }
         for (index, edit) in edits.enumerated() {
-            places.oldRanks[index] = try edit.old.flatMap { try old.rank(of: $0) }
-            places.newRanks[index] = try edit.new.flatMap { try new.rank(of: $0) }
+            places.oldRows[index]?.rank = try edit.old.flatMap { try old.rank(of: $0) }
+            places.newRows[index]?.rank = try edit.new.flatMap { try new.rank(of: $0) }
         }
         return try change(from: old, to: new, edits, places)
     }
@@ -80,8 +81,8 @@ struct OrderDiff {
         var inserted: [(Int, String)] = []
         var changed: [FewestMoves.Changed] = []
         var names: [Int: String] = [:]
-        for section in Set(places.oldSections.keys).union(places.newSections.keys) {
-            switch (places.oldSections[section], places.newSections[section]) {
+        for (number, section) in places.sections.enumerated() {
+            switch (places.oldSections[number], places.newSections[number]) {
             case (let old?, nil): deleted.append((old.index, name(of: section)))
             case (nil, let new?): inserted.append((new.index, name(of: section)))
             case (let old?, let new?) where old.key != new.key:
@@ -139,35 +140,32 @@ struct OrderDiff {
 
     private func rowEvents(_ edits: [RowEdit]) throws -> [OrderChange.RowEvent] {
         var events = RowEvents()
-        var sections: [[UInt8]: SectionEdits] = [:]
+        var sections = Array(repeating: SectionEdits(), count: places.sections.count)
         for (index, edit) in edits.enumerated() {
-            let from = try path(of: edit.old, places.oldRanks[index], places.oldSections)
-            let to = try path(of: edit.new, places.newRanks[index], places.newSections)
-            switch (from, to) {
-            case (let from?, nil): events.deletes.append((edit.object, from))
-            case (nil, let to?): events.inserts.append((edit.object, to))
-            case (let from?, let to?) where edit.old?.section != edit.new?.section:
-                events.moves.append((edit.object, from, to))
-            case (let from?, let to?):
-                guard let section = edit.new?.section else { continue }
-                let row = StayingRow(object: edit.object, old: from.row, new: to.row, isUpdated: edit.isUpdated)
-                if edit.old == edit.new {
-                    sections[section, default: SectionEdits()].updated.append(row)
-                } else {
-                    sections[section, default: SectionEdits()].changed.append(row)
+            let (oldRow, newRow) = (places.oldRows[index], places.newRows[index])
+            let from = try path(of: oldRow, places.oldSections)
+            let to = try path(of: newRow, places.newSections)
+            if let oldRow, let newRow, let from, let to {
+                if oldRow.section == newRow.section {
+                    let row = StayingRow(object: edit.object, old: from.row, new: to.row, isUpdated: edit.isUpdated)
+                    if edit.keepsPlace {
+                        sections[newRow.section].updated.append(row)
+                    } else {
+                        sections[newRow.section].changed.append(row)
+                    }
+                    continue
                 }
-                continue
-            case (nil, nil): continue
+                events.moves.append((edit.object, from, to))
+            } else if let from {
+                events.deletes.append((edit.object, from))
+            } else if let to {
+                events.inserts.append((edit.object, to))
             }
-            if let section = edit.old?.section, let from {
-                sections[section, default: SectionEdits()].left.append(from.row)
-            }
-            if let section = edit.new?.section, let to {
-                sections[section, default: SectionEdits()].came.append(to.row)
-            }
+            if let oldRow, let from { sections[oldRow.section].left.append(from.row) }
+            if let newRow, let to { sections[newRow.section].came.append(to.row) }
         }
-        for (section, edits) in sections {
-            guard let oldPlace = places.oldSections[section], let newPlace = places.newSections[section] else {
+        for (number, edits) in sections.enumerated() {
+            guard let oldPlace = places.oldSections[number], let newPlace = places.newSections[number] else {
                 continue
             }
             try addEvents(of: edits, from: oldPlace, to: newPlace, &events)
@@ -175,11 +173,9 @@ struct OrderDiff {
         return events.inOrder
     }
 
-    private func path(
-        of key: RowKey?, _ rank: Int?, _ sections: [[UInt8]: SectionPlace]
-    ) throws -> RowPath? {
-        guard let key else { return nil }
-        guard let rank, let place = sections[key.section] else {
+    private func path(of row: EditedPlaces.Row?, _ sections: [SectionPlace?]) throws -> RowPath? {
+        guard let row else { return nil }
+        guard let rank = row.rank, let place = sections[row.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")
         }
         return RowPath(section: place.index, row: rank - place.firstRank)

@@ -39,15 +39,23 @@ package struct RowPlacement {
 /// A finished row key.
 struct RowKey: Hashable, Comparable, Sendable {
     let bytes: [UInt8]
-    /// The section's value, with which the bytes begin.
-    let section: [UInt8]
+    /// How many of the bytes, the first ones, are the section's value.
+    let sectionLength: Int
 
-    init(bytes: [UInt8], sectionLength: Int) {
-        self.bytes = bytes
-        section = Array(bytes[..<sectionLength])
+    /// The section's value.
+    var section: [UInt8] { Array(bytes[..<sectionLength]) }
+
+    /// Whether both rows stand in one section.
+    func hasSection(of other: RowKey) -> Bool {
+        guard sectionLength == other.sectionLength else { return false }
+        let (bytes, others) = (bytes.span.bytes, other.bytes.span.bytes)
+        return bytes.extracting(first: sectionLength).isEqual(to: others.extracting(first: sectionLength))
     }
 
-    static func == (left: RowKey, right: RowKey) -> Bool { left.bytes == right.bytes }
+    static func == (left: RowKey, right: RowKey) -> Bool {
+        let (left, right) = (left.bytes, right.bytes)
+        return left.span.bytes.isEqual(to: right.span.bytes)
+    }
 
     func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 

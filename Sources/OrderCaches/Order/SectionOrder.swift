@@ -31,6 +31,12 @@ package struct OrderShape: Sendable {
     /// The version of the collator that names are ordered by, if there is one.
     package var collationVersion: String? { collator?.version }
 
+    /// Whether a section's key depends on its rows.
+    var needsRows: Bool {
+        if case .byName = sectionOrder { return false }
+        return true
+    }
+
     /// The key of a section in the sections tree.
     ///
     ///     section order key | section value | its length 4 BE

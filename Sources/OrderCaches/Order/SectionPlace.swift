@@ -32,11 +32,23 @@ extension SectionedOrder {
         var count = 0
         if case .byCount = shape.sectionOrder { count = try endRank(of: section) - rank }
         let key = shape.sectionKey(value: section, firstRow: remainder, count: count)
-        let found = try sections.rank(of: key.span.bytes)
-        guard found.isPresent, found.before.count < sections.count else {
+        guard let place = try entry(key, firstRank: rank) else {
             throw Self.corrupted("a section with rows is not among the sections")
         }
-        return SectionPlace(index: found.before.count, firstRank: rank, count: found.weight, key: key)
+        return place
+    }
+
+    /// As `place(of:)`, but that the rank of the first row may be missing where the section is found without its rows:
+    /// the caller asks for that rank along with others.
+    func entry(of section: [UInt8]) throws -> SectionPlace? {
+        if !shape.hasSections || shape.needsRows { return try place(of: section) }
+        return try entry(shape.sectionKey(value: section, firstRow: [], count: 0), firstRank: 0)
+    }
+
+    private func entry(_ key: [UInt8], firstRank: Int) throws -> SectionPlace? {
+        let found = try sections.rank(of: key.span.bytes)
+        guard found.isPresent, found.before.count < sections.count else { return nil }
+        return SectionPlace(index: found.before.count, firstRank: firstRank, count: found.weight, key: key)
     }
 
     /// The rank of a section's first row, and its sort key and object number; nil when the section has no rows.

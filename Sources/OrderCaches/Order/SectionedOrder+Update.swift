@@ -1,60 +1,27 @@
 internal import CountedTree
 internal import Records
 
-/// An object's old and new row in an order; nil when it was or is no member.
-struct RowEdit {
-    let object: ObjectID
-    let old: RowKey?
-    let new: RowKey?
-    /// Whether the record changed; else the row is reported only if it has to move.
-    let isUpdated: Bool
-
-    init(object: ObjectID, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
-        self.object = object
-        self.old = old
-        self.new = new
-        self.isUpdated = isUpdated
-    }
-}
-
-/// Where edited rows and their sections stood and stand.
-struct EditedPlaces {
-    /// By the sections' values.
-    var oldSections: [[UInt8]: SectionPlace] = [:]
-    var newSections: [[UInt8]: SectionPlace] = [:]
-    /// Ranks in the rows tree, in the order of the edits; nil where an edit has no such row.
-    var oldRanks: [Int?]
-    var newRanks: [Int?]
-
-    init(_ edits: [RowEdit]) {
-        oldRanks = Array(repeating: nil, count: edits.count)
-        newRanks = oldRanks
-    }
-
-    /// The sections that rows of edits stood or stand in.
-    static func sections(of edits: [RowEdit]) -> Set<[UInt8]> {
-        Set(edits.compactMap { $0.old?.section }).union(edits.compactMap { $0.new?.section })
-    }
-}
-
 extension SectionedOrder {
     /// Brings the order from objects' old rows to their new ones, and says where those rows and their sections stood
     /// and stand. O(k log n).
     @discardableResult
     mutating func update(_ edits: [RowEdit]) throws -> EditedPlaces {
-        var places = EditedPlaces(edits)
+        let keys = EditedKeys(edits)
+        var places = EditedPlaces(keys, count: edits.count)
         // Also of rows that stay: their sections may come to stand elsewhere.
-        let touched = EditedPlaces.sections(of: edits)
-        for section in touched { places.oldSections[section] = try place(of: section) }
-        try updateRows(edits, &places)
-        guard edits.contains(where: { $0.old != $0.new }) else {
+        for (number, section) in keys.sections.enumerated() {
+            places.oldSections[number] = try entry(of: section)
+        }
+        let firstRanks = try updateRows(keys, &places)
+        for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
+        guard edits.contains(where: { !$0.keepsPlace }) else {
             places.newSections = places.oldSections
             return places
         }
         if shape.hasSections {
-            try updateSections(touched, edits, &places)
+            try updateSections(keys, firstRanks.map(\.new), &places)
         } else {
-            places.newSections[[]] = try place(of: [])
+            for number in keys.sections.indices { places.newSections[number] = try place(of: []) }
         }
         guard !shape.hasSections || sections.weight == rows.count else {
             throw Self.corrupted("the sections do not count the rows")
@@ -62,58 +29,68 @@ extension SectionedOrder {
         return places
     }
 
-    private mutating func updateRows(_ edits: [RowEdit], _ places: inout EditedPlaces) throws {
-        var changes: [(key: RowKey, edit: Int, change: TreeEdit.Change)] = []
-        changes.reserveCapacity(2 * edits.count)
-        for (index, edit) in edits.enumerated() {
-            if let key = edit.old, key == edit.new {
-                changes.append((key, index, .find))
-            } else {
-                if let old = edit.old { changes.append((old, index, .remove)) }
-                if let new = edit.new { changes.append((new, index, .insert())) }
+    /// Also asks where the rows of each section begin: its value stands before all its rows' keys and after all others'.
+    private mutating func updateRows(
+        _ keys: EditedKeys, _ places: inout EditedPlaces
+    ) throws -> [(old: Int, new: Int)] {
+        var edits: [TreeEdit] = []
+        edits.reserveCapacity(keys.ascending.count + keys.sections.count)
+        var asked = 0
+        for key in keys.ascending {
+            if shape.hasSections, key.section == asked {
+                edits.append(TreeEdit(keys.sections[asked], .find))
+                asked += 1
             }
+            edits.append(TreeEdit(key.key.bytes, key.change))
         }
-        let order = sortedIndexes(of: changes.map(\.key.bytes))
-        let outcomes = try rows.apply(order.map { TreeEdit(changes[$0].key.bytes, changes[$0].change) })
-        for (index, outcome) in zip(order, outcomes) {
-            let (_, edit, change) = changes[index]
-            guard outcome.wasPresent == (change != .insert()) else {
+        let outcomes = try rows.apply(edits)
+        var firstRanks = Array(repeating: (old: 0, new: 0), count: keys.sections.count)
+        var next = 0
+        asked = 0
+        for key in keys.ascending {
+            if shape.hasSections, key.section == asked {
+                firstRanks[asked] = (outcomes[next].oldRank, outcomes[next].newRank)
+                asked += 1
+                next += 1
+            }
+            let outcome = outcomes[next]
+            next += 1
+            guard outcome.wasPresent == (key.change != .insert()) else {
                 throw Self.corrupted(
                     outcome.wasPresent ? "a row is there already" : "a row that should be there is missing")
             }
-            if change != .insert() { places.oldRanks[edit] = outcome.oldRank }
-            if change != .remove { places.newRanks[edit] = outcome.newRank }
+            if outcome.wasPresent { places.oldRows[key.edit]?.rank = outcome.oldRank }
+            if key.change != .remove { places.newRows[key.edit]?.rank = outcome.newRank }
         }
+        return firstRanks
     }
 
     /// Brings the sections' entries up to their rows.
     private mutating func updateSections(
-        _ touched: Set<[UInt8]>, _ edits: [RowEdit], _ places: inout EditedPlaces
+        _ keys: EditedKeys, _ firstRanks: [Int], _ places: inout EditedPlaces
     ) throws {
-        var counts = places.oldSections.mapValues(\.count)
-        for edit in edits where edit.old != edit.new {
-            if let old = edit.old { counts[old.section, default: 0] -= 1 }
-            if let new = edit.new { counts[new.section, default: 0] += 1 }
+        var counts = places.oldSections.map { $0?.count ?? 0 }
+        for key in keys.ascending {
+            if key.change == .insert() { counts[key.section] += 1 }
+            if key.change == .remove { counts[key.section] -= 1 }
         }
-        var changes: [(section: [UInt8], edit: TreeEdit)] = []
-        for section in touched {
-            let old = places.oldSections[section]
-            let count = counts[section] ?? 0
-            let first = try firstRow(of: section)
-            guard (first == nil) == (count == 0), count >= 0 else {
-                throw Self.corrupted("a section's count does not agree with its rows")
-            }
-            let key = first.map { shape.sectionKey(value: section, firstRow: $0.remainder, count: count) }
+        var changes: [(section: Int, edit: TreeEdit)] = []
+        for (number, count) in counts.enumerated() {
+            let old = places.oldSections[number]
+            let key = try newKey(of: keys.sections[number], count: count, old)
             if let key, key == old?.key {
-                changes.append((section, TreeEdit(key, count == old?.count ? .find : .setWeight(count))))
+                changes.append((number, TreeEdit(key, count == old?.count ? .find : .setWeight(count))))
             } else {
-                if let old { changes.append((section, TreeEdit(old.key, .remove))) }
-                if let key { changes.append((section, TreeEdit(key, .insert(weight: count)))) }
+                if let old { changes.append((number, TreeEdit(old.key, .remove))) }
+                if let key { changes.append((number, TreeEdit(key, .insert(weight: count)))) }
             }
-            if let key, let first {
-                places.newSections[section] = SectionPlace(index: 0, firstRank: first.rank, count: count, key: key)
+            if let key {
+                places.newSections[number] = SectionPlace(
+                    index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key)
             }
         }
+        // Then every section stands where it stood.
+        if changes.allSatisfy({ $0.edit.change == .find }) { return }
         changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
         let outcomes = try sections.apply(changes.map(\.edit))
         for ((section, edit), outcome) in zip(changes, outcomes) {
@@ -128,23 +105,18 @@ extension SectionedOrder {
             if edit.change != .remove { places.newSections[section]?.index = outcome.newRank }
         }
     }
-}
 
-/// The indexes of keys in ascending order of the keys, which are compared where they lie together.
-private func sortedIndexes(of keys: [[UInt8]]) -> [Int] {
-    var arena: [UInt8] = []
-    var places: [(start: Int, count: Int, index: Int)] = []
-    places.reserveCapacity(keys.count)
-    for (index, key) in keys.enumerated() {
-        places.append((arena.count, key.count, index))
-        arena.append(contentsOf: key)
-    }
-    arena.withUnsafeBytes { arena in
-        places.sort { left, right in
-            let one = UnsafeRawBufferPointer(rebasing: arena[left.start..<left.start + left.count])
-            let other = UnsafeRawBufferPointer(rebasing: arena[right.start..<right.start + right.count])
-            return one.bytes.compare(other.bytes) < 0
+    /// The key of a section's entry, now that its rows are up to date; nil when it has none.
+    private func newKey(of section: [UInt8], count: Int, _ old: SectionPlace?) throws -> [UInt8]? {
+        guard count >= 0 else { throw Self.corrupted("a section's count does not agree with its rows") }
+        guard shape.needsRows else {
+            if count == 0 { return nil }
+            return old?.key ?? shape.sectionKey(value: section, firstRow: [], count: count)
         }
+        let first = try firstRow(of: section)
+        guard (first == nil) == (count == 0) else {
+            throw Self.corrupted("a section's count does not agree with its rows")
+        }
+        return first.map { shape.sectionKey(value: section, firstRow: $0.remainder, count: count) }
     }
-    return places.map(\.index)
 }

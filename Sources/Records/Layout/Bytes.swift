@@ -1,4 +1,9 @@
 internal import CXXHash
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
 
 extension RawSpan {
     /// The checksum of stored bytes: the low half of XXH3-64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
@@ -7,8 +12,13 @@ extension RawSpan {
     }
 
     package func isEqual(to other: RawSpan) -> Bool {
-        byteCount == other.byteCount
-            && withUnsafeBytes { left in other.withUnsafeBytes { right in left.elementsEqual(right) } }
+        guard byteCount == other.byteCount else { return false }
+        return withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return true }
+                return memcmp(leftBase, rightBase, left.count) == 0
+            }
+        }
     }
 }
 

@@ -20,7 +20,7 @@ package import LMDB
 ///                                 object 8
 ///     caches   name               header                                           -> OrderCaches/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
-///                                 node | checksum 4                                -> CountedTree/NodeLayout.swift
+///                                 node | [zeros] | checksum 4                      -> CountedTree/NodeLayout.swift
 ///
 /// Invariants
 /// - A commit number names one state of the records. It grows by one with each transaction that changes them, and

@@ -14,6 +14,14 @@ package struct RecordBuilder {
 
     package init() {}
 
+    /// With room for one record of some slots and bytes.
+    package init(slots: Int, byteCount: Int) {
+        nulls.reserveCapacity(RecordLayout.nullsLength(slots: slots))
+        ends.reserveCapacity(slots)
+        values.reserveCapacity(byteCount)
+        finished.reserveCapacity(byteCount)
+    }
+
     /// How many slots have a value or null so far.
     package var slotCount: Int { ends.count }
 

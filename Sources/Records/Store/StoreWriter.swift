@@ -67,13 +67,19 @@ package final class StoreWriter: StoreReader {
     package func update(_ object: ObjectID, _ record: RawSpan) throws -> Bool {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
-        let old = try copyRecord(object)
-        if old.span.bytes.isEqual(to: record) { return false }
-        try checkUnique(object.entity, record, except: object)
-        try putUniqueKeys(of: object, record, replacing: old)
-        try view.put(record, for: object.rawValue, in: tables.records)
-        try log(object) { try $0.update(object, old.span.bytes, in: self) }
-        return true
+        return try view.withCursor(on: tables.records) { cursor in
+            guard try cursor.move(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
+                throw StoreError.unknownObject("\(object.number)")
+            }
+            let old = [UInt8](copying: cursor.value)
+            if old.span.bytes.isEqual(to: record) { return false }
+            try checkUnique(object.entity, record, except: object)
+            try putUniqueKeys(of: object, record, replacing: old)
+            // The cursor still stands there.
+            try cursor.put(record, for: object.rawValue)
+            try log(object) { try $0.update(object, old.span.bytes, in: self) }
+            return true
+        }
     }
 
     /// Takes an object out. False when there is none. O(log n).

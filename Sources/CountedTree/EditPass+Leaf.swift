@@ -1,0 +1,87 @@
+extension EditPass {
+    /// An edit that changes a leaf, the slot it stands at there, and how the cell's key is stored.
+    private struct LeafEdit {
+        let edit: Int
+        let slot: Int
+        var key = StoredKey.empty
+    }
+
+    mutating func editLeaf(
+        _ some: Range<Int>, _ node: NodeNumber, _ before: Int, _ measure: Measure
+    ) throws -> Outcome {
+        var leafEdits: [LeafEdit] = []
+        var slotCount = 0
+        // Apart from `found`, which a copy of self would have copied too.
+        let (tree, edits) = (tree, edits)
+        try tree.read(node, level: 0) { view in
+            slotCount = view.slotCount
+            var slot = 0
+            for index in some {
+                let key = edits[index].key
+                slot = try tree.leafSlot(for: key.span.bytes, in: view, from: slot)
+                let isPresent = try slot < slotCount && tree.compare(key.span.bytes, with: view, slot) == 0
+                noteFound(index, rank: before + slot, isPresent: isPresent)
+                switch edits[index].change {
+                case .insert where !isPresent, .remove where isPresent:
+                    leafEdits.append(LeafEdit(edit: index, slot: slot))
+                case .setWeight(let weight) where isPresent:
+                    if try view.measure(of: view.cell(at: slot)).weight != weight {
+                        leafEdits.append(LeafEdit(edit: index, slot: slot))
+                    }
+                case .insert, .remove, .setWeight, .find: break
+                }
+            }
+            guard before + slot <= tree.count else {
+                throw TreeError.corrupted(node: node, "its counts exceed the tree's")
+            }
+        }
+        if leafEdits.isEmpty { return .unchanged }
+        // The rests of long keys are written before the leaf is read again.
+        for index in leafEdits.indices {
+            guard case .insert = edits[leafEdits[index].edit].change else { continue }
+            let key = edits[leafEdits[index].edit].key
+            leafEdits[index].key = try store.storedForm(of: key.span.bytes)
+        }
+        return try change(node, leafEdits, slotCount, measure)
+    }
+
+    private func change(
+        _ node: NodeNumber, _ leafEdits: [LeafEdit], _ slotCount: Int, _ measure: Measure
+    ) throws -> Outcome {
+        var measure = measure
+        var isAppended = true
+        var freed: [NodeNumber] = []
+        var bytes: [UInt8]?
+        var writer = NodeWriter(level: 0, isWeighted: isWeighted)
+        try read(node, level: 0) { view in
+            var changes: [CellChange] = []
+            changes.reserveCapacity(leafEdits.count)
+            for leafEdit in leafEdits {
+                let slot = leafEdit.slot
+                switch edits[leafEdit.edit].change {
+                case .insert(let weight):
+                    changes.append(CellChange(slot: slot, drops: false, key: leafEdit.key, weight: weight))
+                    measure += Measure(count: 1, weight: weight)
+                    isAppended = isAppended && slot == slotCount
+                case .remove:
+                    let cell = try view.cell(at: slot)
+                    changes.append(CellChange(slot: slot, drops: true, key: nil, weight: 0))
+                    measure -= try view.measure(of: cell)
+                    if cell.hasLongKey { freed += try store.restNodes(of: cell, in: view) }
+                case .setWeight(let weight):
+                    let key = try view.storedKey(at: slot)
+                    changes.append(CellChange(slot: slot, drops: true, key: key, weight: weight))
+                    measure.weight += weight - (try view.measure(of: view.cell(at: slot)).weight)
+                case .find: break
+                }
+            }
+            bytes = try view.replacing(changes, capacity: store.capacity)
+            if bytes == nil { try writer.append(view, changes) }
+        }
+        for node in freed { try store.free(node) }
+        guard let bytes else { return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended) }
+        let isSparse = bytes.count < store.capacity / 4
+        try store.write(node, bytes)
+        return .changed(measure, isSparse: isSparse)
+    }
+}

@@ -1,0 +1,125 @@
+/// What becomes of a slot of a leaf.
+struct CellChange {
+    let slot: Int
+    /// Whether the slot's cell goes.
+    let drops: Bool
+    /// The key of a cell that stands before the slot then, or in its place; nil when there is none.
+    let key: StoredKey?
+    let weight: Int
+}
+
+extension NodeView {
+    /// A leaf's bytes after changes in the order of their slots, made in one go; nil when they are too many for one node,
+    /// or none. What does not change is copied in runs.
+    func replacing(_ changes: [CellChange], capacity: Int) throws(TreeError) -> [UInt8]? {
+        var count = slotCount
+        var byteCount = bytes.byteCount
+        for change in changes {
+            if change.drops {
+                let cell = try cell(at: change.slot)
+                byteCount -= 2 + cell.range.count
+                count -= 1
+            }
+            if let key = change.key {
+                byteCount += 2 + (isWeighted ? 8 : 0) + key.bytes.count
+                count += 1
+            }
+        }
+        guard count > 0, byteCount >= NodeLayout.headerLength + 2 * count, byteCount <= capacity else { return nil }
+        var node = [UInt8](repeating: 0, count: byteCount)
+        var isWhole = false
+        node.withUnsafeMutableBytes { node in
+            bytes.withUnsafeBytes { old in
+                var copy = CellCopy(from: old, slotCount: slotCount, to: node, slotCount: count)
+                isWhole = copy.copy(changes, isWeighted: isWeighted)
+            }
+        }
+        guard isWhole else { throw TreeError.corrupted(node: self.node, "its cells overlap") }
+        return node
+    }
+}
+
+/// Copies a leaf's cells into another's bytes. Ends that do not ascend stop it.
+private struct CellCopy {
+    private let old: UnsafeRawBufferPointer
+    private let oldCount: Int
+    private let new: UnsafeMutableRawBufferPointer
+    private let newCount: Int
+    /// The next slots, and the ends of the cells before them, from the first cell on.
+    private var oldSlot = 0
+    private var oldEnd = 0
+    private var newSlot = 0
+    private var newEnd = 0
+
+    init(
+        from old: UnsafeRawBufferPointer, slotCount oldCount: Int, to new: UnsafeMutableRawBufferPointer,
+        slotCount newCount: Int
+    ) {
+        self.old = old
+        self.oldCount = oldCount
+        self.new = new
+        self.newCount = newCount
+        new.copyMemory(from: UnsafeRawBufferPointer(rebasing: old[..<2]))
+        new.storeBytes(of: UInt16(newCount).littleEndian, toByteOffset: 2, as: UInt16.self)
+    }
+
+    /// False when the old node is damaged, or the changes do not fit it.
+    mutating func copy(_ changes: [CellChange], isWeighted: Bool) -> Bool {
+        for change in changes {
+            guard copyCells(upTo: change.slot) else { return false }
+            if change.drops { oldEnd = end(of: oldSlot); oldSlot += 1 }
+            if let key = change.key { guard append(key, isWeighted ? change.weight : nil) else { return false } }
+        }
+        return copyCells(upTo: oldCount) && newSlot == newCount
+    }
+
+    private func rawEnd(of slot: Int) -> UInt16 {
+        UInt16(littleEndian: old.loadUnaligned(fromByteOffset: NodeLayout.headerLength + 2 * slot, as: UInt16.self))
+    }
+
+    private func end(of slot: Int) -> Int { Int(rawEnd(of: slot) & ~NodeLayout.longKeyMark) }
+
+    private mutating func copyCells(upTo slot: Int) -> Bool {
+        guard oldSlot < slot else { return oldSlot == slot }
+        let start = oldEnd
+        let end = end(of: slot - 1)
+        let to = NodeLayout.headerLength + 2 * newCount + newEnd
+        let from = NodeLayout.headerLength + 2 * oldCount + start
+        guard slot <= oldCount, newSlot + slot - oldSlot <= newCount, start <= end,
+            from + end - start <= old.count, to + end - start <= new.count
+        else { return false }
+        let shift = newEnd - start
+        while oldSlot < slot {
+            let raw = rawEnd(of: oldSlot)
+            let cellEnd = Int(raw & ~NodeLayout.longKeyMark)
+            guard cellEnd >= oldEnd, cellEnd <= end else { return false }
+            oldEnd = cellEnd
+            setEnd(cellEnd + shift, mark: raw & NodeLayout.longKeyMark)
+            oldSlot += 1
+        }
+        newEnd += end - start
+        UnsafeMutableRawBufferPointer(rebasing: new[to..<to + end - start]).copyMemory(
+            from: UnsafeRawBufferPointer(rebasing: old[from..<from + end - start]))
+        return true
+    }
+
+    private mutating func append(_ key: StoredKey, _ weight: Int?) -> Bool {
+        var to = NodeLayout.headerLength + 2 * newCount + newEnd
+        let length = key.bytes.count + (weight == nil ? 0 : 8)
+        guard newSlot < newCount, to + length <= new.count else { return false }
+        if let weight {
+            new.storeBytes(of: UInt64(truncatingIfNeeded: weight).littleEndian, toByteOffset: to, as: UInt64.self)
+            to += 8
+        }
+        new[to...].copyBytes(from: key.bytes)
+        newEnd += length
+        setEnd(newEnd, mark: key.isLong ? NodeLayout.longKeyMark : 0)
+        return true
+    }
+
+    private mutating func setEnd(_ end: Int, mark: UInt16) {
+        let offset = NodeLayout.headerLength + 2 * newSlot
+        new.storeBytes(of: (UInt16(truncatingIfNeeded: end) | mark).littleEndian, toByteOffset: offset, as: UInt16.self)
+        newSlot += 1
+    }
+}
