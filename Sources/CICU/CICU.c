@@ -121,12 +121,14 @@ const char *fi_zone_data_version(void) {
 }
 
 fi_regex *fi_regex_open(
-    const uint16_t *pattern, int32_t length, bool ignoresCase, int32_t timeLimit, fi_regex_failure *failure) {
+    const uint16_t *pattern, int32_t length, bool ignoresCase, int32_t timeLimit, int32_t stackLimit,
+    fi_regex_failure *failure) {
     UErrorCode status = U_ZERO_ERROR;
     UParseError error = {0, 0, {0}, {0}};
     URegularExpression *regex = uregex_open(
         (const UChar *)pattern, length, ignoresCase ? UREGEX_CASE_INSENSITIVE : 0, &error, &status);
     if (U_SUCCESS(status)) uregex_setTimeLimit(regex, timeLimit, &status);
+    if (U_SUCCESS(status)) uregex_setStackLimit(regex, stackLimit, &status);
     if (U_SUCCESS(status)) return (fi_regex *)regex;
     failure->name = u_errorName(status);
     failure->offset = error.offset > 0 ? error.offset : 0;

@@ -68,9 +68,11 @@ typedef struct {
     int32_t offset;
 } fi_regex_failure;
 
-/// uregex_open. The time limit is ICU's: about milliseconds a match. NULL when the pattern does not compile.
+/// uregex_open. The limits are ICU's: about milliseconds a match, and bytes for going back. NULL when the pattern does
+/// not compile.
 fi_regex *fi_regex_open(
-    const uint16_t *pattern, int32_t length, bool ignoresCase, int32_t timeLimit, fi_regex_failure *failure);
+    const uint16_t *pattern, int32_t length, bool ignoresCase, int32_t timeLimit, int32_t stackLimit,
+    fi_regex_failure *failure);
 
 void fi_regex_close(fi_regex *regex);
 

@@ -14,7 +14,7 @@ package final class RegularExpression: Sendable {
             case .invalid(let pattern, let reason, let position):
                 "the regular expression \"\(pattern)\" does not compile: \(reason) at character \(position)"
             case .tooMuch(let pattern, let length):
-                "the regular expression \"\(pattern)\" takes too long on a text of \(length) bytes"
+                "the regular expression \"\(pattern)\" takes too much time or memory on a text of \(length) bytes"
             }
         }
     }
@@ -26,6 +26,8 @@ package final class RegularExpression: Sendable {
 
     /// ICU's unit, about a millisecond of matching: more on one text is somebody's explosive pattern.
     private static let timeLimit: Int32 = 1000
+    /// Bytes that places to go back to may take: enough for texts of a few million characters.
+    private static let stackLimit: Int32 = 64 << 20
 
     private let pattern: String
     private let state: Mutex<State>
@@ -37,7 +39,8 @@ package final class RegularExpression: Sendable {
         let utf16 = Array((pattern.isEmpty ? "(?:)" : pattern).utf16)
         var failure = fi_regex_failure()
         guard
-            let opened = fi_regex_open(utf16, Int32(utf16.count), isCaseInsensitive, Self.timeLimit, &failure)
+            let opened = fi_regex_open(
+                utf16, Int32(utf16.count), isCaseInsensitive, Self.timeLimit, Self.stackLimit, &failure)
         else {
             throw .invalid(
                 pattern: pattern, reason: String(cString: failure.name), position: Int(failure.offset) + 1)
