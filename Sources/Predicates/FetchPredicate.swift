@@ -11,6 +11,18 @@ public struct FetchPredicate: Hashable, Sendable {
     /// A predicate that holds for everything, or for nothing.
     public init(value: Bool) { syntax = .constant(value) }
 
+    /// A predicate that holds when all of some do; for none, always.
+    public init(allOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(true)) { .and($0) } }
+
+    /// A predicate that holds when one of some does; for none, never.
+    public init(anyOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(false)) { .or($0) } }
+
+    private static func combined(
+        _ predicates: [FetchPredicate], _ none: PredicateSyntax, _ combine: ([PredicateSyntax]) -> PredicateSyntax
+    ) -> PredicateSyntax {
+        predicates.count > 1 ? combine(predicates.map(\.syntax)) : predicates.first?.syntax ?? none
+    }
+
     /// Parses a format, its placeholders replaced by the arguments in order. O(length).
     /// Throws `FetchPredicateError` with the position and what was expected there.
     public init(_ format: String, _ arguments: any PredicateArgument...) throws {
@@ -24,7 +36,8 @@ public struct FetchPredicate: Hashable, Sendable {
     }
 
     /// Whether values that are found by name match; a name that is missing is null. O(length of the predicate and of
-    /// the values). Throws when a variable has no value, or a regular expression does not compile.
+    /// the values). Throws when a variable has no value, and when a regular expression does not compile or takes too much time or
+    /// memory on a text.
     public func evaluate(with values: [String: Value]) throws -> Bool {
         try evaluate(with: .dictionary(values.mapValues { .one($0) }))
     }

@@ -27,19 +27,25 @@ package enum ValueOrdering: Sendable {
 
 extension Value {
     /// Compares two values that are not null. Numbers of any types compare by value, exactly; texts by code point;
-    /// nil when the types have no common order (or a double is not a number).
+    /// nil when the types have no common order, or one is not a number.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrdering(sign: left.compareCodePoints(to: right))
         case (.integer(let left), .integer(let right)): ValueOrdering(left, right)
-        case (.date(let left), .date(let right)): ValueOrdering(left, right)
+        case (.date(let left), .date(let right)):
+            Value.compareNumbers(
+                .double(left.timeIntervalSinceReferenceDate), .double(right.timeIntervalSinceReferenceDate))
         case (.data(let left), .data(let right)):
             ValueOrdering(sign: left.lexicographicallyPrecedes(right) ? -1 : left == right ? 0 : 1)
         case (.uuid(let left), .uuid(let right)): ValueOrdering(left.uuidString, right.uuidString)
         case (.url(let left), .url(let right)):
             ValueOrdering(sign: left.absoluteString.compareCodePoints(to: right.absoluteString))
-        default: Value.compareNumbers(self, other)
+        default: isNotANumber || other.isNotANumber ? nil : Value.compareNumbers(self, other)
         }
+    }
+
+    private var isNotANumber: Bool {
+        if case .decimal(let number) = self { number.isNaN } else { false }
     }
 
     /// Booleans count as 0 and 1.
@@ -76,8 +82,12 @@ extension Value {
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
-        guard let exact = Decimal(exactly: right) ?? Decimal(string: right.description) else { return nil }
-        return ValueOrdering(left, exact)
+        if let exact = Decimal(exactly: right) ?? Decimal(string: right.description) {
+            return ValueOrdering(left, exact)
+        }
+        // Less than any decimal but 0.
+        if left == 0 { return right > 0 ? .ascending : .descending }
+        return left > 0 ? .descending : .ascending
     }
 }
 
@@ -104,16 +114,37 @@ extension String {
     }
 }
 
-extension Value {
-    /// Whether two values are stored as the same bytes. `==` takes texts for equal that merely look alike, and NaN for
-    /// different from itself.
-    package func isIdentical(to other: Value) -> Bool {
-        switch (self, other) {
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
-        case (.url(let left), .url(let right)):
-            left.absoluteString.utf8.elementsEqual(right.absoluteString.utf8)
+extension Value: Hashable {
+    public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
         case (.double(let left), .double(let right)): left.bitPattern == right.bitPattern
-        default: self == other
+        case (.decimal(let left), .decimal(let right)): left == right || left.isNaN && right.isNaN
+        case (.date(let left), .date(let right)):
+            left.timeIntervalSinceReferenceDate.bitPattern == right.timeIntervalSinceReferenceDate.bitPattern
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.data(let left), .data(let right)): left == right
+        case (.uuid(let left), .uuid(let right)): left == right
+        case (.url(let left), .url(let right)): left.absoluteString.utf8.elementsEqual(right.absoluteString.utf8)
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(type)
+        switch self {
+        case .null: break
+        case .boolean(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .double(let value): hasher.combine(value.bitPattern)
+        case .decimal(let value): hasher.combine(value.isNaN ? 0 : value)
+        case .date(let value): hasher.combine(value.timeIntervalSinceReferenceDate.bitPattern)
+        case .string(let value): for byte in value.utf8 { hasher.combine(byte) }
+        case .data(let value): hasher.combine(value)
+        case .uuid(let value): hasher.combine(value)
+        case .url(let value): for byte in value.absoluteString.utf8 { hasher.combine(byte) }
         }
     }
 }

@@ -33,7 +33,7 @@ extension Value: CustomStringConvertible {
             guard let value = Double(text), value.isFinite else { return nil }
             self = .double(value)
         case .decimal:
-            guard text.utf8.allSatisfy({ Self.isDecimalCharacter($0) }), let value = Decimal(string: text) else {
+            guard Self.namesADecimal(text), let value = Decimal(string: text), !value.isNaN else {
                 return nil
             }
             self = .decimal(value)
@@ -59,8 +59,28 @@ extension Value: CustomStringConvertible {
         "true": true, "false": false, "yes": true, "no": false, "1": true, "0": false,
     ]
 
-    private static func isDecimalCharacter(_ byte: UInt8) -> Bool {
-        (48...57).contains(byte) || [43, 45, 46, 69, 101].contains(byte)
+    /// Whether the text is [sign] digits [. digits] [e [sign] digits]: Foundation reads what such a text begins with.
+    private static func namesADecimal(_ text: String) -> Bool {
+        var rest = text.utf8[...]
+        func skipSign() { if rest.first == 43 || rest.first == 45 { rest = rest.dropFirst() } }
+        func skipDigits() -> Int {
+            let digits = rest.prefix { (48...57).contains($0) }.count
+            rest = rest.dropFirst(digits)
+            return digits
+        }
+        skipSign()
+        var digits = skipDigits()
+        if rest.first == 46 {
+            rest = rest.dropFirst()
+            digits += skipDigits()
+        }
+        if digits == 0 { return false }
+        if rest.first == 69 || rest.first == 101 {
+            rest = rest.dropFirst()
+            skipSign()
+            if skipDigits() == 0 { return false }
+        }
+        return rest.isEmpty
     }
 }
 

@@ -5,7 +5,10 @@
 #endif
 
 /// The value of an attribute: one of nine types, or null.
-public enum Value: Hashable, Sendable {
+///
+/// Two are equal when they are stored as the same bytes: texts that merely look alike, composed and decomposed, differ,
+/// and so do 0.0 and -0.0; what is not a number equals itself. Decimals are equal by value.
+public enum Value: Sendable {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -37,6 +40,11 @@ public enum Value: Hashable, Sendable {
         if case .null = self { true } else { false }
     }
 
+    /// Whether it has no place in records: a decimal that is not a number, as calculations that overflow give it.
+    package var isUnstorable: Bool {
+        if case .decimal(let number) = self { number.isNaN } else { false }
+    }
+
     /// A date.
     package init(secondsSinceReference seconds: Double) { self = .date(Date(timeIntervalSinceReferenceDate: seconds)) }
 }
@@ -60,6 +68,9 @@ public enum ValueType: UInt8, Hashable, Sendable, CaseIterable {
 
     /// The type's name in models, messages and the tool.
     public var name: String { "\(self)" }
+
+    /// "a string", "an integer".
+    package var nameWithArticle: String { (self == .integer ? "an " : "a ") + name }
 }
 
 extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

@@ -36,11 +36,54 @@ import Values
         ("d > CAST('x', 'date')", 10, "\"'x'\"", "a literal that reads as a date"),
         ("d > CAST('x', 'NSThread')", 15, "\"'NSThread'\"", "the name of a type, like \"date\""),
         ("影 == 影 影", 8, "\"影\"", "AND, OR or the end"),
+        ("-9223372036854775808 ** 2 == 1", 2, "\"9223372036854775808\"", "a number that fits 64 bits"),
+        ("a == '\\u+123'", 7, "\\u", "four hexadecimal digits after it"),
+        ("a == '\\uD83D'", 7, "\\u", "a character, not half of one"),
+        ("a == \u{1B}[31m", 6, "\" \"", "a part of a predicate"),
     ]) func aMalformedFormatNamesPositionAndExpectation(format: String, position: Int, found: String, expected: String)
     {
         #expect(throws: FetchPredicateError.unexpected(position: position, found: found, expected: expected)) {
             try FetchPredicate(format)
         }
+    }
+
+    @Test func whatLooksLikeSomethingElseIsReadAsItIs() throws {
+        #expect(try FetchPredicate("a == '\\uD83D\\uDE00'") == FetchPredicate("a == '😀'"))
+        #expect(try FetchPredicate("ſome == 1").evaluate(with: ["ſome": 1]))
+        #expect(try FetchPredicate("a[(size) + 1] == 2").evaluate(with: ["a": [1, 2], "size": 0]))
+        #expect(try FetchPredicate("a[#size] == 2").evaluate(with: ["a": [1, 2], "size": 1]))
+        let long = Array(repeating: "a", count: 100_000).joined(separator: ".")
+        #expect(throws: FetchPredicateError.self) { try FetchPredicate(long + " == 1") }
+        #expect(throws: FetchPredicateError.self) { try FetchPredicate("%K == 1", long) }
+    }
+
+    /// Composed and decomposed texts are different values, and so are 0 and -0.
+    @Test func predicatesOfTextsThatLookAlikeDiffer() throws {
+        #expect(try FetchPredicate("a == 'caf\u{E9}'") != FetchPredicate("a == 'cafe\u{301}'"))
+        #expect(try FetchPredicate("a == 0.0") != FetchPredicate("a == -0.0"))
+        #expect(try FetchPredicate("a == CAST('nan', 'double')") == FetchPredicate("a == CAST('nan', 'double')"))
+    }
+
+    /// Foundation's decimals trap where an exponent leaves their range.
+    @Test func decimalsAreCalculatedWithoutBounds() throws {
+        let extremes: [Decimal] = [
+            0, 1, -1, Decimal(sign: .plus, exponent: -127, significand: 1),
+            Decimal(sign: .minus, exponent: -100, significand: 7),
+            Decimal(sign: .plus, exponent: 120, significand: 9), Decimal.greatestFiniteMagnitude,
+            Decimal.leastFiniteMagnitude, Decimal.leastNonzeroMagnitude, .nan,
+        ]
+        for left in extremes {
+            for right in extremes {
+                for format in [
+                    "a + b == 0", "a - b == 0", "a * b == 0", "a / b == 0", "modulus:by:(a, b) == 0", "a ** 3 == b",
+                ] {
+                    _ = try FetchPredicate(format).evaluate(with: ["a": .decimal(left), "b": .decimal(right)])
+                }
+            }
+        }
+        #expect(try FetchPredicate("a * a == 0").evaluate(with: ["a": .decimal(extremes[3])]) == false)
+        #expect(try FetchPredicate("a ** 2 == b").evaluate(with: ["a": .decimal(0.1), "b": .decimal(0.01)]))
+        #expect(try !FetchPredicate("a == a OR a < 0 OR a > 0").evaluate(with: ["a": .decimal(.nan)]))
     }
 
     @Test func argumentsAreDataAndNeverShape() throws {
@@ -129,8 +172,15 @@ import Values
         #expect(try predicate.evaluate(row))
         #expect(try compile("released BETWEEN {'2001-01-01', '2001-01-01'}").evaluate(row))
         for format in [
+            "'2001-01-01' IN {released}", "released IN {'2001-01-01', released}", "ANY {released} == '2001-01-01'",
+            "released BETWEEN {'2001-01-01', released}",
+        ] {
+            #expect(try compile(format).evaluate(row), "\(format)")
+        }
+        for format in [
             "price == 'abc'", "title > 5", "released == 'soon'", "price CONTAINS '5'", "title == price",
-            "title CONTAINS 5", "released IN {5}",
+            "title CONTAINS 5", "released IN {5}", "price IN {title, 5}", "title IN {price}", "max:(price, title) > 5",
+            "price BETWEEN {title, 5}", "ANY {price, 5} == 'x'", "released IN {'soon', released}",
         ] {
             #expect(throws: FetchPredicateError.self, "\(format)") { try compile(format) }
         }

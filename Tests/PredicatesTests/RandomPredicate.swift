@@ -40,7 +40,9 @@ struct RandomPredicate {
     }
 
     private mutating func attribute() -> ExpressionSyntax {
-        let names = ["price", "タイトル", "in", "self", "a.b", "with space", "_x9", "é", "first", "count", "ternary"]
+        let names = [
+            "price", "タイトル", "in", "self", "a.b", "with space", "_x9", "é", "first", "size", "count", "ternary",
+        ]
         return .keyPath(.object, (0..<int(1...2)).map { _ in .name(pick(names)) })
     }
 
@@ -92,10 +94,13 @@ struct RandomPredicate {
         case 1: return .boolean(number > 0)
         case 2: return .integer(number)
         case 3:
+            // A sign belongs to numbers, which what is none has not.
             let double = Double(bitPattern: UInt64(bitPattern: number))
-            return .double(double.isFinite ? double : 0.1)
-        case 4: return .decimal(Decimal(number) / 1000)
-        case 5: return .date(Date(timeIntervalSinceReferenceDate: Double(number) / 1e9))
+            return .double(double.isNaN ? .nan : double)
+        case 4: return .decimal(number % 7 == 0 ? .nan : Decimal(number) / 1000)
+        case 5:
+            let seconds = pick([Double(number) / 1e9, .infinity, -.infinity, .nan, Double(number)])
+            return .date(Date(timeIntervalSinceReferenceDate: seconds))
         case 6: return .data(Data([1, 0xFF]))
         case 7: return .uuid(UUID())
         case 8: return .url(URL(fileURLWithPath: "/\(number)"))

@@ -5,6 +5,18 @@ import Testing
 @testable import Values
 
 @Suite struct ValueTests {
+    @Test func decimalsAndDoublesCompareExactly() {
+        let tiny = Value.double(1e-200)
+        #expect(Value.decimal(0).compare(to: tiny) == .ascending)
+        #expect(Value.decimal(1).compare(to: tiny) == .descending)
+        #expect(Value.decimal(-1).compare(to: tiny) == .ascending)
+        #expect(Value.decimal(0).compare(to: .double(-1e-200)) == .descending)
+        #expect(Value.decimal(0.1).compare(to: .double(0.1)) == .same)
+        #expect(Value.decimal(.nan).compare(to: .decimal(.nan)) == nil)
+        let notADate = Value.date(Date(timeIntervalSinceReferenceDate: .nan))
+        #expect(notADate.compare(to: notADate) == nil && notADate == notADate)
+    }
+
     @Test func integersAndDoublesCompareExactly() {
         let big = Int64(1) << 53 + 1
         #expect(Value.integer(big).compare(to: .double(9_007_199_254_740_992)) == .descending)
@@ -40,7 +52,8 @@ import Testing
     @Test(arguments: [
         ("12a", ValueType.integer), ("9223372036854775808", .integer), ("", .integer), (" 1", .integer),
         ("inf", .double), ("1,5", .double), ("x", .decimal), ("1x", .decimal), ("maybe", .boolean),
-        ("2016-13-01", .date), ("abc", .data),
+        ("2016-13-01", .date), ("abc", .data), ("--5", .decimal), ("1-", .decimal), (".", .decimal), ("5-3", .decimal),
+        ("1e", .decimal), ("", .decimal),
         ("not-a-uuid", .uuid), ("", .url),
     ]) func aTextThatIsNoValueGivesNil(text: String, type: ValueType) {
         #expect(Value(text, as: type) == nil)

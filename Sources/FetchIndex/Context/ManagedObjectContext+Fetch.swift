@@ -105,7 +105,7 @@ extension ManagedObjectContext {
     private func walk(
         _ definition: OrderDefinition, includesPending: Bool, _ body: (ObjectID) throws -> Bool
     ) throws {
-        let builder = try definition.compile(in: model).builder
+        let builder = try definition.compile(in: model, orders: leadingOrders).builder
         try builder.walkMembers(
             of: try snapshot(), replacing: includesPending ? reported.mapValues(\.record) : [:],
             isSorted: !definition.sortKeys.isEmpty, body)

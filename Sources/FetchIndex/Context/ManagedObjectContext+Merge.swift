@@ -97,7 +97,7 @@ extension ManagedObjectContext {
             object.isGoneFromStore = false
             object.base = new
             let saved = (try? object.entity.values(of: new.span.bytes)) ?? []
-            object.changes = object.changes.filter { $0.key >= saved.count || !saved[$0.key].isIdentical(to: $0.value) }
+            object.changes = object.changes.filter { $0.key >= saved.count || saved[$0.key] != $0.value }
             updateDirty(object)
         case .deleted:
             if let new = edit.new {

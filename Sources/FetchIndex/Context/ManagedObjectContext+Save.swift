@@ -29,6 +29,9 @@ extension ManagedObjectContext {
             where !attribute.isOptional && object.value(at: slot).isNull {
                 failures.append(object.failure(attribute.name, "is required"))
             }
+            for (slot, value) in object.changes where value.isUnstorable {
+                failures.append(object.failure(object.entity.attributes[slot].name, "is not a number"))
+            }
             do { try object.validate() } catch { failures.append(object.failure(nil, "\(error)")) }
         }
         if !failures.isEmpty { throw ValidationError(failures: failures) }
@@ -196,7 +199,7 @@ extension ManagedObject {
         guard let base, let old = try? entity.values(of: base.span.bytes),
             let new = try? entity.values(of: stored.span.bytes)
         else { return false }
-        return old[slot].isIdentical(to: new[slot])
+        return old[slot] == new[slot]
     }
 
     fileprivate func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {

@@ -94,6 +94,8 @@ extension PersistentContainer {
             return request.identity == header.identity ? try caches.verify(name, request) : []
         } catch is RequestError {
             return try caches.verify(name, nil)  // A computed section key: only its program can make the rows again.
+        } catch let error as FetchPredicateError {
+            return ["its request cannot be read: \(error)"]
         } catch let error as StoreError {
             guard case .corrupted = error else { return [] }
             throw error

@@ -120,7 +120,7 @@ extension ManagedObjectContext {
                 bringBack(object)
                 for (slot, value) in values.enumerated() { object.setValue(value, at: slot) }
             case (let old?, let new?):
-                for slot in new.indices where !old[slot].isIdentical(to: new[slot]) {
+                for slot in new.indices where old[slot] != new[slot] {
                     object.setValue(new[slot], at: slot)
                 }
             }

@@ -103,11 +103,12 @@ open class ManagedObject {
         guard let context = managedObjectContext, !isDeleted else { return }
         let attribute = entity.attributes[slot]
         if let type = value.type, type != attribute.type {
-            preconditionFailure("\(entity.name).\(attribute.name) is a \(attribute.type.name), not a \(type.name).")
+            preconditionFailure(
+                "\(entity.name).\(attribute.name) is \(attribute.type.nameWithArticle), not \(type.nameWithArticle).")
         }
-        if self.value(at: slot).isIdentical(to: value) { return }
+        if self.value(at: slot) == value { return }
         context.willChange(self)
-        if case .saved = status, savedValue(at: slot).isIdentical(to: value) {
+        if case .saved = status, savedValue(at: slot) == value {
             changes[slot] = nil
         } else {
             changes[slot] = value

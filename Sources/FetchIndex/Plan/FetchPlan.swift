@@ -19,7 +19,7 @@ public struct FetchPlan: Equatable, Sendable {
 }
 
 extension FetchPlan: CustomStringConvertible {
-    /// scan of all records, order "by price" on price, or unique key on isbn.
+    /// scan of all records, kept order "by price" on price, or unique key isbn.
     public var description: String {
         switch source {
         case .scan: "scan of all records"

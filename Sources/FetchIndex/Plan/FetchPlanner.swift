@@ -14,6 +14,7 @@ struct FetchPlanner {
     let reader: StoreReader
     let entityNumber: Int
     private let entity: Entity
+    private let predicate: FetchPredicate
     private let parts: [PredicateSyntax]
     /// By part of the predicate.
     private let constraints: [[AttributeConstraint]?]
@@ -29,6 +30,7 @@ struct FetchPlanner {
         self.orders = orders ?? { try LeadingOrder.all(of: number, in: reader) }
         entityNumber = number
         entity = reader.model.entities[number]
+        self.predicate = predicate
         parts = predicate.syntax.conjuncts
         constraints = compiled.constraints(onPartsOf: predicate.syntax, entity.attributes.map(\.type))
     }
@@ -56,7 +58,8 @@ struct FetchPlanner {
 
     func plan() throws -> FetchPlan {
         let rowCount = Int(clamping: try reader.entityState(entityNumber).count)
-        let best = try candidates()
+        var best: Candidates?
+        do { best = try candidates() } catch  where error.isDamage {}
         return FetchPlan(
             source: best?.source ?? .scan, rowsRead: best?.found.count ?? rowCount, rowCount: rowCount,
             isExact: best?.isExact ?? false)
@@ -117,11 +120,14 @@ struct FetchPlanner {
     }
 
     private func candidates(of kept: LeadingOrder) throws -> Candidates? {
+        // Most orders lead with what the predicate does not bound; then theirs is not even read.
+        let isBounded = constraints.contains { $0?.contains { $0.slot == kept.slot } ?? false }
+        guard isBounded || kept.isOf(predicate), let known = kept.known else { return nil }
         // An order of some rows only serves whoever asks for no others.
-        guard kept.known.allSatisfy(parts.contains) else { return nil }
+        guard known.allSatisfy(parts.contains) else { return nil }
         var intervals: [KeyInterval]?
         var isExact = true
-        for (part, demands) in zip(parts, constraints) where !kept.known.contains(part) {
+        for (part, demands) in zip(parts, constraints) where !known.contains(part) {
             guard let demands, demands.allSatisfy({ $0.slot == kept.slot }) else {
                 isExact = false
                 continue

@@ -3,28 +3,42 @@ internal import Predicates
 internal import Records
 
 /// A kept order whose row keys begin with an attribute, so that a range of the attribute is a range of rows.
-struct LeadingOrder {
+final class LeadingOrder {
     let name: String
     let order: SectionedOrder
     let slot: Int
     let isDescending: Bool
-    /// What holds for all of its rows.
-    let known: [PredicateSyntax]
+    private let identity: CacheIdentity
+    private let model: Model
 
-    /// Nil when its row keys begin otherwise, or were made with other versions of ICU's data.
+    /// Nil when its row keys begin otherwise. Its predicate is not looked at before it is asked for.
     private init?(_ kept: KeptOrder, entity number: Int, _ model: Model) {
-        guard let definition = try? OrderDefinition(kept.identity),
-            let leading = Self.leadingKey(of: definition, model.entities[number]),
-            kept.identity.collation.isEmpty || (try? definition.compile(in: model))?.identity == kept.identity
-        else { return nil }
+        guard let leading = Self.leadingKey(of: kept.identity, model.entities[number]) else { return nil }
         name = kept.name
         order = kept.order
         (slot, isDescending) = leading
-        known = definition.predicate?.syntax.conjuncts ?? []
+        identity = kept.identity
+        self.model = model
+    }
+
+    /// What holds for all of its rows; nil when that cannot be told, or the rows were found with other versions of ICU's
+    /// data. O(length of its predicate), once.
+    private(set) lazy var known: [PredicateSyntax]? = {
+        guard let definition = try? OrderDefinition(identity) else { return nil }
+        if !identity.collation.isEmpty, (try? definition.compile(in: model))?.identity != identity { return nil }
+        return definition.predicate?.syntax.conjuncts ?? []
+    }()
+
+    /// Whether it is of a predicate's rows and no others.
+    func isOf(_ predicate: FetchPredicate) -> Bool {
+        !identity.predicate.isEmpty && identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
 
     /// The attribute is the section's, or the first sort key's.
-    private static func leadingKey(of definition: OrderDefinition, _ entity: Entity) -> (Int, Bool)? {
+    private static func leadingKey(of identity: CacheIdentity, _ entity: Entity) -> (Int, Bool)? {
+        var shape = identity
+        shape.predicate = ""
+        guard let definition = try? OrderDefinition(shape) else { return nil }
         if let section = definition.sectionKey {
             guard case .attribute(let name) = section else { return nil }
             return entity.slot(of: name).map { ($0, false) }

@@ -126,7 +126,9 @@ extension PredicateExpressions.Arithmetic: FormatExpressible {
 
 extension PredicateExpressions.UnaryMinus: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
-        .expression(.call(.negative, [try conversion.expression(wrapped)]))
+        let inner = try conversion.expression(wrapped)
+        if case .value(let value) = inner, let number = value.negated { return .expression(.value(number)) }
+        return .expression(.call(.negative, [inner]))
     }
 }
 

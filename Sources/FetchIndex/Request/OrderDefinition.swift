@@ -21,7 +21,8 @@ public struct OrderDefinition: Hashable, Sendable {
 
     /// The order in a model: how it is built, and the identity that its cache is valid for.
     /// Throws when it names attributes that are not there or are of types that cannot be used so.
-    func compile(in model: Model) throws -> OrderRequest {
+    /// `orders` gives the kept orders of an entity in the reader's state, where somebody knows them already.
+    func compile(in model: Model, orders: ((_ entity: Int) throws -> [LeadingOrder])? = nil) throws -> OrderRequest {
         let number = try model.number(of: entity)
         let entity = model.entities[number]
         let placer = try RecordPlacer(self, entity)
@@ -37,7 +38,9 @@ public struct OrderDefinition: Hashable, Sendable {
             builder.candidates = { reader in
                 // A writer may have changed records that no order knows of yet.
                 guard reader is Snapshot else { return nil }
-                return try FetchPlanner(predicate, placer.predicate, entity: number, in: reader).objectsUnlessDamaged()
+                let known = orders.map { orders in { try orders(number) } }
+                return try FetchPlanner(predicate, placer.predicate, entity: number, in: reader, orders: known)
+                    .objectsUnlessDamaged()
             }
         }
         return OrderRequest(builder: builder, identity: identity)

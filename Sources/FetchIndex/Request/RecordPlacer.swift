@@ -25,7 +25,7 @@ final class RecordPlacer: RowPlacer {
             let collator = try TextCollator(key.textOrder)
             if collator != nil && type != .string {
                 throw RequestError.wrongType(
-                    "the sort key \(key) needs a text, and \(entity.name).\(key.attribute) is a \(type.name)")
+                    "the sort key \(key) needs a text, and \(entity.name).\(key.attribute) is \(type.nameWithArticle)")
             }
             return SortColumn(slot: slot, type: type, isDescending: key.direction == .descending, collator: collator)
         }

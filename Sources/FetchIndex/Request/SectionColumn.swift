@@ -55,7 +55,8 @@ final class SectionColumn {
     ) throws {
         if isRight { return }
         throw RequestError.wrongType(
-            "the section key \(key) needs \(wanted), and \(entity.name).\(key.attribute ?? "") is a \(type.name)")
+            "the section key \(key) needs \(wanted), and \(entity.name).\(key.attribute ?? "") is \(type.nameWithArticle)"
+        )
     }
 
     /// The versions of the data, of time zones, calendars and alphabets, that section values depend on.

@@ -33,13 +33,17 @@ struct PlanReport: Encodable {
         case (.caughtUp(let change), _):
             sentence = "the cache \"\(cacheName ?? "")\", caught up from the log"
             self.plan = plan("cache", name: cacheName, rowsRead: change.rows.count)
-        case (_, .scan):
+        case (.rebuilt, _):
+            // What is kept is built from all records.
+            sentence = "scan of all records"
+            self.plan = plan("scan", rowsRead: planned.rowCount)
+        case (.computed, .scan):
             sentence = "\(planned)"
             self.plan = plan("scan", rowsRead: planned.rowsRead)
-        case (_, .order(let name, let attribute)):
+        case (.computed, .order(let name, let attribute)):
             sentence = "\(planned)"
             self.plan = plan("order", name: name, attribute: attribute, rowsRead: planned.rowsRead)
-        case (_, .uniqueKey(let attribute)):
+        case (.computed, .uniqueKey(let attribute)):
             sentence = "\(planned)"
             self.plan = plan("uniqueKey", attribute: attribute, rowsRead: planned.rowsRead)
         }

@@ -33,7 +33,9 @@ struct StoreArgument: ParsableArguments {
 
 /// What shapes an order, as BEHAVIOUR's syntax of the tool has it.
 struct RequestOptions: ParsableArguments {
-    @Option(name: .customLong("where"), help: "A predicate, e.g. 'price < 2000 AND title CONTAINS[c] \"影\"'.")
+    @Option(
+        name: .customLong("where"), parsing: .unconditional,
+        help: "A predicate, e.g. 'price < 2000 AND title CONTAINS[c] \"影\"'.")
     var predicate: String?
 
     @Option(help: "Sort keys: KEY[:desc][:caseInsensitive|:localized=ja|…], separated by commas.")

@@ -35,7 +35,7 @@ extension OrderBuilder {
             // A replaced record may match where the stored one did not.
             hasOwn ? Set(found).union(own.keys.filter { !$0.isTemporary }).sorted() : found
         }
-        try reader.forEachRecord(of: entity, among: candidates) { object, record in
+        try reader.forEachRecord(of: entity, among: candidates, unlessGone: { own[$0] != nil }) { object, record in
             guard hasOwn, let replacement = own[object] else {
                 placement.begin()
                 guard try placer.place(RecordView(record), &placement) else { return true }

@@ -102,14 +102,20 @@ package struct OrderBuilder {
 }
 
 extension StoreReader {
-    /// Hands out the records of some objects, or of all of an entity, until the body returns false.
+    /// Hands out the records of some objects, or of all of an entity, until the body returns false. An object without a
+    /// record is damage, unless it may be gone.
     func forEachRecord(
-        of entity: Int, among objects: [ObjectID]?, _ body: (ObjectID, RawSpan) throws -> Bool
+        of entity: Int, among objects: [ObjectID]?, unlessGone mayBeGone: (ObjectID) -> Bool = { _ in false },
+        _ body: (ObjectID, RawSpan) throws -> Bool
     ) throws {
         guard let objects else { return try scan(entity, body) }
         var goesOn = true
         for object in objects where goesOn {
-            _ = try record(object) { goesOn = try body(object, $0) }
+            let isFound = try record(object) { goesOn = try body(object, $0) }
+            if !isFound && !mayBeGone(object) {
+                throw SectionedOrder.corrupted(
+                    "a kept order or unique key names object \(object.number), which is gone")
+            }
         }
     }
 }

@@ -59,8 +59,10 @@ extension CacheDirectory {
         _ request: OrderRequest, in snapshot: Snapshot, _ outcome: OrderOutcome
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
-        return OpenedOrder(
-            order: try request.builder.build(from: snapshot, in: nodes), outcome: outcome, snapshot: snapshot)
+        var builder = request.builder
+        // What is mended is mended from records.
+        if outcome == .rebuilt(.damaged) { builder.candidates = { _ in nil } }
+        return OpenedOrder(order: try builder.build(from: snapshot, in: nodes), outcome: outcome, snapshot: snapshot)
     }
 
     func decide(_ name: String, _ request: OrderRequest, in reader: StoreReader) throws -> Decision {

@@ -1,6 +1,6 @@
 /// Everything that shapes an order, as canonical texts: a cache is valid for exactly one. The texts are readable, and
 /// whoever wrote them can make the request again from them.
-package struct CacheIdentity: Equatable, Sendable {
+package struct CacheIdentity: Sendable {
     package var entity: String
     /// Changes with the entity's attributes.
     package var entityVersion: String
@@ -23,13 +23,21 @@ package struct CacheIdentity: Equatable, Sendable {
 
     /// The first part in which a wanted order differs from this one; nil when they are the same.
     func difference(from wanted: CacheIdentity) -> RebuildReason? {
-        if entity != wanted.entity || entityVersion != wanted.entityVersion { return .modelChanged }
-        if predicate != wanted.predicate { return .predicateChanged }
-        if sort != wanted.sort { return .sortChanged }
-        if section != wanted.section { return .sectionKeyChanged }
-        if collation != wanted.collation { return .collationChanged }
+        func differ(_ part: KeyPath<CacheIdentity, String>) -> Bool {
+            !self[keyPath: part].utf8.elementsEqual(wanted[keyPath: part].utf8)
+        }
+        if differ(\.entity) || differ(\.entityVersion) { return .modelChanged }
+        if differ(\.predicate) { return .predicateChanged }
+        if differ(\.sort) { return .sortChanged }
+        if differ(\.section) { return .sectionKeyChanged }
+        if differ(\.collation) { return .collationChanged }
         return nil
     }
+}
+
+/// By bytes: texts that merely look alike name different rows.
+extension CacheIdentity: Equatable {
+    package static func == (left: CacheIdentity, right: CacheIdentity) -> Bool { left.difference(from: right) == nil }
 }
 
 /// Why an order was computed from all records.

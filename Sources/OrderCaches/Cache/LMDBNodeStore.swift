@@ -46,17 +46,18 @@ final class LMDBNodeStore: NodeStore {
     /// The fewest bytes of a value that LMDB gives a page of its own, as it does when two would not fit into one; nil
     /// when pages are so large that it never does.
     private let ownPageLength: Int?
-    /// A writer checks what it reads, lest it sign damaged bytes anew; a reader leaves that to `verify`, which is
-    /// asked for, and takes the microsecond.
+    /// A writer checks what it reads, lest it sign damaged bytes anew, and so does who plans another fetch by an order; a
+    /// reader of the order leaves that to `verify`, which is asked for, and takes the microsecond.
     private let checksBytes: Bool
 
     /// Only tests make nodes smaller than a page.
     init(
-        in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
+        in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity,
+        checksBytes: Bool = false
     ) {
         self.capacity = capacity
         ownPageLength = (reader as? StoreWriter).flatMap { Self.ownPageLength(in: $0, capacity) }
-        checksBytes = reader is StoreWriter
+        self.checksBytes = checksBytes || reader is StoreWriter
         self.reader = reader
         self.cache = cache
         self.nextNode = nextNode

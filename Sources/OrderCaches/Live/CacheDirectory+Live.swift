@@ -91,7 +91,12 @@ extension CacheDirectory {
                 return OrderOfCommit(order: order, place: .named(followed.name, commit: nil))
             case .rebuild: break
             }
-        } catch  where error.isDamage {}
+        } catch  where error.isDamage {
+            // What is mended is mended from records.
+            var request = followed.request
+            request.builder.candidates = { _ in nil }
+            return try order(request, in: snapshot)
+        }
         return try order(followed.request, in: snapshot)
     }
 

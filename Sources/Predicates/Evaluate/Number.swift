@@ -67,12 +67,18 @@ enum Number {
     }
 
     static func * (left: Number, right: Number) -> Number {
-        calculate(left, right, { $0.multipliedReportingOverflow(by: $1) }, *, *)
+        if let left = left.decimal, let right = right.decimal, !left.canMultiply(by: right) {
+            return .double(Number.decimal(left).double * Number.decimal(right).double)
+        }
+        return calculate(left, right, { $0.multipliedReportingOverflow(by: $1) }, *, *)
     }
 
     /// Integers divide toward zero; nil when an integer or a decimal is divided by zero.
     func divided(by other: Number) -> Number? {
         if case .double = other {} else if case .double = self {} else if other.double == 0 { return nil }
+        if let left = decimal, let right = other.decimal, !left.canDivide(by: right) {
+            return .double(double / other.double)
+        }
         return Self.calculate(self, other, { $0.dividedReportingOverflow(by: $1) }, /, /)
     }
 
@@ -83,12 +89,16 @@ enum Number {
         }
         if let left = decimal, let right = other.decimal {
             guard right != 0 else { return nil }
+            guard left.canDivide(by: right) else {
+                return .double(double.truncatingRemainder(dividingBy: other.double))
+            }
             return .decimal(left - right * (left / right).rounded(toward: .towardZero))
         }
         return .double(double.truncatingRemainder(dividingBy: other.double))
     }
 
-    /// Two integers give an integer when it fits 64 bits, anything with a double gives a double, the rest decimals.
+    /// Two integers give an integer when it fits 64 bits, anything with a double gives a double, the rest decimals, as
+    /// far as they reach.
     private static func calculate(
         _ left: Number, _ right: Number, _ integers: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
         _ doubles: (Double, Double) -> Double, _ decimals: (Decimal, Decimal) -> Decimal
@@ -97,12 +107,19 @@ enum Number {
             let (result, overflow) = integers(first, second)
             return overflow ? .double(doubles(left.double, right.double)) : .integer(result)
         }
-        if let left = left.decimal, let right = right.decimal { return .decimal(decimals(left, right)) }
+        if let first = left.decimal, let second = right.decimal {
+            let result = decimals(first, second)
+            if !result.isNaN { return .decimal(result) }
+        }
         return .double(doubles(left.double, right.double))
     }
 
-    /// An integer to the power of one that is not negative is an integer when it fits 64 bits; else a double.
+    /// An integer to the power of one that is not negative is an integer when it fits 64 bits, a decimal a decimal as far
+    /// as it reaches; else a double.
     func power(_ exponent: Number) -> Number {
+        if case .decimal = self, let times = exponent.integer, (0...1000).contains(times) {
+            return (0..<times).reduce(.decimal(1)) { power, _ in power * self }
+        }
         guard let base = integer, let times = exponent.integer, times >= 0 else {
             return .double(double.raised(to: exponent.double))
         }
@@ -143,6 +160,12 @@ enum Number {
 }
 
 extension Decimal {
+    // Foundation traps where a product's or quotient's exponent leaves a decimal's range, -128 to 127: these stay away.
+
+    fileprivate func canMultiply(by other: Decimal) -> Bool { (-100...80).contains(exponent + other.exponent) }
+
+    fileprivate func canDivide(by other: Decimal) -> Bool { (-60...80).contains(exponent - other.exponent) }
+
     /// To a whole number, down, up or toward zero: its digits before the point, and one more where that is not enough.
     fileprivate func rounded(toward rule: FloatingPointRoundingRule) -> Decimal {
         guard let digits = description.split(separator: ".").first, let whole = Decimal(string: String(digits)) else {

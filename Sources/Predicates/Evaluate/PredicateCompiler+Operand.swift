@@ -37,7 +37,7 @@ extension PredicateCompiler {
             let collection = try operand(collection, scope)
             guard collection.type == .list || collection.type.isOpen else {
                 throw FetchPredicateError.typeMismatch(
-                    "\"\(expression)\" needs a list, not a \(collection.type.name)")
+                    "\(expression.shown) needs a list, not \(collection.type.name)")
             }
             return (.subquery(collection.operand, try compile(predicate, scope + [variable])), .list)
         case .ternary(let predicate, let first, let second):
@@ -79,7 +79,7 @@ extension PredicateCompiler {
         if rest.isEmpty { return start }
         guard start.type == .list || start.type.isOpen else {
             throw FetchPredicateError.typeMismatch(
-                "\"\(expression)\" looks into a \(start.type.name), which has no parts")
+                "\(expression.shown) looks into \(start.type.name), which has no parts")
         }
         let compiled = try rest.map { try step($0, scope) }
         let isNumber = rest.contains { $0 == .size || $0 == .collection(.count) || $0 == .collection(.sum) }
@@ -110,7 +110,7 @@ extension PredicateCompiler {
         default: break
         }
         for type in [left, right] where !type.isNumber {
-            throw FetchPredicateError.typeMismatch("\"\(expression)\" calculates with a \(type.name)")
+            throw FetchPredicateError.typeMismatch("\(expression.shown) calculates with \(type.name)")
         }
         return left.isOpen || right.isOpen ? .unknown : .number
     }
@@ -121,18 +121,24 @@ extension PredicateCompiler {
         switch function {
         case .uppercase, .lowercase, .canonical, .length:
             guard arguments[0].isText else {
-                throw FetchPredicateError.typeMismatch("\"\(expression)\" needs a text, not a \(arguments[0].name)")
+                throw FetchPredicateError.typeMismatch("\(expression.shown) needs a text, not \(arguments[0].name)")
             }
             return .one(function == .length ? .integer : .string)
         case .count: return .number
-        case .min, .max: return .unknown
+        case .min, .max:
+            if arguments.count == 1 { return .unknown }
+            for type in arguments where !type.isComparable(to: arguments[0]) {
+                throw FetchPredicateError.typeMismatch(
+                    "\(expression.shown) compares \(arguments[0].name) with \(type.name)")
+            }
+            return Set(arguments).count == 1 ? arguments[0] : .unknown
         case .mode: return .list
         case .sum, .average, .median, .stddev:
             if arguments.count == 1, arguments[0] == .list { return .number }
             fallthrough
         default:
             for type in arguments where !type.isNumber {
-                throw FetchPredicateError.typeMismatch("\"\(expression)\" calculates with a \(type.name)")
+                throw FetchPredicateError.typeMismatch("\(expression.shown) calculates with \(type.name)")
             }
             return .number
         }

@@ -30,32 +30,36 @@ struct PredicateCompiler {
 
     private func compile(_ comparison: Comparison, _ scope: [String]) throws -> Node {
         let left = try operand(comparison.left, scope)
-        guard let quantifier = comparison.quantifier else {
-            return try node(comparison, left, try operand(comparison.right, scope))
-        }
+        guard let quantifier = comparison.quantifier else { return try node(comparison, left, scope) }
         guard left.type == .list || left.type.isOpen else {
             throw FetchPredicateError.typeMismatch(
-                "\(quantifier.rawValue) in \"\(comparison)\" needs a list, and \(comparison.left) is a \(left.type.name)"
-            )
+                "\(quantifier.rawValue) in \(comparison.shown) needs a list, and \(comparison.left) is "
+                    + left.type.name)
         }
-        let inner = scope + [""]
-        let element: Typed = (.variable(scope.count), .unknown)
-        return .quantified(
-            quantifier, left.operand, try node(comparison, element, try operand(comparison.right, inner)))
+        // The elements of a list that is written out have types; those of others may be anything.
+        var types: Set<StaticType> = []
+        if case .list(let elements) = comparison.left {
+            types = Set(try elements.map { try operand($0, scope).type })
+        }
+        let type = types.count == 1 ? types.first ?? .unknown : .unknown
+        let element: Typed = (.variable(scope.count), type == .list ? .unknown : type)
+        return .quantified(quantifier, left.operand, try node(comparison, element, scope + [""]))
     }
 
-    private func node(_ comparison: Comparison, _ left: Typed, _ right: Typed) throws -> Node {
+    private func node(_ comparison: Comparison, _ left: Typed, _ scope: [String]) throws -> Node {
         switch comparison.comparator {
-        case .between: try between(comparison, left, right)
-        case .isIn: try membership(comparison, left, right)
-        case .contains, .beginsWith, .endsWith, .like, .matches: try search(comparison, left, right)
-        default: try relation(comparison, comparison.comparator, left, right)
+        case .between: return try between(comparison, left, scope)
+        case .isIn: return try membership(comparison, left, scope)
+        default: break
         }
+        let right = try operand(comparison.right, scope)
+        if comparison.comparator.isTextSearch { return try search(comparison, left, right) }
+        return try relation(comparison, comparison.comparator, left, right)
     }
 
     // MARK: Relations
 
-    private func relation(_ comparison: Comparison, _ comparator: Comparator, _ left: Typed, _ right: Typed) throws
+    func relation(_ comparison: Comparison, _ comparator: Comparator, _ left: Typed, _ right: Typed) throws
         -> Node
     {
         if case .constant = left.operand, case .constant = right.operand {
@@ -78,11 +82,13 @@ struct PredicateCompiler {
     {
         guard case .slot(let slot, let type) = left, case .constant(.one(let value)) = right else { return nil }
         switch (type, value) {
+        case (.integer, .double(let number)):
+            guard let (comparator, whole) = comparator.whole(number) else { return nil }
+            return .integer(slot: slot, comparator, whole)
         case (.integer, .integer(let number)): return .integer(slot: slot, comparator, number)
         case (.double, .double(let number)) where !number.isNaN: return .double(slot: slot, comparator, number)
-        case (.double, .integer(let number)) where Int64(exactly: Double(number)) == number:
-            return .double(slot: slot, comparator, Double(number))
-        case (.date, .date(let date)): return .double(slot: slot, comparator, date.timeIntervalSinceReferenceDate)
+        case (.date, .date(let date)) where !date.timeIntervalSinceReferenceDate.isNaN:
+            return .double(slot: slot, comparator, date.timeIntervalSinceReferenceDate)
         case (.string, .string(let text)):
             // Null is different from every text.
             if comparator == .notEqual { return .not(.text(slot: slot, try TextTest(.equal, text, folding))) }
@@ -91,89 +97,27 @@ struct PredicateCompiler {
         }
     }
 
-    /// A literal text as the type of what it is compared with: "2016-05-16" as a date.
-    private func converted(_ typed: Typed, for type: StaticType, in comparison: Comparison) throws -> Typed {
-        guard case .constant(.one(.string(let text))) = typed.operand, case .one(let type) = type, type != .string
-        else { return typed }
-        guard let value = Value(text, as: type) else {
-            throw FetchPredicateError.typeMismatch(
-                "\"\(comparison)\" compares a \(type.name) with a text that reads as none")
+    /// A literal as the type of what it is compared with: a text that reads as one, "2016-05-16" as a date, and a number
+    /// that is one of its values.
+    func converted(_ typed: Typed, for type: StaticType, in comparison: Comparison) throws -> Typed {
+        guard case .constant(.one(let value)) = typed.operand, case .one(let type) = type, value.type != type else {
+            return typed
         }
-        return (.constant(.one(value)), .one(type))
+        if case .string(let text) = value {
+            guard let value = Value(text, as: type) else {
+                throw FetchPredicateError.typeMismatch(
+                    "\(comparison.shown) compares \(type.nameWithArticle) with a text that reads as none")
+            }
+            return (.constant(.one(value)), .one(type))
+        }
+        guard let exact = value.exactly(as: type) else { return typed }
+        return (.constant(.one(exact)), .one(type))
     }
 
     func type(of value: PredicateValue) -> StaticType { hasObject ? .unknown : StaticType(value) }
 
-    private func mismatch(_ comparison: Comparison, _ left: Typed, _ right: Typed) -> FetchPredicateError {
-        .typeMismatch("\"\(comparison)\" compares a \(left.type.name) with a \(right.type.name)")
-    }
-
-    private func between(_ comparison: Comparison, _ left: Typed, _ right: Typed) throws -> Node {
-        let bounds: [Typed]
-        switch right.operand {
-        case .constant(.list(let values)): bounds = values.map { (.constant($0), type(of: $0)) }
-        case .list(let operands): bounds = operands.map { ($0, .unknown) }
-        default:
-            guard right.type == .list || right.type.isOpen else { throw mismatch(comparison, left, right) }
-            return .between(left.operand, right.operand, comparison.folding)
-        }
-        guard bounds.count == 2 else {
-            if hasObject { return .constant(false) }
-            throw FetchPredicateError.typeMismatch("BETWEEN in \"\(comparison)\" needs a list of two values")
-        }
-        return .all([
-            try relation(comparison, .greaterOrEqual, left, bounds[0]),
-            try relation(comparison, .lessOrEqual, left, bounds[1]),
-        ])
-    }
-
-    // MARK: Texts and lists
-
-    private func membership(_ comparison: Comparison, _ left: Typed, _ right: Typed) throws -> Node {
-        switch right.operand {
-        case .constant(.list(let values)):
-            let values = try values.map { value in
-                let element = try converted((.constant(value), type(of: value)), for: left.type, in: comparison)
-                guard case .constant(let value) = element.operand, element.type.isComparable(to: left.type) else {
-                    throw mismatch(comparison, left, element)
-                }
-                return value
-            }
-            let set = ValueSet(values, comparison.folding)
-            if case .slot(let slot, .string) = left.operand, let test = set.textTest { return .text(slot: slot, test) }
-            return .isInSet(left.operand, set)
-        case .constant(.one(.null)): return .constant(false)
-        default:
-            guard right.type == .list || right.type.isText else {
-                throw FetchPredicateError.typeMismatch(
-                    "IN in \"\(comparison)\" needs a list or a text on its right, not a \(right.type.name)")
-            }
-            if right.type == .one(.string), !left.type.isText { throw mismatch(comparison, left, right) }
-            if case .slot(let slot, .string) = right.operand, case .constant(.one(.string(let text))) = left.operand {
-                return .text(slot: slot, try TextTest(.contains, text, comparison.folding))
-            }
-            return .isIn(left.operand, right.operand, comparison.folding)
-        }
-    }
-
-    private func search(_ comparison: Comparison, _ left: Typed, _ right: Typed) throws -> Node {
-        let comparator = comparison.comparator
-        let isMembership = comparator == .contains && left.type == .list
-        guard isMembership || left.type.isText && (right.type.isText || left.type == .unknown) else {
-            throw FetchPredicateError.typeMismatch(
-                "\(comparator.rawValue) in \"\(comparison)\" looks for a text in a text, not for a "
-                    + "\(right.type.name) in a \(left.type.name)")
-        }
-        if case .constant(.one(let value)) = right.operand {
-            if value.isNull { return .constant(false) }
-            if case .string(let text) = value {
-                let test = try TextTest(comparator, text, comparison.folding)
-                if case .slot(let slot, .string) = left.operand { return .text(slot: slot, test) }
-                // A value may turn out to be a list, whose elements CONTAINS looks among.
-                if comparator != .contains { return .test(left.operand, test) }
-            }
-        }
-        return .search(left.operand, comparator, right.operand, comparison.folding)
+    func mismatch(_ comparison: Comparison, _ left: Typed, _ right: Typed) -> FetchPredicateError {
+        .typeMismatch("\(comparison.shown) compares \(left.type.name) with \(right.type.name)")
     }
 }
 
@@ -186,6 +130,37 @@ extension Comparator {
         case .greater: .less
         case .greaterOrEqual: .lessOrEqual
         default: self
+        }
+    }
+}
+
+extension Comparator {
+    /// What an integer must be so that it is less or greater than a number that is none: `< 2.5` is `<= 2`.
+    fileprivate func whole(_ number: Double) -> (Comparator, Int64)? {
+        switch self {
+        case .less, .lessOrEqual: Int64(exactly: number.rounded(.down)).map { (.lessOrEqual, $0) }
+        case .greater, .greaterOrEqual: Int64(exactly: number.rounded(.up)).map { (.greaterOrEqual, $0) }
+        default: nil
+        }
+    }
+}
+
+extension Value {
+    /// A number as another type of number, where that loses nothing.
+    func exactly(as type: ValueType) -> Value? {
+        switch (self, type) {
+        case (.integer(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
+        case (.integer(let number), .decimal): .decimal(Decimal(number))
+        case (.integer(0), .boolean), (.double(0), .boolean): .boolean(false)
+        case (.integer(1), .boolean), (.double(1), .boolean): .boolean(true)
+        case (.double(let number), .integer): Int64(exactly: number).map(Value.integer)
+        case (.double(let number), .decimal) where number.magnitude < 1e15 && number.magnitude > 1e-15:
+            Decimal(string: number.description).map(Value.decimal)
+        case (.decimal(let number), .integer): Int64(number.description).map(Value.integer)
+        case (.boolean(let value), .integer): .integer(value ? 1 : 0)
+        case (.boolean(let value), .double): .double(value ? 1 : 0)
+        case (.boolean(let value), .decimal): .decimal(value ? 1 : 0)
+        default: nil
         }
     }
 }

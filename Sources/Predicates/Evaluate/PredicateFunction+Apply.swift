@@ -99,19 +99,14 @@ extension PredicateFunction {
         return found.map { .one($0) } ?? .null
     }
 
-    /// In ascending order where they have one.
+    /// In ascending order where they have one. O(n).
     private static func mostFrequent(of values: [PredicateValue]) -> [PredicateValue] {
-        var counts: [(value: PredicateValue, count: Int)] = []
-        for value in values {
-            if let place = counts.firstIndex(where: { $0.value.isAlike(value, []) }) {
-                counts[place].count += 1
-            } else {
-                counts.append((value, 1))
-            }
+        let groups = Dictionary(grouping: values) { value in
+            // Numbers of any type are the same when their values are.
+            value.value?.exactly(as: .integer).map(PredicateValue.one) ?? value
         }
-        let most = counts.map(\.count).max() ?? 0
-        return counts.filter { $0.count == most }.map(\.value)
-            .sorted { Comparator.less.holds($0, $1) }
+        let most = groups.values.map(\.count).max() ?? 0
+        return groups.values.filter { $0.count == most }.map { $0[0] }.sorted { Comparator.less.holds($0, $1) }
     }
 }
 

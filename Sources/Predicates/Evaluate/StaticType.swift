@@ -1,7 +1,7 @@
 internal import Values
 
 /// What is known of an operand's type before any row is read.
-enum StaticType: Equatable {
+enum StaticType: Hashable {
     case one(ValueType)
     /// A number of some type.
     case number
@@ -35,14 +35,14 @@ enum StaticType: Equatable {
         return isNumber && other.isNumber
     }
 
-    /// For messages.
+    /// For messages: "an integer".
     var name: String {
         switch self {
-        case .one(let type): type.name
-        case .number: "number"
-        case .list: "list"
+        case .one(let type): type.nameWithArticle
+        case .number: "a number"
+        case .list: "a list"
         case .null: "null"
-        case .unknown: "value"
+        case .unknown: "a value"
         }
     }
 }

@@ -33,7 +33,9 @@ struct ValueSet: Sendable {
     func values(of type: ValueType?) -> [Value]? {
         guard folding.isEmpty, texts == nil else { return nil }
         let values = others.compactMap(\.value) + integers.map(Value.integer)
-        return values.count == others.count + integers.count && values.allSatisfy { $0.type == type } ? values : nil
+        guard values.count == others.count + integers.count, values.allSatisfy({ $0.type == type }) else { return nil }
+        // What is not a number is equal to nothing.
+        return values.filter(\.isEqualToItself)
     }
 
     func contains(_ value: PredicateValue) throws -> Bool {

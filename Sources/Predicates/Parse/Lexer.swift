@@ -82,7 +82,7 @@ struct Lexer {
     private func isDigit(_ character: Unicode.Scalar?) -> Bool { character.map { ("0"..."9").contains($0) } ?? false }
 
     private func unexpected(_ found: String, _ expected: String, at index: Int) -> FetchPredicateError {
-        .unexpected(position: index + 1, found: found, expected: expected)
+        .unexpected(position: index + 1, found: found.shownPiece, expected: expected)
     }
 
     private mutating func word() -> String {
@@ -166,15 +166,33 @@ struct Lexer {
         case "r": return "\r"
         case "t": return "\t"
         case "u":
-            let digits = text(index..<min(index + 4, characters.count))
-            guard digits.utf8.count == 4, let number = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(number)
-            else {
-                throw unexpected("\\u", "four hexadecimal digits after it", at: index - 2)
+            let start = index - 2
+            let unit = try hexadecimal(at: start)
+            // Beyond U+FFFF two units stand for one character, as in JSON.
+            guard UTF16.isLeadSurrogate(unit), self.next == "\\", character(after: 1) == "u" else {
+                return try scalar([unit], at: start)
             }
-            index += 4
-            return scalar
+            index += 2
+            return try scalar([unit, try hexadecimal(at: start)], at: start)
         default: return next
         }
+    }
+
+    private mutating func hexadecimal(at start: Int) throws(FetchPredicateError) -> UInt16 {
+        let digits = text(index..<min(index + 4, characters.count))
+        guard digits.utf8.count == 4, digits.allSatisfy(\.isHexDigit), let unit = UInt16(digits, radix: 16) else {
+            throw unexpected("\\u", "four hexadecimal digits after it", at: start)
+        }
+        index += 4
+        return unit
+    }
+
+    private func scalar(_ units: [UInt16], at start: Int) throws(FetchPredicateError) -> Unicode.Scalar {
+        let text = String(decoding: units, as: UTF16.self)
+        guard let scalar = text.unicodeScalars.first, text.utf16.elementsEqual(units) else {
+            throw unexpected("\\u", "a character, not half of one", at: start)
+        }
+        return scalar
     }
 
     private static let arguments: Set<String> = [

@@ -36,6 +36,18 @@ extension Int: PredicateArgument {
 extension Int64: PredicateArgument {
     public var predicateValue: PredicateValue { .one(.integer(self)) }
 }
+extension Int32: PredicateArgument {
+    public var predicateValue: PredicateValue { .one(.integer(Int64(self))) }
+}
+extension Int16: PredicateArgument {
+    public var predicateValue: PredicateValue { .one(.integer(Int64(self))) }
+}
+extension Float: PredicateArgument {
+    public var predicateValue: PredicateValue { .one(.double(Double(self))) }
+}
+extension PredicateValue: PredicateArgument {
+    public var predicateValue: PredicateValue { self }
+}
 extension Double: PredicateArgument {
     public var predicateValue: PredicateValue { .one(.double(self)) }
 }

@@ -3,7 +3,7 @@
 #else
     internal import Foundation
 #endif
-internal import Values
+package import Values
 
 extension PredicateParser {
     /// CAST(literal, "type"), for values that have no literal of their own. Nothing else is cast.
@@ -54,6 +54,9 @@ extension PredicateParser {
             } else {
                 steps.append(.name(String(name)))
             }
+            guard steps.count <= Self.maximumDepth else {
+                throw unexpected("a key path of at most \(Self.maximumDepth) steps")
+            }
         }
         return steps
     }
@@ -61,7 +64,7 @@ extension PredicateParser {
 
 extension Value {
     /// A number with its sign turned; nil when it is none, or has no such literal.
-    var negated: Value? {
+    package var negated: Value? {
         switch self {
         case .integer(let number) where number != .min: .integer(-number)
         case .double(let number) where number.isFinite: .double(-number)
@@ -75,6 +78,10 @@ extension Value {
         case (.string("nan"), .double): .double(.nan)
         case (.string("inf"), .double): .double(.infinity)
         case (.string("-inf"), .double): .double(-.infinity)
+        case (.string("nan"), .date): Value(secondsSinceReference: .nan)
+        case (.string("inf"), .date): Value(secondsSinceReference: .infinity)
+        case (.string("-inf"), .date): Value(secondsSinceReference: -.infinity)
+        case (.string("NaN"), .decimal): .decimal(.nan)
         case (.string(let text), _): Value(text, as: type)
         case (.double(let seconds), .date): .date(Date(timeIntervalSinceReferenceDate: seconds))
         case (.integer(let seconds), .date): .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))

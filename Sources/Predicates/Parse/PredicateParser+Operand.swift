@@ -60,7 +60,10 @@ extension PredicateParser {
     /// The least integer has no positive counterpart, so its sign belongs to the literal.
     private mutating func negativeNumber() throws(FetchPredicateError) -> ExpressionSyntax? {
         guard token.kind == .integer(.min) else { return nil }
+        let start = token
         try advance()
+        // A power is taken before the sign.
+        if token.kind == .symbol("**") { throw unexpected("a number that fits 64 bits", at: start) }
         return .value(.integer(.min))
     }
 
@@ -111,6 +114,9 @@ extension PredicateParser {
         var steps: [KeyPathStep] = []
         if token.kind == .symbol("@") { steps.append(try collectionOperator()) }
         while true {
+            guard steps.count <= Self.maximumDepth else {
+                throw unexpected("at most \(Self.maximumDepth) steps of a key path")
+            }
             if try skip(.symbol(".")) {
                 switch token.kind {
                 case .symbol("@"): steps.append(try collectionOperator())
@@ -155,7 +161,10 @@ extension PredicateParser {
         try enter()
         try require("[")
         let step: KeyPathStep
-        if case .name(let name) = token.kind, let mark = KeyPathStep(mark: name) {
+        var ahead = lexer
+        if case .name(let name) = token.kind, !token.text.hasPrefix("#"), let mark = KeyPathStep(mark: name),
+            try ahead.nextToken().kind == .symbol("]")
+        {
             try advance()
             step = mark
         } else {

@@ -44,7 +44,8 @@ struct PredicateParser {
 
     func unexpected(_ expected: String, at token: Token) -> FetchPredicateError {
         .unexpected(
-            position: token.position, found: token.kind == .end ? "the end" : "\"\(token.text)\"", expected: expected)
+            position: token.position, found: token.kind == .end ? "the end" : "\"\(token.text.shownPiece)\"",
+            expected: expected)
     }
 
     mutating func advance() throws(FetchPredicateError) { token = try lexer.nextToken() }
@@ -196,5 +197,16 @@ struct PredicateParser {
         try advance()
         try require("]")
         return folding
+    }
+}
+
+extension String {
+    /// On one line, without what a terminal would obey, and cut when it is long.
+    var shownPiece: String {
+        var shown = String.UnicodeScalarView()
+        for scalar in unicodeScalars.prefix(40) {
+            shown.append(scalar.properties.generalCategory == .control ? " " : scalar)
+        }
+        return String(shown) + (unicodeScalars.count > 40 ? "…" : "")
     }
 }

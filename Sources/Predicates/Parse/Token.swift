@@ -57,7 +57,9 @@ enum Keyword: String, CaseIterable {
 
     /// The keyword of a word in any case.
     init?(_ word: String) {
-        guard word.utf8.count <= Self.longest, let keyword = Self.words[word.uppercased()] else { return nil }
+        guard word.utf8.count <= Self.longest, word.utf8.allSatisfy({ $0 < 0x80 }),
+            let keyword = Self.words[word.uppercased()]
+        else { return nil }
         self = keyword
     }
 }

@@ -55,11 +55,16 @@ extension CompiledPredicate.Node {
 extension AttributeConstraint.Demand {
     /// Nil for what is no range of an order; a double that is not a number has no place in one.
     init?(_ comparator: Comparator, _ value: Value) {
-        if case .double(let number) = value, number.isNaN { return nil }
+        if !value.isEqualToItself { return nil }
         switch comparator {
         case .equal: self = .values([value])
         case .less, .lessOrEqual, .greater, .greaterOrEqual: self = .relation(comparator, value)
         default: return nil
         }
     }
+}
+
+extension Value {
+    /// Whether `==` of the format language holds between it and itself: null and what is not a number do not.
+    var isEqualToItself: Bool { compare(to: self) == .same }
 }

@@ -39,6 +39,14 @@ extension Comparison: CustomStringConvertible {
     }
 }
 
+extension CustomStringConvertible {
+    /// Quoted for a message, cut when it is long.
+    var shown: String {
+        let text = description
+        return "`" + (text.count > 100 ? text.prefix(100) + "…" : text[...]) + "`"
+    }
+}
+
 extension ExpressionSyntax: CustomStringConvertible {
     package var description: String {
         switch self {
@@ -97,7 +105,7 @@ extension ExpressionSyntax: CustomStringConvertible {
             switch step {
             case .name(let name): text += (text.isEmpty ? "" : ".") + self.name(name)
             case .collection(let name): text += ".@" + name.rawValue
-            case .index(let index): text += "[\(index.isMarkName ? "(\(index))" : index.description)]"
+            case .index(let index): text += "[\(index.isMarkName ? "#" : "")\(index)]"
             case .first: text += "[FIRST]"
             case .last: text += "[LAST]"
             case .size: text += "[SIZE]"
@@ -109,7 +117,7 @@ extension ExpressionSyntax: CustomStringConvertible {
     /// Whether in brackets it would be read as FIRST, LAST or SIZE.
     private var isMarkName: Bool {
         guard case .keyPath(.object, let steps) = self, case .name(let name) = steps.first else { return false }
-        return KeyPathStep(mark: name) != nil
+        return steps.count == 1 && KeyPathStep(mark: name) != nil
     }
 
     private static func name(_ name: String) -> String {
@@ -133,10 +141,12 @@ extension ExpressionSyntax: CustomStringConvertible {
 
     private static func cast(_ literal: String, _ type: ValueType) -> String { "CAST(\(literal), \"\(type.name)\")" }
 
-    /// ISO 8601 where that is exact, else the seconds since 2001.
+    /// ISO 8601 where that is exact, else the seconds since 2001, as a text where they are no number.
     private static func dateLiteral(_ date: Date) -> String {
         let text = Value.date(date).description
-        return Value(text, as: .date) == .date(date) ? quoted(text) : date.timeIntervalSinceReferenceDate.description
+        let seconds = date.timeIntervalSinceReferenceDate
+        if !seconds.isFinite { return quoted(seconds.description) }
+        return Value(text, as: .date) == .date(date) ? quoted(text) : seconds.description
     }
 
     static func quoted(_ text: String) -> String {

@@ -128,8 +128,9 @@ package struct RecordAssembler {
             let value = slot < values.count ? values[slot] : .null
             if let type = value.type {
                 guard type == attribute.type else {
-                    throw invalid(attribute, "is a \(attribute.type.name), not a \(type.name)")
+                    throw invalid(attribute, "is \(attribute.type.nameWithArticle), not \(type.nameWithArticle)")
                 }
+                if value.isUnstorable { throw invalid(attribute, "is not a number") }
             } else if !attribute.isOptional {
                 throw invalid(attribute, "is required")
             }

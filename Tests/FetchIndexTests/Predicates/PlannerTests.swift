@@ -29,7 +29,11 @@ import Values
             maybe(.string(names.randomElement(using: &generator) ?? "")),
             maybe(.integer([.min, .max, small, small, small].randomElement(using: &generator) ?? 0)),
             maybe(.double(doubles.randomElement(using: &generator) ?? 0)),
-            maybe(.date(Date(timeIntervalSinceReferenceDate: Double(small) * 86_400))),
+            maybe(
+                .date(
+                    Date(
+                        timeIntervalSinceReferenceDate: [.nan, .infinity, Double(small) * 86_400]
+                            .randomElement(using: &generator) ?? 0))),
             maybe(.string(["GPL", "MIT", "BSD"].randomElement(using: &generator) ?? "")), .integer(Int64(number)),
             maybe(.boolean(small > 0)), maybe(.decimal(Decimal(small) / 2)),
         ]
@@ -44,6 +48,9 @@ import Values
         "name == 'a\\u0000b'", "name < 'a\\u0000c'", "license == 'MIT'", "license IN {'GPL', 'BSD'}",
         "license > 'BSD'", "number IN {1, 5, 9, 1000}", "number == 7", "free == TRUE", "free == nil", "price >= 0.5",
         "price == CAST('1.0', 'decimal')", "price < CAST('0.5', 'decimal')", "name CONTAINS 'a'", "size * 2 == 4",
+        "rate IN {CAST('nan', 'double'), 2}", "built > CAST('nan', 'date')", "built == CAST('nan', 'date')",
+        "built <= CAST('inf', 'date')", "rate IN {1, 2}", "free == 1", "price >= 0.5", "price IN {0, 1, 0.5}",
+        "name == 'e\u{301}'", "name >= '\u{E9}'", "size >= 0.5", "size > -1.5 AND size <= 1",
         "NOT size == 1", "(size == 1 OR rate > 0)",
     ]
 
@@ -124,6 +131,63 @@ import Values
         #expect(sources.count > 3, "seed \(seed): only \(sources)")
     }
 
+    /// Each of these is answered by a kept order, whatever the literal's type.
+    @Test(arguments: [
+        ("size == 2", "by size"), ("size > 2.5", "by size"), ("size IN {3.0, 2}", "by size"), ("rate == 2", "by rate"),
+        ("rate IN {2}", "by rate"), ("price == 1.5", "by price"), ("price > 1", "by price"),
+        ("name BEGINSWITH '影'", "by name"),
+        ("built BETWEEN {'2001-01-03', '2001-01-04'}", "by built"), ("name == nil AND size * 2 == 4", "by name"),
+    ]) func whatBoundsALeadingAttributeIsLookedUp(format: String, order: String) throws {
+        var generator = SeededGenerator(seed: 5)
+        let folder = TemporaryFolder()
+        let container = try store(400, using: &generator, at: folder.path)
+        for key in ["size", "rate", "price", "name", "built"] {
+            let definition = OrderDefinition(entity: "Package", sortKeys: [SortKey(key)])
+            try container.withOrder(definition, options("by \(key)")) { _ in }
+        }
+        let plan = try container.plan(OrderDefinition(entity: "Package", predicate: try FetchPredicate(format)))
+        guard case .order(let name, _) = plan.source else {
+            Issue.record("\(format): \(plan)")
+            return
+        }
+        #expect(name == order && plan.rowsRead < 100)
+    }
+
+    /// Damage in an order that a fetch does not name does not change what it finds.
+    @Test func aDamagedOrderIsNotUsed() throws {
+        var generator = SeededGenerator(seed: 3)
+        let folder = TemporaryFolder()
+        let container = try store(300, using: &generator, at: folder.path)
+        let definition = OrderDefinition(entity: "Package", sortKeys: [SortKey("size"), SortKey("name")])
+        try container.withOrder(definition, options("by size")) { _ in }
+        let writer = try container.store.beginWrite()
+        var nodes: [(key: UInt64, bytes: [UInt8])] = []
+        try writer.view.withCursor(on: writer.tables.nodes) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                nodes.append((cursor.integerKey, [UInt8](copying: cursor.value)))
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        for (key, bytes) in nodes {
+            var bytes = bytes
+            bytes[bytes.count / 2] ^= 1
+            try writer.view.put(bytes.span.bytes, for: key, in: writer.tables.nodes)
+        }
+        try writer.commit()
+        let context = container.newContext()
+        for format in ["size == 2", "size IN {1, 3}", "size > 0"] {
+            var request = FetchRequest<ManagedObject>(entityName: "Package")
+            request.predicate = try FetchPredicate(format)
+            let found = try context.fetch(request)
+            let all = try context.fetch(FetchRequest<ManagedObject>(entityName: "Package"))
+            let expected = try all.filter { try FetchPredicate(format).evaluate(with: $0) }
+            #expect(found == expected, "\(format)")
+            request.predicate = try FetchPredicate(format)
+            #expect(try context.count(for: request) == expected.count)
+        }
+    }
+
     @Test func aCountOnAKeptOrderReadsNoRecord() throws {
         var generator = SeededGenerator(seed: 1)
         let folder = TemporaryFolder()
@@ -169,5 +233,37 @@ import Values
         let definition = OrderDefinition(entity: "Package", predicate: try FetchPredicate(format))
         let identity = try definition.compile(in: Model(entities: [Self.entity])).identity
         #expect(identity.collation.contains("ICU") == dependsOnICU)
+    }
+
+    @Test func aCacheOfALookalikeTextIsAnother() throws {
+        var generator = SeededGenerator(seed: 4)
+        let folder = TemporaryFolder()
+        let container = try store(100, using: &generator, at: folder.path)
+        func outcome(_ text: String) throws -> (OrderOutcome, Int) {
+            let predicate = try FetchPredicate("name == %@", text)
+            let definition = OrderDefinition(entity: "Package", predicate: predicate, sortKeys: [SortKey("name")])
+            return try container.withOrder(definition, options("one")) { ($0.outcome, $0.rowCount) }
+        }
+        let composed = try outcome("\u{E9}")
+        #expect(try outcome("\u{E9}").0 == .hit)
+        let decomposed = try outcome("e\u{301}")
+        #expect(decomposed.0 == .rebuilt(.predicateChanged))
+        #expect(composed.1 > 0 && decomposed.1 > 0)
+    }
+
+    @Test func whatIsNotANumberIsNotSaved() throws {
+        var generator = SeededGenerator(seed: 4)
+        let folder = TemporaryFolder()
+        let container = try store(3, using: &generator, at: folder.path)
+        let context = container.newContext()
+        let object = try context.insert("Package")
+        object["number"] = 100
+        object["price"] = .decimal(.nan)
+        #expect(throws: ValidationError.self) { try context.save() }
+        object["price"] = .decimal(1)
+        try context.save()
+        #expect(throws: StoreError.self) {
+            try Self.entity.record([.null, .null, .null, .null, .null, 5, .null, .decimal(.nan)])
+        }
     }
 }
