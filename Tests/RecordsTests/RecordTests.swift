@@ -56,7 +56,7 @@ import Values
 
     @Test func wrongTypesAndMissingValuesAreErrorsWithNames() {
         let book = Entity("Book", [AttributeDescription("title", .string, isOptional: false)])
-        #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is a string, not a integer")) {
+        #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is a string, not an integer")) {
             try book.record([5])
         }
         #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is required")) {
