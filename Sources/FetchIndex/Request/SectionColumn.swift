@@ -6,7 +6,7 @@ final class SectionColumn {
         case function(ComputedSection.Reader)
         case prefix(Int)
         case date(DateSections)
-        case bucket(Double)
+        case bucket(NumberBuckets)
         case indexTitle(IndexTitles)
     }
 
@@ -42,8 +42,9 @@ final class SectionColumn {
             guard SectionKey.bucketWidths.contains(width) else {
                 throw RequestError.malformed("a bucket's width is from 1e-9 to 1e15, not \(width)")
             }
-            try require(type == .integer || type == .double, "an integer or a double", key, entity, type)
-            return .bucket(width)
+            try require(
+                type == .integer || type == .double || type == .decimal, "a number", key, entity, type)
+            return .bucket(NumberBuckets(width: width))
         case .indexTitle(_, let locale):
             try require(type == .string, "a text", key, entity, type)
             return .indexTitle(try IndexTitles(locale))
@@ -85,7 +86,7 @@ final class SectionColumn {
             let prefix = Self.prefixLength(length, of: record.bytes(range))
             OrderKey.appendBytes(record.bytes(range.lowerBound..<range.lowerBound + prefix), as: .string, to: &bytes)
         case .date(let sections): Self.append(try sections.name(of: record.double(range)), to: &bytes)
-        case .bucket(let width): try appendBucket(width, range, of: record, to: &bytes)
+        case .bucket(let buckets): try appendBucket(buckets, range, of: record, to: &bytes)
         case .indexTitle(let titles): Self.append(try titles.title(of: record.bytes(range)), to: &bytes)
         }
     }
@@ -103,19 +104,20 @@ final class SectionColumn {
         }
     }
 
-    /// Where the interval begins: an integer for integers and a whole width, else a double.
-    private func appendBucket(_ width: Double, _ range: Range<Int>, of record: RecordView, to bytes: inout [UInt8])
+    /// Where the interval begins.
+    private func appendBucket(
+        _ buckets: NumberBuckets, _ range: Range<Int>, of record: RecordView, to bytes: inout [UInt8]
+    )
         throws
     {
-        if type == .integer, let whole = Int64(exactly: width) {
-            let number = try record.integer(range)
-            let remainder = number % whole
-            let start = number.subtractingReportingOverflow(remainder < 0 ? remainder + whole : remainder)
-            // Below the least integer there is no multiple: its interval begins with it.
-            OrderKey.appendInteger(start.overflow ? .min : start.partialValue, to: &bytes)
-            return
+        let start: Value
+        switch type {
+        case .integer: start = buckets.start(of: try record.integer(range))
+        case .double: start = buckets.start(of: try record.double(range))
+        default:
+            guard case .decimal(let number) = try record.value(at: slot, as: type) else { return }
+            start = .decimal(buckets.start(of: number))
         }
-        let number = type == .integer ? Double(try record.integer(range)) : try record.double(range)
-        OrderKey.appendDouble((number / width).rounded(.down) * width, as: .double, to: &bytes)
+        OrderKey.append(start, to: &bytes)
     }
 }

@@ -92,7 +92,7 @@ enum Number {
             guard left.canDivide(by: right) else {
                 return .double(double.truncatingRemainder(dividingBy: other.double))
             }
-            return .decimal(left - right * (left / right).rounded(toward: .towardZero))
+            return .decimal(left - right * (left / right).rounded(.towardZero))
         }
         return .double(double.truncatingRemainder(dividingBy: other.double))
     }
@@ -145,7 +145,7 @@ enum Number {
         switch self {
         case .integer: self
         case .double(let number): .double(number.rounded(rule))
-        case .decimal(let number): .decimal(number.rounded(toward: rule))
+        case .decimal(let number): .decimal(number.rounded(rule))
         }
     }
 
@@ -165,15 +165,6 @@ extension Decimal {
     fileprivate func canMultiply(by other: Decimal) -> Bool { (-100...80).contains(exponent + other.exponent) }
 
     fileprivate func canDivide(by other: Decimal) -> Bool { (-60...80).contains(exponent - other.exponent) }
-
-    /// To a whole number, down, up or toward zero: its digits before the point, and one more where that is not enough.
-    fileprivate func rounded(toward rule: FloatingPointRoundingRule) -> Decimal {
-        guard let digits = description.split(separator: ".").first, let whole = Decimal(string: String(digits)) else {
-            return self
-        }
-        if rule == .down && whole > self { return whole - 1 }
-        return rule == .up && whole < self ? whole + 1 : whole
-    }
 }
 
 // Among functions of this name, the C library's.
