@@ -88,7 +88,7 @@ extension Double {
     /// The shortest decimal that reads back as this number, without an exponent and without ".0".
     var plainDecimal: String {
         if !isFinite { return description }
-        if self == rounded() && magnitude < 1e15 { return String(Int64(self)) }
+        if self == rounded() && magnitude < 0x1p53 { return String(Int64(self)) }
         let text = description
         guard text.contains("e"), let decimal = Decimal(string: text) else { return text }
         return decimal.description
