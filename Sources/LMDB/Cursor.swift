@@ -6,6 +6,8 @@ package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
     private var currentKey = MDB_val()
     private var currentValue = MDB_val()
+    /// What `fetch` read, kept so that it is read.
+    private var fetched: UInt8 = 0
 
     /// mdb_cursor_open
     init(_ transaction: OpaquePointer, _ table: Table) throws(LMDBError) {
@@ -59,6 +61,34 @@ package struct Cursor: ~Copyable {
         }
         return try settle(code, foundKey, foundValue)
     }
+
+    /// Hands out the entries of a table of integer keys, from the first whose key is the given one or greater, until the
+    /// body returns false. `isInMap` says that the transaction writes nothing, so that all pages are the map's.
+    package mutating func walk(fromKey key: UInt64, isInMap: Bool, _ body: (UInt64, RawSpan) throws -> Bool) throws {
+        var isAtEntry = try move(toKeyFrom: key)
+        var block = UInt(0)
+        while isAtEntry {
+            let place = UInt(bitPattern: currentValue.mv_data) / Self.blockLength
+            if isInMap && place != block {
+                block = place
+                fetch(block)
+            }
+            if try !body(integerKey, value) { return }
+            isAtEntry = try moveToNext()
+        }
+    }
+
+    /// The entries of a page are read one by one, each from memory that the processor does not have yet; asked for at
+    /// once, they come at once. A block is of the map, as LMDB's pages are its multiples.
+    private mutating func fetch(_ block: UInt) {
+        guard let start = UnsafeRawPointer(bitPattern: block * Self.blockLength) else { return }
+        for line in stride(from: 0, to: Int(Self.blockLength), by: Self.cacheLine) {
+            fetched &+= start.load(fromByteOffset: line, as: UInt8.self)
+        }
+    }
+
+    private static let blockLength: UInt = 4096
+    private static let cacheLine = 64
 
     /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor.
     package mutating func deleteCurrent() throws { try check(mdb_cursor_del(handle, 0)) }

@@ -4,16 +4,6 @@ internal import Values
 
 /// A record's bytes, as a predicate reads them: a slot is an attribute's.
 extension RecordView: PredicateRow {
-    package func integer(at slot: Int) throws -> Int64? {
-        guard let range = try range(of: slot) else { return nil }
-        return try integer(range)
-    }
-
-    package func double(at slot: Int) throws -> Double? {
-        guard let range = try range(of: slot) else { return nil }
-        return try double(range)
-    }
-
     package func test(at slot: Int, _ test: TextTest) throws -> Bool? {
         guard let range = try range(of: slot) else { return nil }
         return try test.matches(bytes(range))

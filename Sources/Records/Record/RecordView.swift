@@ -83,6 +83,18 @@ package struct RecordView: ~Escapable {
         return bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self) != 0
     }
 
+    /// The integer of a slot that holds integers; nil when it is null.
+    package func integer(at slot: Int) throws -> Int64? {
+        guard let range = try range(of: slot) else { return nil }
+        return try integer(range)
+    }
+
+    /// The double of a slot that holds doubles or dates; nil when it is null.
+    package func double(at slot: Int) throws -> Double? {
+        guard let range = try range(of: slot) else { return nil }
+        return try double(range)
+    }
+
     /// Repairing what is broken and seeing that it was is several times as fast as validating.
     private func text(_ range: Range<Int>) throws -> String {
         let text = bytes.extracting(range).withUnsafeBytes { bytes in

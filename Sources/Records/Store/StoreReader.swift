@@ -46,12 +46,10 @@ package class StoreReader {
         _ entity: Int, from number: UInt64 = 0, _ body: (ObjectID, RawSpan) throws -> Bool
     ) throws {
         try view.withCursor(on: tables.records) { cursor in
-            let first = ObjectID(entity: entity, number: number)
-            var isAtEntry = try cursor.move(toKeyFrom: first.rawValue)
-            while isAtEntry {
-                let object = ObjectID(rawValue: cursor.integerKey)
-                guard object.entity == entity, try body(object, cursor.value) else { return }
-                isAtEntry = try cursor.moveToNext()
+            let first = ObjectID(entity: entity, number: number).rawValue
+            try cursor.walk(fromKey: first, isInMap: self is Snapshot) { key, record in
+                let object = ObjectID(rawValue: key)
+                return try object.entity == entity && body(object, record)
             }
         }
     }
