@@ -12,6 +12,17 @@ var strict: [SwiftSetting] = [
 // Scripts/check sets it.
 if Context.environment["FETCHINDEX_WARNINGS_AS_ERRORS"] != nil { strict.append(.treatAllWarnings(as: .error)) }
 
+// Scripts/fuzz sets it: then all code tells libFuzzer what it covers and AddressSanitizer what it touches, and keeps its
+// assertions in release builds.
+let isFuzzing = Context.environment["FETCHINDEX_FUZZ"] != nil
+var strictC: [CSetting] = []
+var strictCXX: [CXXSetting] = []
+if isFuzzing {
+    strict.append(.unsafeFlags(["-sanitize=fuzzer,address", "-assert-config", "Debug"]))
+    strictC.append(.unsafeFlags(["-fsanitize=fuzzer-no-link,address"]))
+    strictCXX.append(.unsafeFlags(["-fsanitize=fuzzer-no-link,address"]))
+}
+
 let package = Package(
     name: "FetchIndex",
     platforms: [.macOS(.v15)],
@@ -29,7 +40,7 @@ let package = Package(
         // where ICU is; no header
         .systemLibrary(name: "ICU", pkgConfig: "icu-i18n", providers: [.apt(["libicu-dev"]), .brew(["icu4c"])]),
         // a few C shims over ICU: collation, case folding, index buckets, calendars, time zone offsets
-        .target(name: "CICU", dependencies: ["ICU"]),
+        .target(name: "CICU", dependencies: ["ICU"], cSettings: strictC, cxxSettings: strictCXX),
         // xxHash's header: checksums of stored bytes
         .systemLibrary(
             name: "CXXHash", pkgConfig: "libxxhash",
@@ -83,6 +94,21 @@ let package = Package(
             exclude: ["PredicateCases"], resources: [.copy("Catalogues")], swiftSettings: strict),
         .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),
+        // what is done with an input of a fuzz target, and its test on the kept inputs
+        .target(
+            name: "FuzzBodies", dependencies: ["CountedTree", "FetchIndex", "Predicates", "Records", "Values"],
+            path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzBodies"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
+
+if isFuzzing {
+    package.targets += [.systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer")]
+    package.targets += ["FuzzPredicate", "FuzzRecord", "FuzzNode"].map { name in
+        .executableTarget(
+            name: name, dependencies: ["CLibFuzzer", "FuzzBodies"], path: "Tests/Fuzz/\(name)", swiftSettings: strict,
+            // LLD comes with Swift; gold warns of hundreds of AddressSanitizer's symbols.
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])])
+    }
+}

@@ -1,12 +1,20 @@
 extension CountedTree {
-    /// A drawing of the tree, a line a node and entry, keys as text where they are ASCII.
+    /// A drawing of the tree, a line a node and entry, keys as text where they are ASCII. A node that is reached twice is
+    /// drawn once.
     package func dump() -> String {
         var lines = ["tree of \(count) entries, weight \(weight)"]
-        if root.node != 0 { dump(root.node, level: root.level, indent: "  ", into: &lines) }
+        var drawn: Set<NodeNumber> = []
+        if root.node != 0 { dump(root.node, level: root.level, indent: "  ", &drawn, into: &lines) }
         return lines.joined(separator: "\n")
     }
 
-    private func dump(_ node: NodeNumber, level: Int, indent: String, into lines: inout [String]) {
+    private func dump(
+        _ node: NodeNumber, level: Int, indent: String, _ drawn: inout Set<NodeNumber>, into lines: inout [String]
+    ) {
+        guard drawn.insert(node).inserted else {
+            lines.append("\(indent)node \(node) again")
+            return
+        }
         do {
             var children: [(NodeNumber, String)] = []
             try read(node, level: level) { view in
@@ -27,7 +35,7 @@ extension CountedTree {
             }
             for (child, line) in children {
                 lines.append(line)
-                dump(child, level: level - 1, indent: indent + "    ", into: &lines)
+                dump(child, level: level - 1, indent: indent + "    ", &drawn, into: &lines)
             }
         } catch {
             lines.append("\(indent)\(error)")

@@ -12,32 +12,42 @@ extension CountedTree {
     ) throws {
         guard root.node != 0, rank >= 0, rank < count else { return }
         let skipped = direction == .forward ? rank : count - 1 - rank
-        _ = try walk(root.node, level: root.level, skipping: skipped, direction, body)
+        let handedOut = try walk(root.node, level: root.level, skipping: skipped, direction, body)
+        try check(handedOut, of: root.node, against: count - skipped)
     }
 
-    /// Skips entries at the side where the walk begins. False when the body has had enough.
+    /// Skips entries at the side where the walk begins. Returns how many it handed out; nil when the body had enough.
     private func walk(
         _ node: NodeNumber, level: Int, skipping: Int, _ direction: Direction,
         _ body: (RawSpan, Int) throws -> Bool
-    ) throws -> Bool {
+    ) throws -> Int? {
         var skipping = skipping
-        var goesOn = true
+        var handedOut: Int? = 0
         try read(node, level: level) { view in
-            for index in 0..<view.slotCount where goesOn {
+            for index in 0..<view.slotCount {
+                guard let sum = handedOut else { return }
                 let slot = direction == .forward ? index : view.slotCount - 1 - index
                 let cell = try view.cell(at: slot)
                 let count = try view.measure(of: cell).count
                 if skipping >= count {
                     skipping -= count
                 } else if level == 0 {
-                    try handOut(slot, of: view) { key, weight in goesOn = try body(key, weight) }
+                    try handOut(slot, of: view) { key, weight in handedOut = try body(key, weight) ? sum + 1 : nil }
                 } else {
-                    goesOn = try walk(
-                        view.child(of: cell), level: level - 1, skipping: skipping, direction, body)
+                    let child = view.child(of: cell)
+                    let below = try walk(child, level: level - 1, skipping: skipping, direction, body)
+                    try check(below, of: child, against: count - skipping)
+                    handedOut = below.map { sum + $0 }
                     skipping = 0
                 }
             }
         }
-        return goesOn
+        return handedOut
+    }
+
+    /// Damaged branches that lead to nothing, or many times to the same, could keep a walk busy for ages.
+    private func check(_ handedOut: Int?, of node: NodeNumber, against count: Int) throws {
+        guard let handedOut, handedOut != count else { return }
+        throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")
     }
 }

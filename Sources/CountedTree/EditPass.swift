@@ -77,6 +77,10 @@ struct EditPass {
         var pieces = pieces
         while true {
             root.level += 1
+            // Only damaged separators are so long that no two of them fit into a node.
+            guard root.level <= NodeLayout.maximumLevel else {
+                throw TreeError.corrupted(node: root.node, "its keys are too long")
+            }
             root.node = try store.allocate()
             root.measure = .zero
             var writer = NodeWriter(level: root.level, isWeighted: isWeighted)

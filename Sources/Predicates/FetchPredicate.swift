@@ -61,7 +61,8 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate: CustomStringConvertible {
-    /// The canonical format, which parses to an equal predicate.
+    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the format that was
+    /// parsed: of one that nests nearly as deep as is allowed, they may be too many.
     public var description: String { syntax.description }
 }
 

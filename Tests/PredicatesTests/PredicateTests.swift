@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import Values
@@ -99,7 +101,7 @@ import Values
     @Test func deepNestingIsAnErrorAndNoOverflow() {
         for format in [
             String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000),
-            "a IN " + String(repeating: "{", count: 100_000),
+            "a IN " + String(repeating: "{", count: 100_000), Self.nestedSums(199) + " == 1",
         ] {
             #expect(throws: FetchPredicateError.self) { try FetchPredicate(format) }
         }
@@ -114,6 +116,55 @@ import Values
             throws: FetchPredicateError.unexpected(
                 position: 803, found: "\"+\"", expected: "at most 200 levels of nesting")
         ) { try FetchPredicate(sums) }
+    }
+
+    /// Sums in parentheses, each of as many numbers as the levels that are left: a tree of levels squared.
+    private static func nestedSums(_ levels: Int) -> String {
+        (0...levels).reduce(String(repeating: "(", count: levels) + "a") { sum, level in
+            sum + String(repeating: " + 1", count: level) + (level < levels ? ")" : "")
+        }
+    }
+
+    /// At the limit of nesting, on the stack of a main thread, whatever the build.
+    @Test(arguments: [
+        ("(", "a == 1", ")", ""), ("(b == 1 AND (c == 2 OR ", "a == 1", "))", ""), ("NOT (", "a == 1", ")", ""),
+        ("-", "a", "", " == 1"), ("", "a", " + b", " == 1"), ("", "a", " ** b", " == 1"), ("{", "a", "}", " == 1"),
+        ("abs:(", "a", ")", " == 1"), ("add:to:(1, multiply:by:(a, ", "a", "))", " == 1"), ("a[", "a", "]", " == 1"),
+        ("sum:(", "a", ").a", " == 1"), ("TERNARY(b == 1 OR c == 1 AND ", "b == 1", ", 1, 2) == 1", ""),
+        ("SUBQUERY(a, $x, b == 1 OR c == 1 AND ", "b == 1", ").@count == 1", ""),
+    ]) func theDeepestFormatsPrintAndParse(before: String, middle: String, behind: String, end: String) {
+        @Sendable func format(_ levels: Int) -> String {
+            String(repeating: before, count: levels) + middle + String(repeating: behind, count: levels) + end
+        }
+        let isWrong = onThread(stackBytes: 8 << 20) {
+            let deepest = (1...201).last { (try? FetchPredicate(format($0))) != nil } ?? 0
+            guard (60...200).contains(deepest), let predicate = try? FetchPredicate(format(deepest)) else {
+                return "\(deepest) levels"
+            }
+            _ = try? predicate.evaluate(with: ["a": 1, "b": 1, "c": 2])
+            _ = try? CompiledPredicate(predicate.syntax) { _ in
+                ResolvedAttribute(slot: 0, type: .integer, nameCount: 1)
+            }
+            // The canonical form's parentheses may be too many.
+            guard let again = try? FetchPredicate(predicate.description) else { return nil }
+            return again == predicate && again.hashValue == predicate.hashValue ? nil : "\(predicate) differs"
+        }
+        #expect(isWrong == nil)
+    }
+
+    /// What a body returns that runs on a thread of its own.
+    private func onThread(stackBytes: Int, _ body: @escaping @Sendable () -> String?) -> String? {
+        let result = Mutex<String?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            let outcome = body()
+            result.withLock { $0 = outcome }
+            isDone.signal()
+        }
+        thread.stackSize = stackBytes
+        thread.start()
+        isDone.wait()
+        return result.withLock { $0 }
     }
 
     /// Parsing a print gives the same tree.

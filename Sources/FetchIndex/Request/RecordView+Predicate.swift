@@ -1,6 +1,6 @@
-internal import Predicates
-internal import Records
-internal import Values
+package import Predicates
+package import Records
+package import Values
 
 /// A record's bytes, as a predicate reads them: a slot is an attribute's.
 extension RecordView: PredicateRow {
@@ -20,7 +20,7 @@ extension RecordView: PredicateRow {
 extension CompiledPredicate {
     /// Prepares a predicate for the records of an entity. Throws for names that it has not and for types that do not
     /// fit.
-    init(_ predicate: FetchPredicate, _ entity: Entity) throws {
+    package init(_ predicate: FetchPredicate, _ entity: Entity) throws {
         try self.init(predicate.syntax) { names in
             // A name may have dots of its own.
             for count in stride(from: names.count, through: 1, by: -1) {

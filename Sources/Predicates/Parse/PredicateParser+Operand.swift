@@ -18,19 +18,21 @@ extension PredicateParser {
 
     /// An operand whose operators bind at least as tightly as a precedence, or a predicate in parentheses.
     mutating func operand(_ precedence: Int = 0) throws(FetchPredicateError) -> Term {
+        let outerReach = reach
+        reach = depth
+        defer { reach = max(reach, outerReach) }
         let first = try unary()
         guard case .operand(var left) = first else { return first }
-        var levels = 0
         while let sign = arithmeticOperator, sign.precedence >= precedence {
             // The tree grows by a level with each operator, whether or not the text looks nested.
-            levels += 1
+            try deepen()
             try enter()
             try advance()
             let right = try expression(
                 sign == .power ? ArithmeticOperator.signPrecedence : sign.precedence + 1)
+            leave()
             left = .operation(sign, left, right)
         }
-        leave(levels)
         return .operand(left)
     }
 

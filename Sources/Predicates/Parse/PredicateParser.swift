@@ -17,7 +17,10 @@ struct PredicateParser {
     var lexer: Lexer
     var token: Token
     var arguments: ArraySlice<PredicateValue>
+    /// How many levels are open.
     var depth = 0
+    /// How deep the operand that is being read reaches so far, counted from the top of the predicate.
+    var reach = 0
 
     /// What a rule has read.
     enum Term {
@@ -68,7 +71,18 @@ struct PredicateParser {
     /// Goes one level deeper; `leave` goes back. An error ends the parse, so that nobody has to leave after one.
     mutating func enter() throws(FetchPredicateError) {
         depth += 1
-        guard depth <= Self.maximumDepth else { throw unexpected("at most \(Self.maximumDepth) levels of nesting") }
+        reach = max(reach, depth)
+        try checkReach()
+    }
+
+    /// Puts a level on top of the operand that was just read.
+    mutating func deepen() throws(FetchPredicateError) {
+        reach += 1
+        try checkReach()
+    }
+
+    private func checkReach() throws(FetchPredicateError) {
+        guard reach <= Self.maximumDepth else { throw unexpected("at most \(Self.maximumDepth) levels of nesting") }
     }
 
     mutating func leave(_ levels: Int = 1) { depth -= levels }

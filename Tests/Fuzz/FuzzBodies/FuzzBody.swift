@@ -1,0 +1,16 @@
+/// What is done with bytes from nobody knows where. Errors are right answers; a trap, a hang or an answer that
+/// contradicts another is a finding. Each fuzz target runs one body, and the tests run all of them on the kept corpus.
+package enum FuzzBody: String, CaseIterable, Sendable {
+    case predicate = "FuzzPredicate"
+    case record = "FuzzRecord"
+    case node = "FuzzNode"
+
+    /// O(length of the input), times what the input asks for.
+    package func run(_ input: [UInt8]) {
+        switch self {
+        case .predicate: PredicateBody.run(input)
+        case .record: RecordBody.run(input)
+        case .node: NodeBody.run(input)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// Takes the numbers that shape a fuzz input from its bytes. An input that ends too soon continues with zeros, so that
+/// every input means something.
+struct InputReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ input: [UInt8]) { rest = input[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+    /// Little-endian.
+    mutating func number() -> Int {
+        let low = Int(byte())
+        return low | Int(byte()) << 8
+    }
+
+    /// As many bytes as there are, up to a count.
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        defer { rest = rest.dropFirst(count) }
+        return [UInt8](rest.prefix(count))
+    }
+
+    mutating func remaining() -> [UInt8] { bytes(rest.count) }
+}

@@ -1,0 +1,52 @@
+import FetchIndex
+import Foundation
+import Predicates
+import Records
+import Values
+
+/// A predicate format: it is parsed, printed, parsed again, and evaluated on values and on a record.
+///
+///     choice of arguments 1 | format, UTF-8
+enum PredicateBody {
+    static func run(_ input: [UInt8]) {
+        var reader = InputReader(input)
+        let arguments = argumentLists[Int(reader.byte()) % argumentLists.count]
+        let format = String(decoding: reader.remaining(), as: UTF8.self)
+        guard let predicate = try? FetchPredicate(format: format, argumentArray: arguments) else { return }
+        checkCanonicalForm(of: predicate)
+        guard isCheap(predicate) else { return }
+        _ = try? predicate.evaluate(with: SampleObject.nested)
+        guard let compiled = try? CompiledPredicate(predicate, SampleObject.entity) else { return }
+        let record = SampleObject.record
+        if let view = try? RecordView(record.span.bytes) { _ = try? compiled.evaluate(view) }
+    }
+
+    /// The first is taken for most inputs, since 0 is where mutations begin.
+    private static let argumentLists: [[any PredicateArgument & Sendable]] = [
+        [], [5], ["title"], ["title", 583], [[1, 2, 3]], [Int?.none], [1.5, "x%@\"'", true],
+        [Date(timeIntervalSinceReferenceDate: 0.5), Data([0, 255])], [Decimal(5) / 3, ["a", "影"]],
+    ]
+
+    /// What is printed must parse to an equal predicate, whose print is the same.
+    private static func checkCanonicalForm(of predicate: FetchPredicate) {
+        let printed = predicate.description
+        do {
+            let again = try FetchPredicate(printed)
+            precondition(again.description == printed, "\(printed) is printed as \(again)")
+            precondition(again == predicate, "\(printed) parses to another predicate")
+            precondition(again.hashValue == predicate.hashValue, "\(printed) has two hash values")
+        } catch FetchPredicateError.unexpected(_, _, "at most 200 levels of nesting") {
+            // The canonical form's parentheses may be too many.
+        } catch {
+            preconditionFailure("\(printed) does not parse: \(error)")
+        }
+    }
+
+    /// Nested loops over lists take as long as the predicate says; that is no finding.
+    private static func isCheap(_ predicate: FetchPredicate) -> Bool {
+        let printed = predicate.description
+        let loops = ["SUBQUERY", "ANY ", "ALL ", "NONE "].reduce(0) { $0 + printed.ranges(of: $1).count }
+        let longestList = printed.utf8.count { $0 == UInt8(ascii: ",") } + 5
+        return pow(Double(longestList), Double(loops)) < 100_000
+    }
+}
