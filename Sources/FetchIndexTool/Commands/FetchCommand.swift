@@ -95,7 +95,7 @@ struct FetchCommand: ParsableCommand {
                 rowCount += 1
             }
         }
-        let rows = "\(Numbers.grouped(order.rowCount)) rows"
+        let rows = "\(Numbers.grouped(order.rowCount)) row\(order.rowCount == 1 ? "" : "s")"
         let grouped = definition.sectionKey == nil ? rows : "\(rows) in \(Numbers.grouped(order.sectionCount)) sections"
         Output.line("\(outcome.sentence): \(grouped)")
         if definition.sectionKey != nil {

@@ -43,11 +43,17 @@ package final class RegularExpression: Sendable {
                 utf16, Int32(utf16.count), isCaseInsensitive, Self.timeLimit, Self.stackLimit, &failure)
         else {
             throw .invalid(
-                pattern: pattern, reason: String(cString: failure.name), position: Int(failure.offset) + 1)
+                pattern: pattern, reason: Self.words(String(cString: failure.name)),
+                position: Int(failure.offset) + 1)
         }
         // Nobody else has it yet: it moves into the mutex.
         nonisolated(unsafe) let expression = opened
         state = Mutex(State(expression: expression))
+    }
+
+    /// ICU's name of an error as words: U_REGEX_MISMATCHED_PAREN.
+    private static func words(_ name: String) -> String {
+        name.split(separator: "_").dropFirst(2).joined(separator: " ").lowercased()
     }
 
     deinit { state.withLock { fi_regex_close($0.expression) } }
