@@ -141,10 +141,17 @@ extension Value: Hashable {
         case .double(let value): hasher.combine(value.bitPattern)
         case .decimal(let value): hasher.combine(value.isNaN ? 0 : value)
         case .date(let value): hasher.combine(value.timeIntervalSinceReferenceDate.bitPattern)
-        case .string(let value): for byte in value.utf8 { hasher.combine(byte) }
+        case .string(let value): hasher.combine(bytesOf: value)
         case .data(let value): hasher.combine(value)
         case .uuid(let value): hasher.combine(value)
-        case .url(let value): for byte in value.absoluteString.utf8 { hasher.combine(byte) }
+        case .url(let value): hasher.combine(bytesOf: value.absoluteString)
         }
+    }
+}
+
+extension Hasher {
+    fileprivate mutating func combine(bytesOf text: String) {
+        var text = text
+        text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }

@@ -97,18 +97,19 @@ struct FetchPlanner {
     /// The fewest candidates, if they are few enough to be looked up one by one.
     private func candidates() throws -> Candidates? {
         let kept = try orders().compactMap(candidates)
-        let best = (try uniqueKeys() + kept).min { $0.found.count < $1.found.count }
-        let rowCount = Int(clamping: try reader.entityState(entityNumber).count)
-        guard let best, best.found.count <= rowCount / Self.lookUpCost else { return nil }
+        let limit = Int(clamping: try reader.entityState(entityNumber).count) / Self.lookUpCost
+        let best = (try uniqueKeys(limit) + kept).min { $0.found.count < $1.found.count }
+        guard let best, best.found.count <= limit else { return nil }
         return best
     }
 
     // MARK: Sources
 
-    private func uniqueKeys() throws -> [Candidates] {
+    /// At most `limit` keys are looked up: more candidates are not wanted.
+    private func uniqueKeys(_ limit: Int) throws -> [Candidates] {
         try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
             guard case .values(let values) = constraint.demand, entity.uniqueSlots.contains(constraint.slot),
-                !values.contains(where: \.isNull)
+                values.count <= limit, !values.contains(where: \.isNull)
             else { return nil }
             let objects = try values.compactMap {
                 try reader.object(entityNumber, slot: constraint.slot, equalTo: $0)

@@ -114,8 +114,6 @@ struct PredicateCompiler {
         return (.constant(.one(exact)), .one(type))
     }
 
-    func type(of value: PredicateValue) -> StaticType { hasObject ? .unknown : StaticType(value) }
-
     func mismatch(_ comparison: Comparison, _ left: Typed, _ right: Typed) -> FetchPredicateError {
         .typeMismatch("\(comparison.shown) compares \(left.type.name) with \(right.type.name)")
     }

@@ -98,8 +98,8 @@ package struct TextTest: Sendable {
     }
 
     private static func find(_ text: RawSpan, in texts: [[UInt8]]) -> Bool {
-        let place = texts.partitioningIndex { candidate in
-            candidate.withUnsafeBytes { $0.bytes.order(against: text) >= 0 }
+        let place = texts.indices.firstNumber { index in
+            texts[index].withUnsafeBytes { $0.bytes.order(against: text) >= 0 }
         }
         return place < texts.count && text.isEqual(to: texts[place])
     }

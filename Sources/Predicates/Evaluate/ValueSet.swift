@@ -43,31 +43,12 @@ struct ValueSet: Sendable {
         case .one(.null): return false
         case .one(.string(let text)): return try texts?.matches(text) ?? false
         case .one(.integer(let number)):
-            let place = integers.partitioningIndex { $0 >= number }
+            let place = integers.indices.firstNumber(fromWhich: { integers[$0] >= number })
             if place < integers.count && integers[place] == number { return true }
         case .one(.double), .one(.decimal), .one(.boolean):
             if integers.contains(where: { Comparator.equal.holds(value, .one(.integer($0))) }) { return true }
         default: break
         }
         return others.contains { value.isAlike($0, folding) }
-    }
-}
-
-extension RandomAccessCollection {
-    /// The first index whose element satisfies a predicate that holds from some index on. O(log n).
-    func partitioningIndex(where isInSecond: (Element) throws -> Bool) rethrows -> Index {
-        var low = startIndex
-        var count = self.count
-        while count > 0 {
-            let half = count / 2
-            let middle = index(low, offsetBy: half)
-            if try isInSecond(self[middle]) {
-                count = half
-            } else {
-                low = index(after: middle)
-                count -= half + 1
-            }
-        }
-        return low
     }
 }

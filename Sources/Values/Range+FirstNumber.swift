@@ -1,7 +1,7 @@
 extension Range<Int> {
     /// The first number for which a condition holds that holds for all after it; the upper bound when there is none.
     /// O(log n) calls.
-    func firstNumber<Failure: Error>(fromWhich holds: (Int) throws(Failure) -> Bool) throws(Failure) -> Int {
+    package func firstNumber<Failure: Error>(fromWhich holds: (Int) throws(Failure) -> Bool) throws(Failure) -> Int {
         var (low, high) = (lowerBound, upperBound)
         while low < high {
             let middle = low + (high - low) / 2
