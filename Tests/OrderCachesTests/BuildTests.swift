@@ -45,6 +45,36 @@ import Testing
         #expect(sorted == organPipe.sorted { $0.lexicographicallyPrecedes($1) })
     }
 
+    #if os(Linux)
+        /// Some of the bytes of a run, as a failing disk may change them.
+        @Test func aRunThatChangedOnTheDiskIsAnError() throws {
+            let folder = TemporaryFolder()
+            try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+            let keys = (0..<4000).map { Array("key \($0)".utf8) }
+            for byte in stride(from: 0, to: 60_000, by: 997) {
+                var sorter = KeySorter(memoryBudget: 1 << 16, folder: folder.path)
+                for key in keys { try sorter.append(key) }
+                guard let file = try runs(in: folder.path).first else { return #expect(sorter.runCount > 0) }
+                let handle = try #require(FileHandle(forUpdatingAtPath: file))
+                try handle.seek(toOffset: UInt64(byte % 20_000))
+                let old = try #require(try handle.read(upToCount: 1))
+                try handle.seek(toOffset: UInt64(byte % 20_000))
+                try handle.write(contentsOf: Data(old.map { $0 ^ 0x81 }))
+                try handle.close()
+                #expect(throws: TemporaryFileError.damaged, "byte \(byte % 20_000)") {
+                    try sorter.forEachSorted { _ in }
+                }
+            }
+        }
+
+        /// The nameless files of a folder that this process has open.
+        private func runs(in folder: String) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map { "/proc/self/fd/" + $0 }.filter {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: $0))?.hasPrefix(folder) == true
+            }
+        }
+    #endif
+
     @Test func aFolderThatCannotBeWrittenIsAnError() throws {
         var sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
         #expect(throws: TemporaryFileError.self) {

@@ -1,4 +1,5 @@
 internal import CountedTree
+internal import Records
 
 /// Merges sorted runs into one sequence with a binary heap of their next keys.
 struct RunMerger {
@@ -20,12 +21,22 @@ struct RunMerger {
 
         /// Moves to the next key. False at the end.
         func advance() throws -> Bool {
-            guard try fill(4) else { return false }
-            let length = buffer.withUnsafeBytes { Int($0.loadUnaligned(fromByteOffset: next, as: UInt32.self)) }
-            guard try fill(4 + length) else { throw TemporaryFileError(code: 5) }
-            key = next + 4..<next + 4 + length
+            let start = SortedRun.prefixLength
+            guard offset + next < run.length else { return false }
+            guard try fill(start) else { throw TemporaryFileError.damaged }
+            let length = Int(number(at: next))
+            guard length <= run.length - offset - next - start, try fill(start + length) else {
+                throw TemporaryFileError.damaged
+            }
+            let checksum = number(at: next + 4)
+            key = next + start..<next + start + length
             next = key.upperBound
+            guard bytes.withUnsafeBytes({ $0.bytes.checksum }) == checksum else { throw TemporaryFileError.damaged }
             return true
+        }
+
+        private func number(at index: Int) -> UInt32 {
+            buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: index, as: UInt32.self) }
         }
 
         /// Sees to it that the buffer holds so many bytes from `next` on. False at the end of the run.

@@ -3,19 +3,29 @@
 #else
     internal import Darwin
 #endif
+internal import Records
 
-/// A system call on a temporary file failed, by its errno: most likely the disk is full.
-package struct TemporaryFileError: Error, CustomStringConvertible {
-    package let code: Int32
+/// A temporary file of the store failed.
+package enum TemporaryFileError: Error, Equatable, CustomStringConvertible {
+    /// A system call failed, with this errno: most likely the disk is full.
+    case unusable(code: Int32)
+    /// What was read is not what was written.
+    case damaged
+
     package var description: String {
-        "a temporary file of the store cannot be used: \(String(cString: strerror(code)))"
+        switch self {
+        case .unusable(let code): "a temporary file of the store cannot be used: \(String(cString: strerror(code)))"
+        case .damaged: "a temporary file of the store was damaged on the disk"
+        }
     }
 }
 
-/// Sorted keys in a temporary file: length 4, bytes, one after the other. The file is in the store's folder and has no
-/// name, so that nothing is left of it when the process dies.
+/// Sorted keys in a temporary file: length 4, checksum 4, bytes, one after the other. The file is in the store's folder
+/// and has no name, so that nothing is left of it when the process dies.
 final class SortedRun {
     private static let bufferLength = 1 << 20
+    /// Of an entry's length and checksum.
+    static let prefixLength = 8
 
     private let file: Int32
     private var buffer: [UInt8] = []
@@ -24,7 +34,7 @@ final class SortedRun {
     init(inFolder folder: String) throws {
         var template = Array((folder + "/sort-XXXXXX").utf8CString)
         file = mkstemp(&template)
-        guard file >= 0 else { throw TemporaryFileError(code: errno) }
+        guard file >= 0 else { throw TemporaryFileError.unusable(code: errno) }
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)
         unlink(template)
     }
@@ -32,7 +42,9 @@ final class SortedRun {
     deinit { close(file) }
 
     func append(_ key: RawSpan) throws {
-        Swift.withUnsafeBytes(of: UInt32(key.byteCount)) { buffer.append(contentsOf: $0) }
+        for number in [UInt32(key.byteCount), key.checksum] {
+            Swift.withUnsafeBytes(of: number) { buffer.append(contentsOf: $0) }
+        }
         key.withUnsafeBytes { buffer.append(contentsOf: $0) }
         if buffer.count >= Self.bufferLength { try flush() }
     }
@@ -49,7 +61,7 @@ final class SortedRun {
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
                 let count = pwrite(file, rest.baseAddress, rest.count, off_t(length + written))
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { throw TemporaryFileError(code: errno) }
+                guard count > 0 else { throw TemporaryFileError.unusable(code: errno) }
                 written += count
             }
             length += written
@@ -62,7 +74,7 @@ final class SortedRun {
         while true {
             let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))
             if count >= 0 { return count }
-            guard errno == EINTR else { throw TemporaryFileError(code: errno) }
+            guard errno == EINTR else { throw TemporaryFileError.unusable(code: errno) }
         }
     }
 }
