@@ -45,7 +45,7 @@ let package = Package(
         .systemLibrary(
             name: "CXXHash", pkgConfig: "libxxhash",
             providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
-        // libcsv's header: the streaming CSV parser of `fetchindex import`
+        // libcsv's header: a streaming CSV parser
         .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"]), .brew(["libcsv"])]),
 
         // environment, transactions, tables, cursors
@@ -68,11 +68,13 @@ let package = Package(
             name: "FetchIndex",
             dependencies: ["LMDB", "Values", "Records", "Predicates", "OrderCaches"],
             swiftSettings: strict),
+        // rows of CSV, TSV and JSON lines files
+        .target(name: "Catalogues", dependencies: ["CCSV", "Values"], swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
-                "FetchIndex", "CCSV",
+                "Catalogues", "FetchIndex",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),

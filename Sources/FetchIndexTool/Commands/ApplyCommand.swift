@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Catalogues
 internal import FetchIndex
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials

@@ -1,28 +1,8 @@
 internal import ArgumentParser
+internal import Catalogues
 internal import FetchIndex
 
-enum CatalogueFormat: String, ExpressibleByArgument, CaseIterable {
-    case csv
-    case tsv
-    case jsonl
-
-    init?(path: String) {
-        switch path.split(separator: ".").last?.lowercased() {
-        case "csv": self = .csv
-        case "tsv", "tab": self = .tsv
-        case "jsonl", "ndjson": self = .jsonl
-        default: return nil
-        }
-    }
-
-    func open(_ path: String) throws -> any RowSource {
-        switch self {
-        case .csv: try CommaSeparatedSource(path)
-        case .tsv: try TabSeparatedSource(path)
-        case .jsonl: try JSONLinesSource(path)
-        }
-    }
-}
+extension CatalogueFormat: ExpressibleByArgument {}
 
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

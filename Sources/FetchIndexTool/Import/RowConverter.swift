@@ -1,3 +1,4 @@
+internal import Catalogues
 internal import FetchIndex
 
 /// Turns rows of a file into records of an entity. Numbers and texts go from bytes to bytes.

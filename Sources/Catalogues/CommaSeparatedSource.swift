@@ -1,16 +1,16 @@
 internal import CCSV
 
 /// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180).
-final class CommaSeparatedSource: RowSource {
+package final class CommaSeparatedSource: RowSource {
     private let path: String
     private let reader: FileReader
     private let parser: UnsafeMutablePointer<csv_parser>
     private let collector = RowCollector()
-    private(set) var columns: [String] = []
+    package private(set) var columns: [String] = []
     /// Rows that came with the piece that had the header.
     private var early: ArraySlice<FieldRow> = []
 
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         self.path = path
         reader = try FileReader(path)
         parser = .allocate(capacity: 1)
@@ -18,7 +18,7 @@ final class CommaSeparatedSource: RowSource {
         csv_set_space_func(parser) { _ in 0 }  // blanks belong to their fields
         while collector.rows.isEmpty, try parsePiece() {}
         if collector.rows.isEmpty { try finish() }
-        columns = try Columns.names(collector.rows.first ?? FieldRow(), in: path)
+        columns = try (collector.rows.first ?? FieldRow()).columnNames(in: path)
         early = collector.rows.dropFirst()
         collector.rows = []
     }
@@ -28,9 +28,9 @@ final class CommaSeparatedSource: RowSource {
         parser.deallocate()
     }
 
-    var progress: (done: Int, total: Int) { (reader.position, reader.length) }
+    package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
-    func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
+    package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         for row in early { try body(row) }
         early = []
         while try parsePiece() { try handOut(body) }

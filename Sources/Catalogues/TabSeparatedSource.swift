@@ -1,9 +1,9 @@
 /// Tab-separated values as IANA's text/tab-separated-values has them: no quoting; a field has neither tab nor line end.
-final class TabSeparatedSource: RowSource {
+package final class TabSeparatedSource: RowSource {
     private let reader: FileReader
-    private(set) var columns: [String] = []
+    package private(set) var columns: [String] = []
 
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         reader = try FileReader(path)
         var row = FieldRow()
         let header = try FileReader(path)
@@ -14,12 +14,12 @@ final class TabSeparatedSource: RowSource {
                 throw HeaderRead()
             }
         } catch is HeaderRead {}
-        columns = try Columns.names(row, in: path)
+        columns = try row.columnNames(in: path)
     }
 
-    var progress: (done: Int, total: Int) { (reader.position, reader.length) }
+    package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
-    func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
+    package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         var splitter = LineSplitter()
         var row = FieldRow()
         try splitter.forEachLine(of: reader) { line, number in
@@ -41,22 +41,3 @@ final class TabSeparatedSource: RowSource {
 }
 
 private struct HeaderRead: Error {}
-
-enum Columns {
-    /// The column names of a header row, which must be there, be UTF-8 and differ.
-    static func names(_ row: FieldRow, in path: String) throws -> [String] {
-        guard row.count > 0 else { throw Failure("\(path) is empty; its first line must name the columns") }
-        var names: [String] = []
-        for column in 0..<row.count {
-            guard let name = String(validating: row.bytes[row.range(of: column)], as: UTF8.self), !name.isEmpty,
-                !names.contains(name)
-            else {
-                throw BadInput(
-                    file: path, line: row.line, column: column + 1,
-                    reason: "the first line must name the columns, each with a name of its own in UTF-8")
-            }
-            names.append(name)
-        }
-        return names
-    }
-}

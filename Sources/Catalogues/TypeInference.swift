@@ -1,24 +1,26 @@
-internal import FetchIndex
+package import Values
 
 /// Finds the types of columns from the texts in their first rows.
-struct TypeInference {
+package struct TypeInference {
     /// The types still possible for each column, from the narrowest on.
     private var candidates: [[ValueType]]
     private var hasValue: [Bool]
 
-    init(columns: Int) {
+    package init(columns: Int) {
         candidates = Array(repeating: [.integer, .double, .boolean, .date], count: columns)
         hasValue = Array(repeating: false, count: columns)
     }
 
-    mutating func note(_ text: String, in column: Int) {
+    package mutating func note(_ text: String, in column: Int) {
         if text.isEmpty { return }
         hasValue[column] = true
         candidates[column].removeAll { !Self.reads(text, as: $0) }
     }
 
     /// A column without values, or with values of no other type, is text.
-    var types: [ValueType] { candidates.indices.map { hasValue[$0] ? candidates[$0].first ?? .string : .string } }
+    package var types: [ValueType] {
+        candidates.indices.map { hasValue[$0] ? candidates[$0].first ?? .string : .string }
+    }
 
     /// Stricter than reading a value: "007" is no integer, since it would lose its zeros, and 1 no boolean.
     private static func reads(_ text: String, as type: ValueType) -> Bool {

@@ -1,0 +1,28 @@
+/// Something in an import or change file is not as it must be.
+package struct BadInput: Error, CustomStringConvertible {
+    package let file: String
+    package let line: Int
+    /// From 1; nil when the whole row is meant.
+    package let column: Int?
+    package let columnName: String?
+    package let reason: String
+
+    package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
+        (self.file, self.line, self.column, self.columnName, self.reason) = (file, line, column, columnName, reason)
+    }
+
+    package var description: String {
+        var place = "\(file), line \(line)"
+        if let column { place += ", column \(column)\(columnName.map { " (\($0))" } ?? "")" }
+        return "\(place): \(reason)"
+    }
+}
+
+/// A file that is no catalogue as a whole.
+package struct UnreadableFile: Error, CustomStringConvertible {
+    package let path: String
+    /// What is said of the path.
+    package let reason: String
+
+    package var description: String { "\(path) \(reason)" }
+}

@@ -1,0 +1,26 @@
+/// The fields of one row, one after the other in a buffer.
+package struct FieldRow {
+    /// The line that the row begins on, from 1.
+    package var line = 0
+    package private(set) var bytes: [UInt8] = []
+    private var ends: [Int] = []
+
+    package init() {}
+
+    package var count: Int { ends.count }
+
+    package mutating func begin(line: Int) {
+        self.line = line
+        bytes.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+    }
+
+    package mutating func append(_ field: UnsafeRawBufferPointer) {
+        bytes.append(contentsOf: field)
+        ends.append(bytes.count)
+    }
+
+    package func range(of column: Int) -> Range<Int> { (column == 0 ? 0 : ends[column - 1])..<ends[column] }
+
+    package func text(of column: Int) -> String { String(decoding: bytes[range(of: column)], as: UTF8.self) }
+}

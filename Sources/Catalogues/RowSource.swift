@@ -1,0 +1,10 @@
+/// Rows of a file, each handed out as the bytes of its fields.
+package protocol RowSource: AnyObject {
+    /// The names of the columns. Known before the first row.
+    var columns: [String] { get }
+    /// Bytes of the file read so far, and in all.
+    var progress: (done: Int, total: Int) { get }
+
+    /// Hands out the rows that are left, and lines that are no rows. A body that throws ends the reading.
+    func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws
+}
