@@ -91,7 +91,9 @@ package struct Cursor: ~Copyable {
     private static let cacheLine = 64
 
     /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor.
-    package mutating func deleteCurrent() throws { try check(mdb_cursor_del(handle, 0)) }
+    package mutating func deleteCurrent() throws {
+        try check(mdb_cursor_del(handle, 0), writtenIn: mdb_cursor_txn(handle))
+    }
 
     /// mdb_cursor_put with an integer key: inserts or replaces. A key near the cursor is found without a search from the
     /// root.
@@ -123,7 +125,7 @@ package struct Cursor: ~Copyable {
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
             return mdb_cursor_put(handle, &mdbKey, &value, flags)
         }
-        try check(code)
+        try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
     private borrowing func seek(_ key: MDB_val) -> (CInt, MDB_val, MDB_val) {

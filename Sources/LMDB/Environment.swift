@@ -25,6 +25,11 @@ package final class Environment: Sendable {
     package struct Options: Sendable {
         package var durability = Durability.full
         package var isReadOnly = false
+        /// Whether a missing folder or file, or an empty file, becomes an environment; not when `isReadOnly`.
+        package var creates = true
+        /// Of the map, in bytes. Address space is free on 64 bit, so that the map need not grow; a system that refuses
+        /// gets less.
+        package var mapSize = 1 << 40
         package var maximumTables: UInt32 = 16
         package var maximumReaders: UInt32 = 510
 
@@ -40,10 +45,15 @@ package final class Environment: Sendable {
     /// Transactions that are open in this process: the map may only be resized when there are none.
     let openTransactions = Mutex(0)
     let openTables = Mutex<[String: Table]>([:])
+    /// Whether a write found the map full since it last grew.
+    let isMapFull = Atomic(false)
+    /// Whether the system refused the map when it was to be mapped anew: nothing can be read or written any more.
+    let hasLostMap = Atomic(false)
 
-    /// The environment at a folder; created when it is missing, unless `options.isReadOnly`.
+    /// The environment at a folder; created when it is missing, unless `options` say otherwise. Throws `DataFileError`
+    /// where LMDB must not be let near the files.
     package static func open(at path: String, options: Options = Options()) throws -> Environment {
-        if !options.isReadOnly && mkdir(path, 0o700) != 0 && errno != EEXIST {
+        if !options.isReadOnly && options.creates && mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw LMDBError(rawValue: errno)
         }
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
@@ -51,17 +61,19 @@ package final class Environment: Sendable {
         return try EnvironmentRegistry.open(at: String(cString: real), options: options)
     }
 
-    init(path: String, options: Options, opening: UInt64) throws(LMDBError) {
+    init(path: String, options: Options, opening: UInt64) throws {
+        try Environment.checkFiles(inFolder: path, creates: options.creates && !options.isReadOnly)
         self.path = path
         self.opening = opening
         self.isReadOnly = options.isReadOnly
         self.handle = try Environment.openHandle(at: path, options: options)
+        mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit { EnvironmentRegistry.close(at: path, opening: opening) }
 
     /// mdb_env_create, mdb_env_open, mdb_reader_check
-    private static func openHandle(at path: String, options: Options) throws(LMDBError) -> OpaquePointer {
+    private static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
         var flags = UInt32(MDB_NOTLS | MDB_NORDAHEAD)
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
         switch options.durability {
@@ -69,8 +81,7 @@ package final class Environment: Sendable {
         case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
-        // Address space is free on 64 bit, so that the map never has to move; a system that refuses gets less.
-        var mapSize = 1 << 40
+        var mapSize = options.mapSize
         while true {
             var created: OpaquePointer?
             try check(mdb_env_create(&created))
@@ -86,7 +97,7 @@ package final class Environment: Sendable {
                 continue
             }
             if code == MDB_SUCCESS {
-                if flags & UInt32(MDB_NOLOCK) == 0 { mdb_reader_check(handle, nil) }
+                if flags & UInt32(MDB_NOLOCK) == 0 { try checkReaders(of: handle) }
                 return handle
             }
             mdb_env_close(handle)
@@ -97,6 +108,17 @@ package final class Environment: Sendable {
 }
 
 extension Environment {
+    /// Frees the places of dead readers. A lock file that was cut off while others held it counts readers that it has
+    /// no room for. mdb_reader_check
+    private static func checkReaders(of handle: OpaquePointer) throws {
+        var info = MDB_envinfo()
+        guard mdb_env_info(handle, &info) == MDB_SUCCESS, info.me_numreaders <= info.me_maxreaders else {
+            mdb_env_close(handle)
+            throw DataFileError.damaged("its lock.mdb is cut off; it may be deleted when no process has it open")
+        }
+        mdb_reader_check(handle, nil)
+    }
+
     /// mdb_env_info and mdb_stat: sizes of the map and the file in bytes, readers, and the last transaction.
     package struct Information: Sendable {
         package let mapSize: Int
@@ -109,14 +131,18 @@ extension Environment {
     }
 
     package func information() throws -> Information {
-        var info = MDB_envinfo()
-        try check(mdb_env_info(handle, &info))
-        var stat = MDB_stat()
-        try check(mdb_env_stat(handle, &stat))
-        return Information(
-            mapSize: info.me_mapsize, pageSize: Int(stat.ms_psize), usedPages: info.me_last_pgno + 1,
-            lastTransaction: info.me_last_txnid, readers: Int(info.me_numreaders),
-            maximumReaders: Int(info.me_maxreaders))
+        // LMDB looks into the map, which must not be mapped anew meanwhile.
+        try openTransactions.withLock { _ in
+            try checkMap()
+            var info = MDB_envinfo()
+            try check(mdb_env_info(handle, &info))
+            var stat = MDB_stat()
+            try check(mdb_env_stat(handle, &stat))
+            return Information(
+                mapSize: info.me_mapsize, pageSize: Int(stat.ms_psize), usedPages: info.me_last_pgno + 1,
+                lastTransaction: info.me_last_txnid, readers: Int(info.me_numreaders),
+                maximumReaders: Int(info.me_maxreaders))
+        }
     }
 
     /// A reader of the environment in any process: mdb_reader_list.

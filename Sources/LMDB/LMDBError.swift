@@ -11,7 +11,6 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
 
     package init(rawValue: CInt) { self.rawValue = rawValue }
 
-    package static let mapFull = LMDBError(rawValue: MDB_MAP_FULL)
     package static let invalidFile = LMDBError(rawValue: MDB_INVALID)
     package static let versionMismatch = LMDBError(rawValue: MDB_VERSION_MISMATCH)
     package static let corrupted = LMDBError(rawValue: MDB_CORRUPTED)
@@ -23,8 +22,13 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
 }
 
 extension LMDBError: CustomStringConvertible {
-    /// mdb_strerror
-    package var description: String { String(cString: mdb_strerror(rawValue)) }
+    /// mdb_strerror, but for what it says in LMDB's terms.
+    package var description: String {
+        if rawValue == MDB_MAP_RESIZED {
+            return "another process made the store larger, which is seen once no snapshot is open in this process"
+        }
+        return String(cString: mdb_strerror(rawValue))
+    }
 }
 
 /// The one place that looks at a return code.
@@ -37,4 +41,10 @@ func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
     if code == MDB_NOTFOUND { return false }
     try check(code)
     return true
+}
+
+/// As `check`, for calls that write in a transaction.
+func check(_ code: CInt, writtenIn transaction: OpaquePointer) throws {
+    if code == MDB_MAP_FULL { try Environment.of(transaction)?.checkWrite(code) }
+    try check(code)
 }

@@ -57,7 +57,7 @@ extension Environment {
                 var keyFlags = description.keys == .integers ? UInt32(MDB_INTEGERKEY) : 0
                 if flags == 0 { keyFlags |= UInt32(MDB_CREATE) }
                 var handle: MDB_dbi = 0
-                try check(mdb_dbi_open(transaction, description.name, keyFlags, &handle))
+                try checkWrite(mdb_dbi_open(transaction, description.name, keyFlags, &handle))
                 opened[description.name] = Table(handle: handle)
             }
         } catch {
@@ -66,7 +66,7 @@ extension Environment {
             throw error
         }
         defer { end() }
-        try check(mdb_txn_commit(transaction))
+        try checkWrite(mdb_txn_commit(transaction))
         return opened
     }
 }

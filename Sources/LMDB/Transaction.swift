@@ -42,22 +42,29 @@ package struct WriteTransaction: ~Copyable {
     /// mdb_txn_commit. An error leaves the environment as it was before the transaction.
     package consuming func commit() throws {
         isCommitted = true  // mdb_txn_commit ends the transaction, also when it fails
-        try check(mdb_txn_commit(view.handle))
+        try environment.checkWrite(mdb_txn_commit(view.handle))
     }
 }
 
 extension Environment {
     package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
 
-    /// Waits for the write transaction that another thread or process holds.
-    package func beginWrite() throws -> WriteTransaction { try WriteTransaction(self) }
+    /// Waits for the write transaction that another thread or process holds. Makes the map larger first when it is full
+    /// or will be soon, unless a transaction of this process is open.
+    package func beginWrite() throws -> WriteTransaction {
+        makeRoom()
+        return try WriteTransaction(self)
+    }
 
     /// mdb_txn_begin; takes over a map size that another process has grown.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
-        try openTransactions.withLock { (count) throws(LMDBError) in count += 1 }
+        try openTransactions.withLock { (count) throws(LMDBError) in
+            try checkMap()
+            count += 1
+        }
         var transaction: OpaquePointer?
         var code = mdb_txn_begin(handle, nil, flags, &transaction)
-        if code == MDB_MAP_RESIZED && adoptMapSize() { code = mdb_txn_begin(handle, nil, flags, &transaction) }
+        if code == MDB_MAP_RESIZED && followMap() { code = mdb_txn_begin(handle, nil, flags, &transaction) }
         guard code == MDB_SUCCESS, let transaction else {
             end()
             throw LMDBError(rawValue: code)
@@ -66,29 +73,4 @@ extension Environment {
     }
 
     func end() { openTransactions.withLock { $0 -= 1 } }
-
-    /// mdb_env_set_mapsize(0): only when no other transaction of this process could see the map move.
-    private func adoptMapSize() -> Bool {
-        openTransactions.withLock { count in count == 1 && mdb_env_set_mapsize(handle, 0) == MDB_SUCCESS }
-    }
-
-    /// Doubles the map after `LMDBError.mapFull`. False when a transaction of this process is open.
-    package func growMap() -> Bool {
-        openTransactions.withLock { count in
-            var info = MDB_envinfo()
-            guard count == 0, mdb_env_info(handle, &info) == MDB_SUCCESS else { return false }
-            return mdb_env_set_mapsize(handle, info.me_mapsize * 2) == MDB_SUCCESS
-        }
-    }
-
-    /// Maps the file anew, so that its pages no longer count as this process's memory: a long import would seem to hold
-    /// the whole file. False when a transaction of this process is open. mdb_env_set_mapsize
-    @discardableResult
-    package func releasePages() -> Bool {
-        openTransactions.withLock { count in
-            var info = MDB_envinfo()
-            guard count == 0, mdb_env_info(handle, &info) == MDB_SUCCESS else { return false }
-            return mdb_env_set_mapsize(handle, info.me_mapsize) == MDB_SUCCESS
-        }
-    }
 }

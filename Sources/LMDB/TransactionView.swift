@@ -76,7 +76,7 @@ package struct TransactionView {
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
             var mdbValue = MDB_val(mv_size: byteCount, mv_data: nil)
             let flags = UInt32(MDB_RESERVE) | (appending ? UInt32(MDB_APPEND) : 0)
-            try check(mdb_put(handle, table.handle, &mdbKey, &mdbValue, flags))
+            try check(mdb_put(handle, table.handle, &mdbKey, &mdbValue, flags), writtenIn: handle)
             fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
         }
     }
@@ -85,7 +85,7 @@ package struct TransactionView {
         try value.withUnsafeBytes { value in
             var mdbValue = MDB_val(
                 mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
-            try check(mdb_put(handle, table.handle, &key, &mdbValue, flags))
+            try check(mdb_put(handle, table.handle, &key, &mdbValue, flags), writtenIn: handle)
         }
     }
 
@@ -94,7 +94,7 @@ package struct TransactionView {
     package func delete(_ key: RawSpan, in table: Table) throws -> Bool {
         try key.withUnsafeBytes { key in
             var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
-            return try checkFound(mdb_del(handle, table.handle, &mdbKey, nil))
+            return try delete(&mdbKey, in: table)
         }
     }
 
@@ -104,7 +104,14 @@ package struct TransactionView {
         var key = key
         return try withUnsafeMutableBytes(of: &key) { bytes in
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
-            return try checkFound(mdb_del(handle, table.handle, &mdbKey, nil))
+            return try delete(&mdbKey, in: table)
         }
+    }
+
+    private func delete(_ key: inout MDB_val, in table: Table) throws -> Bool {
+        let code = mdb_del(handle, table.handle, &key, nil)
+        if code == MDB_NOTFOUND { return false }
+        try check(code, writtenIn: handle)
+        return true
     }
 }

@@ -85,14 +85,6 @@ import Testing
         #expect(throws: LMDBError.self) { try Environment.open(at: folder.path, options: options) }
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         try Data(repeating: 65, count: 10_000).write(to: URL(fileURLWithPath: folder.path + "/data.mdb"))
-        #expect(throws: LMDBError.invalidFile) { try Environment.open(at: folder.path) }
-    }
-
-    @Test func aFullMapIsAnErrorAndGrows() throws {
-        let (environment, _, numbers) = try open()
-        #expect(environment.growMap())
-        let reader = try environment.beginRead()
-        #expect(!environment.growMap(), "a map in use must not move")
-        _ = try reader.view.statistics(of: numbers)
+        #expect(throws: DataFileError.self) { try Environment.open(at: folder.path) }
     }
 }

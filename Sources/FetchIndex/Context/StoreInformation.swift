@@ -60,7 +60,20 @@ extension PersistentContainer {
             readers: environment.readers.map { StoreInformation.Reader(process: $0.process, age: $0.age) })
     }
 
-    /// Everything that is wrong with the store and its caches, one sentence each. O(n log n).
+    /// Everything that is wrong with the store at a path, one sentence each: with the pages of its file, and when they are
+    /// whole with what they hold. The container is opened only then: LMDB must not read a damaged page. O(n log n).
+    package static func check(
+        at path: String, opening open: () throws -> PersistentContainer,
+        progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws -> [String] {
+        let defects = try Store.checkPages(at: path)
+        guard defects.isEmpty else {
+            return defects + ["what the pages hold was not checked, because pages are damaged"]
+        }
+        return try open().check(progress: progress)
+    }
+
+    /// Everything that is wrong with the values of the store and its caches, one sentence each. O(n log n).
     package func check(progress: @escaping (_ done: Int, _ total: Int) -> Void) throws -> [String] {
         let snapshot = try store.snapshot()
         let total = try snapshot.model.entities.indices.reduce(0) {

@@ -45,9 +45,12 @@ struct CheckCommand: ParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() throws {
-        let container = try store.open(forWriting: false)
         let bar = ProgressBar("checking")
-        let defects = try container.check { bar.show(rows: $0, of: $1) }
+        let defects = try PersistentContainer.check(at: store.store) {
+            try store.open(forWriting: false)
+        } progress: {
+            bar.show(rows: $0, of: $1)
+        }
         bar.finish()
         if output.isJSON {
             try Output.jsonLine(["defects": defects])

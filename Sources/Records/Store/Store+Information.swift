@@ -35,6 +35,20 @@ extension Store {
     }
 }
 
+extension Store {
+    /// Everything that is wrong with the pages of a store's file, one sentence each: with what LMDB believes without
+    /// looking. No store needs to be open, and no page is read through LMDB. O(pages). Throws `StoreError` when the store
+    /// could not be opened either.
+    package static func checkPages(at path: String) throws -> [String] {
+        try requireFile(at: path)
+        do {
+            return try Environment.checkPages(at: path, expecting: StoreLayout.tables).defects
+        } catch {
+            throw explain(error, at: path)
+        }
+    }
+}
+
 extension Error {
     /// Whether the system refused access: the store may still be readable.
     package var isPermission: Bool {

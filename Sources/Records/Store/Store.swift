@@ -18,6 +18,8 @@ package final class Store: Sendable {
         package var keptLogBytes: UInt64 = 16 << 20
         /// Whether a folder without a store becomes one.
         package var creates = true
+        /// Of the address space that the file is mapped to, in bytes. Tests make it small.
+        package var mapSize = Environment.Options().mapSize
 
         package init() {}
     }
@@ -36,12 +38,7 @@ package final class Store: Sendable {
     /// Opens a store, or makes one. A given model is merged into the stored one: it may bring new entities, and new
     /// optional attributes at the end of stored ones.
     package init(at path: String, model: Model? = nil, options: Options = Options()) throws {
-        if options.isReadOnly || !options.creates {
-            guard access(path + "/data.mdb", F_OK) == 0 else {
-                throw access(path, F_OK) == 0
-                    ? StoreError.notAStore(path: path, "it has no data.mdb") : StoreError.missing(path: path)
-            }
-        }
+        if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         isReadOnly = options.isReadOnly
         keptLogBytes = options.keptLogBytes
         try model?.validate()
@@ -49,9 +46,12 @@ package final class Store: Sendable {
             var environmentOptions = Environment.Options()
             environmentOptions.isReadOnly = options.isReadOnly
             environmentOptions.durability = options.durability
+            environmentOptions.creates = options.creates
+            environmentOptions.mapSize = options.mapSize
+            try Environment.requireFiles(["writer.lock", "hits"], inFolder: path)
             environment = try Environment.open(at: path, options: environmentOptions)
             tables = try StoreTables(environment, creating: options.creates)
-        } catch let error as LMDBError {
+        } catch {
             throw Self.explain(error, at: path)
         }
         if !options.isReadOnly, options.creates, try !hasFormat() { try create() }
@@ -63,6 +63,24 @@ package final class Store: Sendable {
     /// Also when the process has the environment open for writing elsewhere.
     package let isReadOnly: Bool
     package let keptLogBytes: UInt64
+
+    /// Throws unless there is a data file, or something in its place.
+    static func requireFile(at path: String) throws {
+        var status = stat()
+        if lstat(path + "/data.mdb", &status) == 0 { return }
+        throw access(path, F_OK) == 0
+            ? StoreError.notAStore(path: path, "it has no data.mdb") : StoreError.missing(path: path)
+    }
+
+    /// What an error of opening means to a user of the store.
+    static func explain(_ error: any Error, at path: String) -> any Error {
+        switch error {
+        case DataFileError.foreign(let reason): StoreError.notAStore(path: path, reason)
+        case DataFileError.damaged(let reason): StoreError.corrupted(reason)
+        case let error as LMDBError: explain(error, at: path)
+        default: error
+        }
+    }
 
     private static func explain(_ error: LMDBError, at path: String) -> any Error {
         switch error {
@@ -94,8 +112,6 @@ package final class Store: Sendable {
         guard !isReadOnly else { throw StoreError.readOnly }
         if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
-        let information = try environment.information()
-        if information.usedPages * information.pageSize > information.mapSize / 4 * 3 { _ = environment.growMap() }
         return try StoreWriter(self, author: author, lock)
     }
 

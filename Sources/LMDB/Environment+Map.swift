@@ -1,0 +1,107 @@
+internal import CLMDB
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import Synchronization
+
+/// A write met the end of the map. Its transaction cannot be committed any more; what was committed before is whole.
+package struct MapFull: Error, Equatable, CustomStringConvertible {
+    package let mapSize: Int
+    /// Transactions of this process beside the one that failed: the map cannot grow while there are any.
+    package let otherTransactions: Int
+
+    package var description: String {
+        let loss = "the store's map of \(mapSize) bytes is full, so nothing of this transaction is saved"
+        return otherTransactions == 0
+            ? "\(loss); the next one makes the map larger"
+            : "\(loss); the map grows with the next one once no snapshot is open in this process (now \(otherTransactions))"
+    }
+}
+
+extension Environment {
+    private static let smallestGrowth = 1 << 20
+
+    /// The environment that a transaction is of; it lives as long as the transaction.
+    static func of(_ transaction: OpaquePointer) -> Environment? {
+        mdb_env_get_userctx(mdb_txn_env(transaction)).map {
+            Unmanaged<Environment>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
+    /// As `check`, for calls that write. Remembers that the map was full, so that the next transaction makes it larger.
+    func checkWrite(_ code: CInt) throws {
+        guard code == MDB_MAP_FULL else { return try check(code) }
+        isMapFull.store(true, ordering: .relaxed)
+        throw openTransactions.withLock { count in
+            var info = MDB_envinfo()
+            mdb_env_info(handle, &info)
+            return MapFull(mapSize: info.me_mapsize, otherTransactions: max(0, count - 1))
+        }
+    }
+
+    /// Throws when there is no map.
+    func checkMap() throws(LMDBError) {
+        if hasLostMap.load(ordering: .relaxed) { throw LMDBError(rawValue: ENOMEM) }
+    }
+
+    /// Makes the map larger when a write found it full, or three quarters of it are used.
+    func makeRoom() {
+        remap { info in
+            let used = (info.me_last_pgno + 1) * pageSize
+            let isNeeded = isMapFull.load(ordering: .relaxed) || used > info.me_mapsize / 4 * 3
+            return isNeeded ? info.me_mapsize * 2 : nil
+        }
+    }
+
+    /// Takes in what another process wrote behind the end of the map. False when another transaction of this process
+    /// could see the map move.
+    func followMap() -> Bool {
+        remap(besides: 1) { info in max(info.me_mapsize * 2, (info.me_last_pgno + 1) * pageSize * 2) }
+    }
+
+    /// Maps the file anew, so that its pages no longer count as this process's memory: a long import would seem to hold
+    /// the whole file. False when a transaction of this process is open.
+    @discardableResult
+    package func releasePages() -> Bool { remap { $0.me_mapsize } }
+
+    /// mdb_env_set_mapsize, when no transactions but some are open, so that none can see the map move. False when that
+    /// is not so, or the system has no such address space. `size` returns nil when nothing is to be done.
+    @discardableResult
+    private func remap(besides own: Int = 0, to size: (MDB_envinfo) -> Int?) -> Bool {
+        openTransactions.withLock { count in
+            var info = MDB_envinfo()
+            guard count == own, !hasLostMap.load(ordering: .relaxed), mdb_env_info(handle, &info) == MDB_SUCCESS,
+                var wanted = size(info)
+            else { return false }
+            // LMDB gives up its map before it asks for the new one, and cannot go back.
+            while !Self.hasRoom(for: wanted - info.me_mapsize) {
+                wanted = info.me_mapsize + (wanted - info.me_mapsize) / 2
+                if wanted - info.me_mapsize < Self.smallestGrowth { return false }
+            }
+            let code = mdb_env_set_mapsize(handle, wanted)
+            guard code == MDB_SUCCESS else {
+                // LMDB refuses beside its own write transaction, and keeps the map.
+                if code != EINVAL { hasLostMap.store(true, ordering: .relaxed) }
+                return false
+            }
+            if wanted > info.me_mapsize { isMapFull.store(false, ordering: .relaxed) }
+            return true
+        }
+    }
+
+    /// Whether the system would map so many bytes more.
+    private static func hasRoom(for byteCount: Int) -> Bool {
+        guard byteCount > 0 else { return true }
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+        guard let room = mmap(nil, byteCount, PROT_READ, flags, -1, 0), room != MAP_FAILED else { return false }
+        munmap(room, byteCount)
+        return true
+    }
+
+    private var pageSize: Int {
+        var stat = MDB_stat()
+        return mdb_env_stat(handle, &stat) == MDB_SUCCESS ? Int(stat.ms_psize) : 4096
+    }
+}
