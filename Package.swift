@@ -94,6 +94,11 @@ let package = Package(
             name: "FetchIndexTests",
             dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Predicates", "Records", "TestSupport", "Values"],
             exclude: ["PredicateCases"], resources: [.copy("Catalogues")], swiftSettings: strict),
+        // pages that are cut off, overwritten or made up; full maps
+        .testTarget(
+            name: "PageTests",
+            dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Records", "TestSupport", "Values"],
+            swiftSettings: strict),
         .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),
         // what is done with an input of a fuzz target, and its test on the kept inputs

@@ -49,15 +49,17 @@ package struct WriteTransaction: ~Copyable {
 extension Environment {
     package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
 
-    /// Waits for the write transaction that another thread or process holds. Makes the map larger first when it is full
-    /// or will be soon, unless a transaction of this process is open.
+    /// Waits for the write transaction that another thread or process holds. Makes the map larger first when three
+    /// quarters of it are used, unless a transaction of this process is open.
     package func beginWrite() throws -> WriteTransaction {
         makeRoom()
         return try WriteTransaction(self)
     }
 
-    /// mdb_txn_begin; takes over a map size that another process has grown.
+    /// mdb_txn_begin. Makes a map larger that a write found full: also for reading, since whoever reads first and then
+    /// writes could not do it then. Takes in what another process wrote behind the end of the map.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
+        if isMapFull.load(ordering: .relaxed) { makeRoom() }
         try openTransactions.withLock { (count) throws(LMDBError) in
             try checkMap()
             count += 1

@@ -10,6 +10,8 @@ struct MetaPage: Equatable {
     private static let version: UInt32 = 1
     private static let flag: UInt16 = 0x08
     private static let pageSizes = 512...32768
+    /// No file sees so many: a thousand a second for three hundred thousand years.
+    private static let lastTransaction: UInt64 = 1 << 53
 
     let freeList: TreeRecord
     let main: TreeRecord
@@ -29,7 +31,7 @@ struct MetaPage: Equatable {
         guard span.unsafeLoadUnaligned(fromByteOffset: 20, as: UInt32.self) == Self.version else {
             throw DataFileError.foreign("its data.mdb is of another version of LMDB")
         }
-        freeList = TreeRecord(span.extracting(40..<40 + TreeRecord.length))
+        freeList = TreeRecord(span.extracting(40..<40 + TreeRecord.length), isFreeList: true)
         main = TreeRecord(span.extracting(88..<88 + TreeRecord.length))
         lastPage = span.unsafeLoadUnaligned(fromByteOffset: 136, as: UInt64.self)
         transaction = span.unsafeLoadUnaligned(fromByteOffset: 144, as: UInt64.self)
@@ -67,6 +69,7 @@ struct MetaPage: Equatable {
         guard lastPage >= Self.count - 1, lastPage < UInt64(Int.max / pageSize) else {
             return "its data.mdb has the last page \(lastPage)"
         }
+        if transaction > Self.lastTransaction { return "its data.mdb is of transaction \(transaction)" }
         if let defect = freeList.defect(pageCount: pageCount) { return "the free list of its data.mdb \(defect)" }
         if freeList.keys != .integers { return "the free list of its data.mdb has keys that are no numbers" }
         if let defect = main.defect(pageCount: pageCount) { return "the main tree of its data.mdb \(defect)" }

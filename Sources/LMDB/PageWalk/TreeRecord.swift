@@ -9,7 +9,7 @@ struct TreeRecord: Equatable {
     static let noRoot = PageNumber.max
     /// LMDB's cursors go no deeper.
     static let maximumDepth = 32
-    /// The bits of the flags that say what keys are; others are of the environment.
+    /// The bits of the free list's flags that say what keys are; the others are of the environment.
     private static let keyFlags: UInt16 = 0x7F
     private static let integerKey: UInt16 = 0x08
 
@@ -23,9 +23,10 @@ struct TreeRecord: Equatable {
     let entries: UInt64
     let root: PageNumber
 
-    init(_ bytes: RawSpan) {
+    init(_ bytes: RawSpan, isFreeList: Bool = false) {
         pad = bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self)
-        flags = bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt16.self)
+        let stored = bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt16.self)
+        flags = isFreeList ? stored & Self.keyFlags : stored
         depth = Int(bytes.unsafeLoadUnaligned(fromByteOffset: 6, as: UInt16.self))
         branchPages = bytes.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self)
         leafPages = bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt64.self)
@@ -36,7 +37,7 @@ struct TreeRecord: Equatable {
 
     /// How keys are ordered; nil when the flags ask for what this package never writes: duplicates, reversed keys.
     var keys: Table.Keys? {
-        switch flags & Self.keyFlags {
+        switch flags {
         case 0: .bytes
         case Self.integerKey: .integers
         default: nil

@@ -1,0 +1,164 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDB
+
+/// What stands in the place of an environment's files, and is refused before LMDB opens it.
+@Suite struct FileGuardTests {
+    let folder = TemporaryFolder()
+
+    private var dataFile: String { folder.path + "/data.mdb" }
+    private var lockFile: String { folder.path + "/lock.mdb" }
+
+    /// An environment that was written and closed.
+    init() throws {
+        let environment = try Environment.open(at: folder.path)
+        let table = try environment.tables([Table.Description("bytes")], creating: true)[0]
+        for number in 0..<4 as Range<UInt8> {
+            let transaction = try environment.beginWrite()
+            let key = [number], value = [UInt8](repeating: number, count: 3000)
+            try transaction.view.put(value.span.bytes, for: key.span.bytes, in: table)
+            try transaction.commit()
+        }
+    }
+
+    private func refusal() -> DataFileError? {
+        var options = Environment.Options()
+        options.creates = false
+        do {
+            _ = try Environment.open(at: folder.path, options: options)
+            return nil
+        } catch {
+            return error as? DataFileError
+        }
+    }
+
+    private func data() throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: dataFile))) }
+
+    private func writeData(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: dataFile)) }
+
+    @Test func foldersPipesDevicesAndLinksInPlaceOfAFileAreRefused() throws {
+        let files = FileManager.default
+        for path in [dataFile, lockFile] {
+            let name = path.hasSuffix("data.mdb") ? "data.mdb" : "lock.mdb"
+            try files.moveItem(atPath: path, toPath: folder.path + "/kept")
+            try files.createDirectory(atPath: path, withIntermediateDirectories: false)
+            #expect(refusal() == .foreign("its \(name) is a folder"))
+            try files.removeItem(atPath: path)
+            try #require(mkfifo(path, 0o600) == 0)
+            #expect(refusal() == .foreign("its \(name) is a pipe or a device"))
+            try files.removeItem(atPath: path)
+            try files.createSymbolicLink(atPath: path, withDestinationPath: folder.path + "/kept")
+            #expect(refusal() == .foreign("its \(name) is a symbolic link"))
+            try files.removeItem(atPath: path)
+            try files.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
+            #expect(refusal() == .foreign("its \(name) is a symbolic link"))
+            try files.removeItem(atPath: path)
+            try files.moveItem(atPath: folder.path + "/kept", toPath: path)
+        }
+        #expect(refusal() == nil)
+    }
+
+    @Test func theFolderItselfMayBeALink() throws {
+        let link = folder.path + "-link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+        defer { try? FileManager.default.removeItem(atPath: link) }
+        #expect(try Environment.open(at: link).path == Environment.open(at: folder.path).path)
+    }
+
+    @Test func otherProgramsFilesAndOtherVersionsAreRefused() throws {
+        let whole = try data()
+        try writeData(Array("SQLite format 3".utf8) + [UInt8](repeating: 0, count: 9000))
+        #expect(refusal() == .foreign("its data.mdb is no LMDB file, or its first pages are damaged"))
+        for page in 0...1 {
+            var bytes = whole
+            bytes[page * 4096 + 20] = 2
+            try writeData(bytes)
+            #expect(refusal() == .foreign("its data.mdb is of another version of LMDB"))
+        }
+    }
+
+    @Test func metaPagesThatLieAreRefused() throws {
+        let whole = try data()
+        guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
+            Issue.record("there is no file")
+            return
+        }
+        let newest = metas[0].transaction > metas[1].transaction ? 0 : 4096
+        // Offsets in the page: page size, flags and depth and root of the free list, the same of the main tree, last page.
+        let lies: [(Int, [UInt8])] = [
+            (40, [0, 0, 0, 0]), (40, [0, 16, 1, 0]), (40, [0, 0, 1, 0]), (44, [4]), (46, [40]), (46, [0]),
+            (80, [1, 0, 0, 0, 0, 0, 0, 0]), (80, [0, 0, 0, 0, 0, 1, 0, 0]), (92, [4]), (92, [8]), (94, [33]),
+            (128, [0, 0, 0, 0, 0, 0, 0, 0]), (128, [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), (136, [200]),
+            (136, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]),
+            (136, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), (136, [0, 0]), (144, [9, 1]), (144, [8, 1]),
+            (151, [0x80]),
+        ]
+        for (offset, bytes) in lies {
+            var lying = whole
+            lying.replaceSubrange(newest + offset..<newest + offset + bytes.count, with: bytes)
+            try writeData(lying)
+            let error = refusal()
+            // A transaction number of the right parity is nothing that can be seen.
+            let isVisible = offset != 144 || Int(bytes[0]) & 1 != newest / 4096
+            #expect((error != nil) == isVisible, "\(bytes) at \(offset): \(error?.description ?? "opened")")
+        }
+        for page in 0...1 {
+            try writeData(whole.enumerated().map { $0.offset / 4096 == page ? 0 : $0.element })
+            #expect(refusal() != nil, "page \(page) is zeros")
+        }
+        try writeData(whole)
+        #expect(refusal() == nil)
+    }
+
+    @Test func anEmptyFileIsMadeAnEnvironmentOnlyWhereOneMayBeCreated() throws {
+        try writeData([])
+        #expect(refusal() == .damaged("its data.mdb is cut off: it has no two pages"))
+        #expect(try data().isEmpty)
+        #expect(try Environment.open(at: folder.path).information().usedPages == 2)
+    }
+
+    @Test func aFileMayEndBeforeItsLastPagesWhenTheyAreFree() throws {
+        try grow()
+        guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
+            Issue.record("there is no file")
+            return
+        }
+        let pages = try UInt64(file.length() / 4096)
+        #expect(pages < MetaPage.newest(of: metas).pageCount, "the last pages were never written")
+        #expect(refusal() == nil)
+        let report = try Environment.checkPages(at: folder.path, expecting: [Table.Description("bytes")])
+        #expect(report.defects == [])
+        // Here pages are missing that are used.
+        try writeData(Array(try data().prefix(3 * 4096)))
+        #expect(refusal() != nil)
+    }
+
+    /// Takes many pages at the end of the file in one transaction, and frees them in the same.
+    private func grow() throws {
+        let environment = try Environment.open(at: folder.path)
+        let table = try environment.tables([Table.Description("bytes")], creating: false)[0]
+        for round in 0..<6 as Range<UInt8> {
+            let transaction = try environment.beginWrite()
+            let key: [UInt8] = [round % 4], value = [UInt8](repeating: round, count: 3000)
+            try transaction.view.put(value.span.bytes, for: key.span.bytes, in: table)
+            try transaction.commit()
+        }
+        let transaction = try environment.beginWrite()
+        let key: [UInt8] = [9], value = [UInt8](repeating: 9, count: 400_000)
+        try transaction.view.put(value.span.bytes, for: key.span.bytes, in: table)
+        try transaction.view.delete(key.span.bytes, in: table)
+        let small: [UInt8] = [1]
+        try transaction.view.put(small.span.bytes, for: key.span.bytes, in: table)
+        try transaction.commit()
+    }
+
+    @Test func aLockFileThatIsTooShortIsRefused() throws {
+        try Data([UInt8](repeating: 1, count: 100)).write(to: URL(fileURLWithPath: lockFile))
+        #expect(refusal()?.description.hasPrefix("its lock.mdb is not LMDB's") == true)
+        // One that nobody holds is made anew by LMDB.
+        try Data([UInt8](repeating: 1, count: 5000)).write(to: URL(fileURLWithPath: lockFile))
+        #expect(refusal() == nil)
+    }
+}

@@ -1,0 +1,180 @@
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDB
+
+/// Pages made up to mislead whoever believes them: the walk says what is wrong, and ends.
+@Suite struct HostilePageTests {
+    let data: [UInt8]
+
+    init() throws { data = try SampleStore.shared.get().data }
+
+    private var meta: MetaPage { get throws { try DamagedFile(data).walk().meta } }
+
+    /// What `check` finds after the data were changed at some offset of a page.
+    private func defects(_ change: (inout [UInt8]) throws -> Void) throws -> [String] {
+        var changed = data
+        try change(&changed)
+        let defects = try DamagedFile(changed).defects()
+        // Whoever cannot count on the pages does not read them.
+        #expect(defects.last == "what the pages hold was not checked, because pages are damaged" || defects.count == 1)
+        return defects
+    }
+
+    private func has(_ defects: [String], _ words: String) -> Bool { defects.contains { $0.contains(words) } }
+
+    /// Offset of a page's node.
+    private func node(_ index: Int, of page: Int) -> Int {
+        page * DamagedFile.pageSize
+            + Int(data.number(at: page * DamagedFile.pageSize + 16 + 2 * index, as: UInt16.self))
+    }
+
+    /// A used page of a kind, found by its header.
+    private func page(_ kind: UInt16, where isWanted: (Int) -> Bool = { _ in true }) throws -> Int {
+        let used = try DamagedFile(data).walk().used
+        let page = (2..<data.count / DamagedFile.pageSize).first { number in
+            used.contains(UInt64(number)) && data.number(at: number * DamagedFile.pageSize, as: UInt64.self) == number
+                && data.number(at: number * DamagedFile.pageSize + 10, as: UInt16.self) == kind && isWanted(number)
+        }
+        return try #require(page)
+    }
+
+    /// The offset of a table's record in the main tree, which is one leaf.
+    private func record(of name: String) throws -> Int {
+        let root = try Int(meta.main.root)
+        for index in 0..<6 {
+            let start = node(index, of: root)
+            let length = Int(data.number(at: start + 6, as: UInt16.self))
+            if Array(data[start + 8..<start + 8 + length]) == Array(name.utf8) { return start + 8 + length }
+        }
+        throw DataFileError.damaged("there is no table \(name)")
+    }
+
+    @Test func branchesThatCircleAreFound() throws {
+        let branch = try page(1)
+        let defects = try defects { data in
+            for index in 0..<2 { data.set(UInt32(branch), at: node(index, of: branch)) }
+        }
+        #expect(has(defects, "page \(branch): it is used twice"))
+    }
+
+    @Test func aTreeDeeperOrShallowerThanItSaysIsFound() throws {
+        let offset = try record(of: "records") + 6
+        let depth = data.number(at: offset, as: UInt16.self)
+        for lie in [depth - 1, depth + 1, 33, 65535] as [UInt16] {
+            #expect(!(try defects { $0.set(lie, at: offset) }.isEmpty), "depth \(lie)")
+        }
+        #expect(has(try defects { $0.set(0 as UInt16, at: offset) }, "depth 0"))
+    }
+
+    @Test func anOverflowRunPastTheEndIsFound() throws {
+        let head = try page(4) * DamagedFile.pageSize
+        for count in [UInt32.max, UInt32(data.count / DamagedFile.pageSize), 0] {
+            #expect(!(try defects { $0.set(count, at: head + 12) }.isEmpty), "\(count) pages")
+        }
+    }
+
+    @Test func aValueLongerThanItsRunIsFound() throws {
+        let walk = try DamagedFile(data).walk()
+        let leaf = try page(2) { number in
+            (0..<4).contains { self.isLong($0, of: number) } && walk.used.contains(UInt64(number))
+        }
+        let index = try #require((0..<4).first { isLong($0, of: leaf) })
+        #expect(
+            has(try defects { $0.set(UInt32.max, at: node(index, of: leaf)) }, "overflow pages for 4294967295 bytes"))
+    }
+
+    private func isLong(_ index: Int, of page: Int) -> Bool {
+        let count = (Int(data.number(at: page * DamagedFile.pageSize + 12, as: UInt16.self)) - 16) / 2
+        return index < count && data.number(at: node(index, of: page) + 4, as: UInt16.self) == 1
+    }
+
+    @Test func nodesOutsideOfTheirPageOrOverEachOtherAreFound() throws {
+        let leaf = try page(2)
+        let pointers = leaf * DamagedFile.pageSize + 16
+        for offset in [65535, 65534, 4096, 4090, 0, 17] as [UInt16] {
+            #expect(has(try defects { $0.set(offset, at: pointers) }, "has node 0 at \(offset)"))
+        }
+        let second = data.number(at: pointers + 2, as: UInt16.self)
+        #expect(has(try defects { $0.set(second, at: pointers) }, "overlap"))
+        #expect(has(try defects { $0.set(UInt16.max, at: node(0, of: leaf) + 6) }, "run past its end"))
+    }
+
+    @Test func keysOutOfOrderOrOutOfTheirBranchAreFound() throws {
+        let branch = try page(1)
+        let child = Int(data.number(at: node(1, of: branch), as: UInt32.self))
+        // Two nodes of a leaf change places.
+        let pointers = child * DamagedFile.pageSize + 16
+        let defects = try defects { data in
+            let (first, second) = (
+                data.number(at: pointers, as: UInt16.self), data.number(at: pointers + 2, as: UInt16.self)
+            )
+            data.set(second, at: pointers)
+            data.set(first, at: pointers + 2)
+        }
+        #expect(has(defects, "out of order"))
+        // A branch's two children change places.
+        let swapped = try self.defects { data in
+            let (first, second) = (node(0, of: branch), node(1, of: branch))
+            let number = data.number(at: first, as: UInt32.self)
+            data.set(data.number(at: second, as: UInt32.self), at: first)
+            data.set(number, at: second)
+        }
+        #expect(has(swapped, "belongs behind it") || has(swapped, "belongs before it"))
+    }
+
+    @Test func aFreeListThatNamesUsedPagesOrOneTwiceOrNoneIsFound() throws {
+        let root = try Int(meta.freeList.root)
+        let start = node(0, of: root)
+        #expect(data.number(at: start + 4, as: UInt16.self) == 0, "the first list is in its leaf")
+        let list = start + 16
+        let count = data.number(at: list, as: UInt64.self)
+        try #require(count >= 1)
+        let branch = try page(1)
+        #expect(has(try defects { $0.set(UInt64(branch), at: list + 8) }, "page \(branch): it is used"))
+        #expect(has(try defects { $0.set(UInt64.max, at: list + 8) }, "the free list names it"))
+        #expect(has(try defects { $0.set(count - 1, at: list) }, "neither used nor free"))
+        #expect(has(try defects { $0.set(UInt64.max, at: list) }, "has a list of"))
+        let last = node(
+            (Int(data.number(at: root * DamagedFile.pageSize + 12, as: UInt16.self)) - 16) / 2 - 1, of: root)
+        #expect(has(try defects { $0.set(UInt64.max, at: last + 8) }, "is to free"))
+        if count >= 2 {
+            let first = data.number(at: list + 8, as: UInt64.self)
+            #expect(has(try defects { $0.set(first, at: list + 16) }, "twice"))
+        }
+    }
+
+    @Test func aTableRecordOfAnotherLengthOrNameOrKindIsFound() throws {
+        let start = try record(of: "nodes")
+        let header = start - 8 - 5
+        #expect(has(try defects { $0.set(47 as UInt32, at: header) }, "does not hold a table"))
+        #expect(has(try defects { $0.set(0 as UInt16, at: header + 4) }, "does not hold a table"))
+        #expect(has(try defects { $0[start - 1] = UInt8(ascii: "z") }, "table \"nodes\" is missing"))
+        #expect(has(try defects { $0.set(0 as UInt16, at: start + 4) }, "keys of another kind"))
+        #expect(has(try defects { $0.set(4 as UInt16, at: start + 4) }, "flags"))
+        #expect(has(try defects { $0.set(UInt64.max, at: start + 32) }, "counts \(UInt64.max) entries"))
+        #expect(has(try defects { $0.set(UInt64.max, at: start + 40) }, "has a depth and no root"))
+        #expect(has(try defects { $0.set(1 as UInt64, at: start + 40) }, "at page 1"))
+    }
+
+    /// Many bytes at random places at once, so that damage meets damage.
+    @Test func randomDamageNeverEndsTheProcess() throws {
+        var generator = SeededGenerator(seed: 3)
+        var found = 0
+        for _ in 0..<150 {
+            var changed = data
+            for _ in 0..<Int.random(in: 1...30, using: &generator) {
+                let page = Int.random(in: 0..<data.count / DamagedFile.pageSize, using: &generator)
+                let offset =
+                    Bool.random(using: &generator)
+                    ? Int.random(in: 0..<200, using: &generator)
+                    : Int.random(in: 0..<DamagedFile.pageSize, using: &generator)
+                changed[page * DamagedFile.pageSize + offset] = .random(in: 0...255, using: &generator)
+            }
+            if try !DamagedFile(changed).defects().isEmpty { found += 1 }
+        }
+        #expect(found > 75)
+    }
+}

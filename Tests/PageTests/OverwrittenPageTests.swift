@@ -1,0 +1,143 @@
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDB
+
+/// Files that were cut off, and pages that something wrote over: found by `check`, and never the end of the process.
+@Suite struct OverwrittenPageTests {
+    let sample: SampleStore
+    let file: DamagedFile
+    let pageCount: Int
+
+    init() throws {
+        sample = try SampleStore.shared.get()
+        file = try DamagedFile(sample.data)
+        pageCount = sample.data.count / DamagedFile.pageSize
+    }
+
+    @Test func theSampleHasAllThatAFileCanHoldAndIsWhole() throws {
+        #expect(try file.defects() == [])
+        let walk = try file.walk()
+        #expect(walk.report.defects == [])
+        #expect(pageCount >= 200)
+        #expect(walk.report.freePages >= 10)
+        let tables = walk.report.tables
+        #expect(Set(tables.keys) == ["meta", "records", "log", "unique", "caches", "nodes"])
+        #expect((tables["records"]?.depth ?? 0) >= 2)
+        #expect((tables["records"]?.overflowPages ?? 0) >= 10)
+        #expect((tables["nodes"]?.entries ?? 0) >= 10)
+    }
+
+    @Test func aFileThatIsCutOffIsAnErrorAtOpening() throws {
+        let free = try file.walk().free
+        var lengths = Array(stride(from: 0, to: sample.data.count, by: DamagedFile.pageSize))
+        lengths += [1, 100, 151, 4095, 4097, 8191, 8193, 12289, sample.data.count - 1]
+        for length in lengths {
+            let file = try DamagedFile(Array(sample.data[..<length]))
+            let isOnlyFree = (length / DamagedFile.pageSize..<pageCount).allSatisfy {
+                $0 > 1 && free.contains(UInt64($0))
+            }
+            let defects = try file.defects()
+            #expect(defects.isEmpty == isOnlyFree, "cut off at \(length): \(defects)")
+            if isOnlyFree { continue }
+            #expect(throws: (any Error).self, "cut off at \(length)") {
+                try SampleStore.open(file.folder.path).check { _, _ in }
+            }
+        }
+    }
+
+    enum Overwriting: CaseIterable { case random, zeros, ones, otherPage }
+
+    @Test(arguments: Overwriting.allCases) func everyPageInUseThatIsOverwrittenIsFound(with what: Overwriting) throws {
+        var generator = SeededGenerator(seed: 2)
+        let used = try file.walk().used
+        var found = 0
+        for number in 0..<pageCount {
+            let page = sample.data.page(number)
+            let bytes: [UInt8]
+            switch what {
+            case .random: bytes = page.map { _ in UInt8.random(in: 0...255, using: &generator) }
+            case .zeros: bytes = page.map { _ in 0 }
+            case .ones: bytes = page.map { _ in 0xFF }
+            case .otherPage: bytes = sample.data.page(Int.random(in: 0..<pageCount, using: &generator))
+            }
+            if bytes == page { continue }
+            try file.write(bytes, at: number * DamagedFile.pageSize)
+            let defects = try file.defects()
+            if number < 2 || used.contains(UInt64(number)) {
+                #expect(!defects.isEmpty, "page \(number)")
+                found += 1
+            }
+            try file.write(page, at: number * DamagedFile.pageSize)
+        }
+        #expect(found >= 150)
+        #expect(try file.defects() == [])
+    }
+
+    /// An old page in its old place says nothing wrong of itself. It is found where it leads to other pages or counts
+    /// others, or where a checksum or a cache tells; not a meta page, which is the state before, nor always a leaf with
+    /// older values of the same keys.
+    @Test func oldPagesInTheirPlacesAreFoundButForOlderValues() throws {
+        let walk = try file.walk()
+        var found = 0
+        var missed: [Int] = []
+        for number in 2..<min(pageCount, sample.earlier.count / DamagedFile.pageSize) {
+            let (old, page) = (sample.earlier.page(number), sample.data.page(number))
+            guard old != page, walk.used.contains(UInt64(number)) else { continue }
+            try file.write(old, at: number * DamagedFile.pageSize)
+            if try file.defects().isEmpty { missed.append(number) } else { found += 1 }
+            try file.write(page, at: number * DamagedFile.pageSize)
+        }
+        #expect(found >= 10)
+        for number in missed {
+            let (old, page) = (sample.earlier.page(number), sample.data.page(number))
+            #expect(old.prefix(14) == page.prefix(14) && page.number(at: 10, as: UInt16.self) == 2, "page \(number)")
+        }
+        for number in 0..<2 {
+            try file.write(sample.earlier.page(number), at: number * DamagedFile.pageSize)
+            _ = try file.defects()
+            try file.write(sample.data.page(number), at: number * DamagedFile.pageSize)
+        }
+    }
+
+    /// Every byte that says where something is, on pages of every kind.
+    @Test func flippedBytesOfHeadersNeverEndTheProcess() throws {
+        for number in try pagesOfEveryKind() {
+            let page = sample.data.page(number)
+            var offsets = Array(0..<24)
+            let flags = page.number(at: 10, as: UInt16.self)
+            if flags == 8 { offsets += 24..<152 }
+            if flags == 1 || flags == 2 {
+                let count = (Int(page.number(at: 12, as: UInt16.self)) - 16) / 2
+                for index in Set([0, 1, count / 2, count - 1]) where index < count {
+                    let node = Int(page.number(at: 16 + 2 * index, as: UInt16.self))
+                    offsets += node..<min(node + 20, page.count)
+                }
+            }
+            for offset in Set(offsets) {
+                for mask: UInt8 in [0x01, 0xFF] {
+                    try file.write([page[offset] ^ mask], at: number * DamagedFile.pageSize + offset)
+                    _ = try file.defects()
+                }
+                try file.write([page[offset]], at: number * DamagedFile.pageSize + offset)
+            }
+        }
+        #expect(try file.defects() == [])
+    }
+
+    /// The meta pages, both roots, and the first used page of each kind in the file.
+    private func pagesOfEveryKind() throws -> Set<Int> {
+        let walk = try file.walk()
+        var pages: Set<Int> = [0, 1, Int(walk.meta.main.root), Int(walk.meta.freeList.root)]
+        for kind in [1, 2, 4] as [UInt16] {
+            let first = (2..<pageCount).first { number in
+                walk.used.contains(UInt64(number)) && sample.data.page(number).number(at: 10, as: UInt16.self) == kind
+                    && sample.data.page(number).number(at: 0, as: UInt64.self) == number
+            }
+            if let first { pages.insert(first) }
+        }
+        return pages
+    }
+}

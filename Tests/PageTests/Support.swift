@@ -1,0 +1,163 @@
+import FetchIndex
+import Foundation
+import OrderCaches
+import Records
+import TestSupport
+import Values
+
+@testable import LMDB
+
+/// A small store with all that a file can hold, as it lies on disk: records, some of them on overflow pages, log, unique
+/// keys, two caches, and pages that are free.
+struct SampleStore {
+    static let model = Model(entities: [
+        Entity(
+            "Item",
+            [
+                AttributeDescription("id", .string, isOptional: false, isUnique: true),
+                AttributeDescription("group", .string), AttributeDescription("rank", .integer),
+                AttributeDescription("text", .string),
+            ]),
+        Entity("Empty", [AttributeDescription("name", .string)]),
+    ])
+
+    static let orders: [(name: String, definition: OrderDefinition)] = [
+        ("by rank", OrderDefinition(entity: "Item", sortKeys: [SortKey("rank")])),
+        (
+            "by group",
+            OrderDefinition(
+                entity: "Item", sortKeys: [SortKey("group"), SortKey("rank")], sectionKey: .attribute("group"))
+        ),
+    ]
+
+    /// The store's data file, and the same file some commits before.
+    let data: [UInt8]
+    let earlier: [UInt8]
+
+    static let shared = Result { try SampleStore() }
+
+    private init() throws {
+        let folder = TemporaryFolder()
+        var generator = SeededGenerator(seed: 1)
+        earlier = try Self.made(in: folder, &generator)
+        data = try Self.data(in: folder)
+    }
+
+    /// Returns the data file as it was before the last commits.
+    private static func made(in folder: TemporaryFolder, _ generator: inout SeededGenerator) throws -> [UInt8] {
+        let container = try open(folder.path, creating: true)
+        try insert(0..<800, in: container, &generator)
+        for (name, definition) in orders { try openOrder(name, definition, in: container) }
+        for round in 0..<6 {
+            try change(round, in: container, &generator)
+            for (name, definition) in orders { try openOrder(name, definition, in: container) }
+        }
+        let earlier = try data(in: folder)
+        for round in 6..<9 { try change(round, in: container, &generator) }
+        return earlier
+    }
+
+    static func data(in folder: TemporaryFolder) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/data.mdb")))
+    }
+
+    static func open(_ path: String, creating: Bool = false, mapSize: Int? = nil) throws -> PersistentContainer {
+        var options = Store.Options()
+        options.creates = creating
+        options.durability = .none
+        if let mapSize { options.mapSize = mapSize }
+        return try PersistentContainer(path: path, model: creating ? model : nil, options: options)
+    }
+
+    static func openOrder(_ name: String, _ definition: OrderDefinition, in container: PersistentContainer) throws {
+        try container.withOrder(definition, .init(cacheName: name)) { _ in }
+    }
+
+    static func insert(_ ids: Range<Int>, in container: PersistentContainer, _ generator: inout SeededGenerator) throws
+    {
+        let writer = try BatchWriter(container, entity: "Item", key: "id")
+        for id in ids { try writer.insert(values(id, &generator)) }
+        try writer.commit()
+    }
+
+    /// Every fortieth text is too long for a page.
+    static func values(_ id: Int, _ generator: inout SeededGenerator) -> [Value] {
+        let length = id % 40 == 0 ? Int.random(in: 5000...20000, using: &generator) : id % 150
+        return [
+            .string("item \(id)"), .string("group \(Int.random(in: 0..<12, using: &generator))"),
+            .integer(.random(in: 0..<1000, using: &generator)), .string(String(repeating: "本", count: length / 3)),
+        ]
+    }
+
+    private static func change(_ round: Int, in container: PersistentContainer, _ generator: inout SeededGenerator)
+        throws
+    {
+        let writer = try BatchWriter(container, entity: "Item", key: "id")
+        for _ in 0..<20 {
+            let id = Int.random(in: 0..<800, using: &generator)
+            guard let object = try writer.object(key: .string("item \(id)")) else { continue }
+            if id % 7 == 0 { try writer.delete(object) } else { try writer.update(object, values(id, &generator)) }
+        }
+        for id in 800 + 10 * round..<810 + 10 * round { try writer.insert(values(id, &generator)) }
+        try writer.commit()
+    }
+}
+
+/// A data file that tests damage, in a folder of its own.
+final class DamagedFile {
+    static let pageSize = 4096
+    let folder = TemporaryFolder()
+    private let file: FileHandle
+
+    init(_ data: [UInt8]) throws {
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let path = folder.path + "/data.mdb"
+        try Data(data).write(to: URL(fileURLWithPath: path))
+        guard let file = FileHandle(forUpdatingAtPath: path) else { throw CocoaError(.fileNoSuchFile) }
+        self.file = file
+    }
+
+    func write(_ bytes: [UInt8], at offset: Int) throws {
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data(bytes))
+    }
+
+    func truncate(to length: Int) throws { try file.truncate(atOffset: UInt64(length)) }
+
+    /// What `fetchindex check` finds; an error that opening throws counts, if it is of the store.
+    func defects() throws -> [String] {
+        do {
+            return try PersistentContainer.check(at: folder.path) {
+                try SampleStore.open(folder.path)
+            } progress: { _, _ in
+            }
+        } catch let error as StoreError {
+            return ["\(error)"]
+        }
+    }
+
+    /// The walk over the newest state.
+    func walk() throws -> PageWalk {
+        guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
+            throw DataFileError.damaged("there is no file")
+        }
+        let length = try file.length()
+        let walk = try PageWalk(file, MetaPage.newest(of: metas), fileLength: length)
+        try walk.walk(expecting: [])
+        return walk
+    }
+}
+
+extension [UInt8] {
+    func page(_ number: Int) -> [UInt8] {
+        Array(self[number * DamagedFile.pageSize..<(number + 1) * DamagedFile.pageSize])
+    }
+
+    func number<Number: FixedWidthInteger>(at offset: Int, as: Number.Type) -> Number {
+        withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
+    }
+
+    mutating func set<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {
+        Swift.withUnsafeBytes(of: number) { replaceSubrange(offset..<offset + $0.count, with: $0) }
+    }
+}
