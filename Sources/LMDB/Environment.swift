@@ -101,7 +101,7 @@ package final class Environment: Sendable {
                 return handle
             }
             mdb_env_close(handle)
-            guard code == ENOMEM && mapSize > 1 << 30 else { throw LMDBError(rawValue: code) }
+            guard code == ENOMEM && mapSize > 1 << 26 else { throw LMDBError(rawValue: code) }
             mapSize /= 2
         }
     }

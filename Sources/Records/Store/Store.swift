@@ -88,7 +88,7 @@ package final class Store: Sendable {
         case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb is of another version of LMDB")
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file has not the tables of a store")
         case .corrupted, .pageNotFound: StoreError.corrupted("LMDB reports: \(error)")
-        case .permissionDenied, .readOnlyFileSystem: error
+        case .permissionDenied, .readOnlyFileSystem, .outOfMemory: error
         default: StoreError.notAStore(path: path, "\(error)")
         }
     }
