@@ -100,6 +100,8 @@ let package = Package(
             dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Records", "TestSupport", "Values"],
             swiftSettings: strict),
         .testTarget(
+            name: "CataloguesTests", dependencies: ["Catalogues", "TestSupport", "Values"], swiftSettings: strict),
+        .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),
         // what is done with an input of a fuzz target, and its test on the kept inputs
         .target(

@@ -1,5 +1,5 @@
 /// The formats that catalogues are read from.
-package enum CatalogueFormat: String, CaseIterable {
+package enum CatalogueFormat: String, CaseIterable, Sendable {
     case csv
     case tsv
     case jsonl
@@ -14,12 +14,12 @@ package enum CatalogueFormat: String, CaseIterable {
         }
     }
 
-    /// Reads the names of the columns.
-    package func open(_ path: String) throws -> any RowSource {
+    /// Reads the names of the columns. Throws `UnreadableFile` or `BadInput`.
+    package func open(_ input: CatalogueInput) throws -> any RowSource {
         switch self {
-        case .csv: try CommaSeparatedSource(path)
-        case .tsv: try TabSeparatedSource(path)
-        case .jsonl: try JSONLinesSource(path)
+        case .csv: try CommaSeparatedSource(input)
+        case .tsv: try TabSeparatedSource(input)
+        case .jsonl: try JSONLinesSource(input)
         }
     }
 }

@@ -1,26 +1,29 @@
 internal import CCSV
 
-/// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180).
+/// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR.
 package final class CommaSeparatedSource: RowSource {
-    private let path: String
+    private let input: CatalogueInput
     private let reader: FileReader
     private let parser: UnsafeMutablePointer<csv_parser>
     private let collector = RowCollector()
     package private(set) var columns: [String] = []
-    /// Rows that came with the piece that had the header.
-    private var early: ArraySlice<FieldRow> = []
 
-    package init(_ path: String) throws {
-        self.path = path
-        reader = try FileReader(path)
+    package init(_ input: CatalogueInput) throws {
+        self.input = input
+        reader = try FileReader(input)
         parser = .allocate(capacity: 1)
         csv_init(parser, UInt8(CSV_REPALL_NL))
         csv_set_space_func(parser) { _ in 0 }  // blanks belong to their fields
-        while collector.rows.isEmpty, try parsePiece() {}
+        csv_set_blk_size(parser, 1 << 12)
+        while try parsePiece() {
+            if !collector.rows.isEmpty { break }
+            try verifyUnfinished()
+        }
         if collector.rows.isEmpty { try finish() }
-        columns = try (collector.rows.first ?? FieldRow()).columnNames(in: path)
-        early = collector.rows.dropFirst()
-        collector.rows = []
+        let header = collector.rows.first ?? FieldRow()
+        try verify(header, line: header.line)
+        columns = try header.columnNames(in: input)
+        collector.rows = Array(collector.rows.dropFirst())
     }
 
     deinit {
@@ -31,16 +34,19 @@ package final class CommaSeparatedSource: RowSource {
     package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
-        for row in early { try body(row) }
-        early = []
+        try handOut(body)
         while try parsePiece() { try handOut(body) }
         try finish()
         try handOut(body)
     }
 
     private func handOut(_ body: (FieldRow) throws -> Void) throws {
-        for row in collector.rows { try body(row) }
+        for row in collector.rows {
+            try verify(row, line: row.line)
+            try body(row)
+        }
         collector.rows.removeAll(keepingCapacity: true)
+        try verifyUnfinished()
     }
 
     /// Pieces go to the parser in small steps, so that few rows wait at a time.
@@ -50,9 +56,21 @@ package final class CommaSeparatedSource: RowSource {
             let parsed = csv_parse(parser, piece.baseAddress, piece.count, endField, endRow, context)
             guard parsed == piece.count else {
                 throw BadInput(
-                    file: path, line: collector.line, reason: String(cString: csv_strerror(csv_error(parser))))
+                    file: input.path, line: collector.rowLine, reason: String(cString: csv_strerror(csv_error(parser))))
             }
         }
+    }
+
+    /// Refuses a row that is larger than it may be. Nothing after it is read: where it ends may be anywhere.
+    private func verify(_ row: FieldRow, line: Int, unfinished: Int = 0) throws {
+        if row.bytes.count + unfinished > input.longestLine {
+            throw input.tooLong("the row", line: line, "; is a quotation mark never closed?")
+        }
+        if row.count > CatalogueInput.mostColumns { throw input.tooWide("the row", line: line) }
+    }
+
+    private func verifyUnfinished() throws {
+        try verify(collector.row, line: collector.rowLine, unfinished: parser.pointee.entry_pos)
     }
 
     private func finish() throws {
@@ -61,8 +79,8 @@ package final class CommaSeparatedSource: RowSource {
         csv_set_opts(parser, UInt8(CSV_REPALL_NL | CSV_STRICT | CSV_STRICT_FINI))
         guard csv_fini(parser, endField, endRow, context) == 0 else {
             throw BadInput(
-                file: path, line: collector.line,
-                reason: "the quotation mark that opens a field of this row is never closed")
+                file: input.path, line: collector.fieldLine,
+                reason: "the quotation mark that opens a field here is never closed")
         }
     }
 }
@@ -70,29 +88,43 @@ package final class CommaSeparatedSource: RowSource {
 /// Takes the fields that libcsv finds and counts lines.
 private final class RowCollector {
     var rows: [FieldRow] = []
+    private(set) var row = FieldRow()
     /// The line on which the current row begins.
-    private(set) var line = 1
-    private var nextLine = 1
-    private var row = FieldRow()
+    private(set) var rowLine = 1
+    /// The line on which the current field begins.
+    private(set) var fieldLine = 1
     private var lastWasReturn = false
 
     func endField(_ field: UnsafeRawBufferPointer) {
-        if row.count == 0 { row.line = line }
+        if row.count == 0 { row.line = rowLine }
         row.append(field)
-        nextLine += field.count { $0 == 0x0A }
+        fieldLine += field.lineEnds
         lastWasReturn = false
     }
 
     /// Called for each line end outside of quotes, so also for empty lines and for both parts of CRLF.
     func endRow(_ character: Int32) {
         let isLineFeedOfReturn = character == 0x0A && lastWasReturn && row.count == 0
-        if !isLineFeedOfReturn { nextLine += 1 }
+        if !isLineFeedOfReturn { fieldLine += 1 }
         lastWasReturn = character == 0x0D
         if row.count > 0 {
             rows.append(row)
             row = FieldRow()
         }
-        line = nextLine
+        rowLine = fieldLine
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// LF, CRLF and CR each end a line.
+    fileprivate var lineEnds: Int {
+        var ends = 0
+        var last: UInt8 = 0
+        for byte in self {
+            if byte == 0x0D || (byte == 0x0A && last != 0x0D) { ends += 1 }
+            last = byte
+        }
+        return ends
     }
 }
 

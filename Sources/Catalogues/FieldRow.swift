@@ -23,4 +23,25 @@ package struct FieldRow {
     package func range(of column: Int) -> Range<Int> { (column == 0 ? 0 : ends[column - 1])..<ends[column] }
 
     package func text(of column: Int) -> String { String(decoding: bytes[range(of: column)], as: UTF8.self) }
+
+    /// A field as errors cite it.
+    package func excerpt(of column: Int) -> String {
+        let range = range(of: column)
+        let beginning = range.lowerBound..<min(range.upperBound, range.lowerBound + 8 * String.excerptLength)
+        return String(decoding: bytes[beginning], as: UTF8.self).excerpt
+    }
+}
+
+extension String {
+    fileprivate static let excerptLength = 40
+
+    /// The text as errors cite it: its beginning, on one line, with nothing that a terminal would obey.
+    package var excerpt: String {
+        var excerpt = ""
+        for scalar in unicodeScalars.prefix(Self.excerptLength) {
+            let isControl = [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+            excerpt.unicodeScalars.append(isControl ? " " : scalar)
+        }
+        return unicodeScalars.dropFirst(Self.excerptLength).isEmpty ? excerpt : excerpt + "…"
+    }
 }

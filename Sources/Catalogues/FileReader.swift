@@ -4,49 +4,83 @@
     internal import Darwin
 #endif
 
-/// Reads a file in large pieces. A byte-order mark at its start is passed over.
+/// Reads a file in pieces. The byte-order mark of UTF-8 at its start is passed over; UTF-16 is refused.
 package final class FileReader {
-    private static let pieceLength = 1 << 20
-
-    package let path: String
+    let path: String
     package let length: Int
     package private(set) var position = 0
+    private let input: CatalogueInput
+    /// -1 where bytes stand for the file.
     private let file: Int32
-    private var buffer = [UInt8](repeating: 0, count: FileReader.pieceLength)
+    private var buffer: [UInt8]
 
-    package init(_ path: String) throws {
-        self.path = path
-        file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else {
-            throw UnreadableFile(path: path, reason: "cannot be opened: \(String(cString: strerror(errno)))")
+    package init(_ input: CatalogueInput) throws {
+        self.input = input
+        path = input.path
+        if let bytes = input.bytes {
+            file = -1
+            length = bytes.count
+            buffer = []
+        } else {
+            // A pipe that nobody writes to must not be waited for.
+            file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            guard file >= 0 else {
+                throw Self.unreadable(path, "cannot be opened: \(String(cString: strerror(errno)))")
+            }
+            var status = stat()
+            guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                close(file)
+                throw Self.unreadable(
+                    path,
+                    status.st_mode & S_IFMT == S_IFDIR
+                        ? "is a folder, not a file"
+                        : "is no regular file; a catalogue is read more than once, so save it to a file first")
+            }
+            length = Int(status.st_size)
+            buffer = [UInt8](repeating: 0, count: max(input.pieceLength, 1))
         }
-        var status = stat()
-        fstat(file, &status)
-        length = Int(status.st_size)
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw UnreadableFile(
-                path: path, reason: "is no regular file; a catalogue is read more than once, so save it to a file first"
-            )
+        try passMark()
+    }
+
+    deinit { if file >= 0 { close(file) } }
+
+    private static func unreadable(_ path: String, _ reason: String) -> UnreadableFile {
+        UnreadableFile(path: path, reason: reason)
+    }
+
+    private func passMark() throws {
+        var first = [UInt8](repeating: 0, count: 3)
+        if let bytes = input.bytes {
+            first = [UInt8](bytes.prefix(3))
+        } else {
+            let count = first.withUnsafeMutableBytes { pread(file, $0.baseAddress, 3, 0) }
+            guard count >= 0 else { throw Self.unreadable(path, "cannot be read: \(String(cString: strerror(errno)))") }
+            first.removeLast(3 - count)
+        }
+        if first == [0xEF, 0xBB, 0xBF] {
+            position = 3
+            if file >= 0 { lseek(file, 3, SEEK_SET) }
+        } else if first.starts(with: [0xFF, 0xFE]) || first.starts(with: [0xFE, 0xFF]) {
+            throw Self.unreadable(path, "is in UTF-16 by its byte-order mark; convert it to UTF-8 first")
         }
     }
 
-    deinit { close(file) }
-
     /// Hands out the next piece; false at the end of the file.
     package func readPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
-        try buffer.withUnsafeMutableBytes { buffer in
+        if let bytes = input.bytes {
+            let start = position
+            position = min(start + max(input.pieceLength, 1), bytes.count)
+            if start == position { return false }
+            try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start..<position])) }
+            return true
+        }
+        return try buffer.withUnsafeMutableBytes { buffer in
             var count = read(file, buffer.baseAddress, buffer.count)
             while count < 0 && errno == EINTR { count = read(file, buffer.baseAddress, buffer.count) }
-            guard count >= 0 else {
-                throw UnreadableFile(path: path, reason: "cannot be read: \(String(cString: strerror(errno)))")
-            }
-            var piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            if position == 0 && piece.starts(with: [0xEF, 0xBB, 0xBF]) {
-                piece = UnsafeRawBufferPointer(rebasing: piece[3...])
-            }
+            guard count >= 0 else { throw Self.unreadable(path, "cannot be read: \(String(cString: strerror(errno)))") }
             position += count
             if count == 0 { return false }
-            try body(piece)
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             return true
         }
     }

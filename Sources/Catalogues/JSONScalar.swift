@@ -1,35 +1,31 @@
 package import Values
 
 /// A value of a flat JSON object.
-package enum JSONScalar: Decodable {
+package enum JSONScalar: Equatable, Sendable {
     case null
     case boolean(Bool)
-    case integer(Int64)
-    case double(Double)
+    /// Its digits as they stand in the file, so that none are lost; those of a whole number without a fraction.
+    case number(String)
     case string(String)
 
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .boolean(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .double(value)
-        } else {
-            self = .string(try container.decode(String.self))
+    /// Nil when the number, which JSON's grammar allows, is too large for a double.
+    init?(number digits: String) {
+        if Int64(digits) != nil {
+            self = .number(digits)
+            return
         }
+        guard let double = Double(digits), double.isFinite else { return nil }
+        let isWhole = double == double.rounded() && double.magnitude < 0x1p53
+        let isNegativeZero = double == 0 && double.sign == .minus
+        self = .number(isWhole && !isNegativeZero ? String(Int64(double)) : digits)
     }
 
-    /// Nil for null.
-    package var type: ValueType? {
+    /// Nil for null. A whole number of more than 64 bits is a text: as a double it would lose digits.
+    var type: ValueType? {
         switch self {
         case .null: nil
         case .boolean: .boolean
-        case .integer: .integer
-        case .double: .double
+        case .number(let digits): ValueType(ofNumber: digits)
         case .string: .string
         }
     }
@@ -39,8 +35,7 @@ package enum JSONScalar: Decodable {
         switch self {
         case .null: ""
         case .boolean(let value): value ? "true" : "false"
-        case .integer(let value): String(value)
-        case .double(let value): Value.double(value).description
+        case .number(let digits): digits
         case .string(let value): value
         }
     }
@@ -50,7 +45,20 @@ package enum JSONScalar: Decodable {
         switch self {
         case .null: .null
         case .string(let text): Value(text, as: type)
-        case .boolean, .integer, .double: type == .string ? nil : Value(text, as: type)
+        case .boolean, .number: type == .string ? nil : Value(text, as: type)
+        }
+    }
+}
+
+extension ValueType {
+    /// The type that keeps all digits of a number: integers beyond 64 bits are text.
+    init(ofNumber digits: String) {
+        if Int64(digits) != nil {
+            self = .integer
+        } else {
+            self =
+                digits.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains($0) }
+                ? .double : .string
         }
     }
 }

@@ -4,45 +4,77 @@
     internal import Darwin
 #endif
 
-/// Cuts a file into lines, without their ends (LF or CRLF).
-package struct LineSplitter {
+/// Cuts a file into lines, without their ends: LF, CRLF or CR, also mixed.
+package final class LineSplitter {
+    private let input: CatalogueInput
+    private let reader: FileReader
+    /// What came before of the line that the next piece goes on with.
     private var rest: [UInt8] = []
-    package private(set) var line = 0
+    private var line = 1
+    private var isPassingOver = false
+    private var lastWasReturn = false
 
-    package init() {}
+    package init(_ input: CatalogueInput) throws {
+        self.input = input
+        reader = try FileReader(input)
+    }
 
-    /// Hands out the lines of a file from the first on.
-    package mutating func forEachLine(
-        of reader: FileReader, _ body: (UnsafeRawBufferPointer, Int) throws -> Void
+    /// Bytes of the file read so far, and in all.
+    package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
+
+    /// Hands out the lines that are left with their numbers from 1, and the error of each line that is too long, whose
+    /// bytes are passed over.
+    package func forEachLine(
+        _ body: (UnsafeRawBufferPointer, Int) throws -> Void, tooLong: (BadInput) throws -> Void
     ) throws {
-        while try reader.readPiece({ piece in try split(piece, body) }) {}
-        if !rest.isEmpty {
-            line += 1
-            try rest.withUnsafeBytes { try body(Self.withoutReturn($0), line) }
-            rest = []
+        while try reader.readPiece({ try split($0, body, tooLong) }) {}
+        if !rest.isEmpty && !isPassingOver { try rest.withUnsafeBytes { try body($0, line) } }
+        rest = []
+    }
+
+    private func split(
+        _ piece: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
+        _ tooLong: (BadInput) throws -> Void
+    ) throws {
+        var start = lastWasReturn && piece.first == 0x0A ? 1 : 0
+        lastWasReturn = false
+        var nextFeed = 0
+        var nextReturn = 0
+        while start < piece.count {
+            if nextFeed <= start { nextFeed = piece.firstOffset(of: 0x0A, from: start) ?? piece.count }
+            if nextReturn <= start { nextReturn = piece.firstOffset(of: 0x0D, from: start) ?? piece.count }
+            let end = min(nextFeed, nextReturn)
+            try take(UnsafeRawBufferPointer(rebasing: piece[start..<end]), isWhole: end < piece.count, body, tooLong)
+            start = end + 1
+            guard end == nextReturn && end < piece.count else { continue }
+            if start == piece.count { lastWasReturn = true }
+            if start == nextFeed { start += 1 }
         }
     }
 
-    private mutating func split(
-        _ piece: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, Int) throws -> Void
+    /// Takes some of a line: up to its end, or as far as the piece goes.
+    private func take(
+        _ bytes: UnsafeRawBufferPointer, isWhole: Bool, _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
+        _ tooLong: (BadInput) throws -> Void
     ) throws {
-        var start = 0
-        while start < piece.count, let end = piece.firstOffset(of: 0x0A, from: start) {
-            line += 1
-            if rest.isEmpty {
-                try body(Self.withoutReturn(UnsafeRawBufferPointer(rebasing: piece[start..<end])), line)
-            } else {
-                rest.append(contentsOf: piece[start..<end])
-                try rest.withUnsafeBytes { try body(Self.withoutReturn($0), line) }
+        if !isPassingOver && rest.count + bytes.count > input.longestLine {
+            isPassingOver = true
+            rest = []
+            try tooLong(input.tooLong("the line", line: line))
+        }
+        if isWhole {
+            defer {
+                line += 1
+                isPassingOver = false
                 rest.removeAll(keepingCapacity: true)
             }
-            start = end + 1
+            if isPassingOver { return }
+            if rest.isEmpty { return try body(bytes, line) }
+            rest.append(contentsOf: bytes)
+            try rest.withUnsafeBytes { try body($0, line) }
+        } else if !isPassingOver {
+            rest.append(contentsOf: bytes)
         }
-        rest.append(contentsOf: piece[start...])
-    }
-
-    private static func withoutReturn(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        line.last == 0x0D ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
     }
 }
 

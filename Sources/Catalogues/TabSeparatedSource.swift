@@ -1,40 +1,43 @@
 /// Tab-separated values as IANA's text/tab-separated-values has them: no quoting; a field has neither tab nor line end.
 package final class TabSeparatedSource: RowSource {
-    private let reader: FileReader
+    private let input: CatalogueInput
+    private let splitter: LineSplitter
     package private(set) var columns: [String] = []
 
-    package init(_ path: String) throws {
-        reader = try FileReader(path)
+    package init(_ input: CatalogueInput) throws {
+        self.input = input
+        splitter = try LineSplitter(input)
         var row = FieldRow()
-        let header = try FileReader(path)
-        var splitter = LineSplitter()
+        let header = try LineSplitter(input)
         do {
-            try splitter.forEachLine(of: header) { line, number in
-                Self.split(line, number, into: &row)
-                throw HeaderRead()
-            }
+            try header.forEachLine(
+                { line, number in
+                    try split(line, number, into: &row)
+                    throw HeaderRead()
+                }, tooLong: { throw $0 })
         } catch is HeaderRead {}
-        columns = try row.columnNames(in: path)
+        columns = try row.columnNames(in: input)
     }
 
-    package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
+    package var progress: (done: Int, total: Int) { splitter.progress }
 
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
-        var splitter = LineSplitter()
         var row = FieldRow()
-        try splitter.forEachLine(of: reader) { line, number in
-            guard number > 1, !line.isEmpty else { return }
-            Self.split(line, number, into: &row)
-            try body(row)
-        }
+        try splitter.forEachLine(
+            { line, number in
+                guard number > 1, !line.isEmpty else { return }
+                do { try split(line, number, into: &row) } catch let error as BadInput { return try bad(error) }
+                try body(row)
+            }, tooLong: bad)
     }
 
-    private static func split(_ line: UnsafeRawBufferPointer, _ number: Int, into row: inout FieldRow) {
+    private func split(_ line: UnsafeRawBufferPointer, _ number: Int, into row: inout FieldRow) throws {
         row.begin(line: number)
         var start = 0
         while let end = line.firstOffset(of: 0x09, from: start) {
             row.append(UnsafeRawBufferPointer(rebasing: line[start..<end]))
             start = end + 1
+            if row.count >= CatalogueInput.mostColumns { throw input.tooWide("the line", line: number) }
         }
         row.append(UnsafeRawBufferPointer(rebasing: line[start...]))
     }

@@ -22,12 +22,13 @@ package struct TypeInference {
         candidates.indices.map { hasValue[$0] ? candidates[$0].first ?? .string : .string }
     }
 
-    /// Stricter than reading a value: "007" is no integer, since it would lose its zeros, and 1 no boolean.
+    /// Stricter than reading a value: "007" is no integer, since it would lose its zeros, an integer beyond
+    /// 64 bits no double, since it would lose digits, and 1 no boolean.
     private static func reads(_ text: String, as type: ValueType) -> Bool {
         switch type {
         case .integer: Int64(text).map { String($0) == text } ?? false
         case .double:
-            Value(text, as: .double) != nil && !hasLeadingZero(text)
+            Value(text, as: .double) != nil && !hasLeadingZero(text) && ValueType(ofNumber: text) != .string
                 && text.utf8.allSatisfy { (48...57).contains($0) || [43, 45, 46, 69, 101].contains($0) }
         case .boolean: ["true", "false"].contains(text.lowercased())
         case .date: text.utf8.count >= 10 && Value(text, as: .date) != nil

@@ -60,7 +60,7 @@ import Testing
         ("number.csv", "a,price\nx,1\ny,12x\n", "line 3, column 2 (price): \"12x\" is not an integer"),
         ("multi.csv", "a,price\n\"x\ny\nz\",1\ny,12x\n", "line 5, column 2 (price): \"12x\" is not an integer"),
         ("key.csv", "a,price\nx,1\n,2\n", "line 3, column 1 (a): a value is required"),
-        ("quote.csv", "a,b\nx,1\n\"y,2\n", "line 3: the quotation mark that opens a field of this row is never closed"),
+        ("quote.csv", "a,b\nx,1\n\"y,2\n", "line 3: the quotation mark that opens a field here is never closed"),
         (
             "header.csv", "a,a\nx,1\n",
             "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8"

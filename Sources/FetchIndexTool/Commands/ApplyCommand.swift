@@ -1,11 +1,6 @@
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
 
 struct ApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -42,7 +37,6 @@ struct ApplyCommand: ParsableCommand {
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
             try printer?.open()
         }
-        var splitter = LineSplitter()
         var transactions = 0
         func endTransaction() throws {
             guard writer.hasOpenTransaction else { return }
@@ -50,10 +44,12 @@ struct ApplyCommand: ParsableCommand {
             transactions += 1
         }
         do {
-            try splitter.forEachLine(of: try FileReader(file)) { line, number in
-                if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return try endTransaction() }
-                try applier.apply(line, number)
-            }
+            let splitter = try LineSplitter(CatalogueInput(file))
+            try splitter.forEachLine(
+                { line, number in
+                    if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return try endTransaction() }
+                    try applier.apply(try ChangeLine(line, number, in: file), number)
+                }, tooLong: { throw $0 })
             try endTransaction()
         } catch let error as BadInput {
             // The open transaction is dropped; those before it are done.
@@ -81,40 +77,9 @@ struct ApplyCommand: ParsableCommand {
 
 /// Applies lines of changes to the transaction being written.
 private final class ChangeApplier {
-    private struct Line: Decodable {
-        let op: String
-        let key: JSONScalar?
-        let values: [String: JSONScalar]?
-
-        private struct Member: CodingKey {
-            let stringValue: String
-            var intValue: Int? { nil }
-
-            init(_ name: String) { stringValue = name }
-            init?(stringValue: String) { self.init(stringValue) }
-            init?(intValue: Int) { nil }
-        }
-
-        /// Refuses members that it does not know: a misspelt one would be a change that is not made.
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Member.self)
-            for member in container.allKeys where !["op", "key", "values"].contains(member.stringValue) {
-                throw UnknownMember(name: member.stringValue)
-            }
-            op = try container.decode(String.self, forKey: Member("op"))
-            key = try container.decodeIfPresent(JSONScalar.self, forKey: Member("key"))
-            values = try container.decodeIfPresent([String: JSONScalar].self, forKey: Member("values"))
-        }
-    }
-
-    private struct UnknownMember: Error {
-        let name: String
-    }
-
     private let writer: BatchWriter
     private let key: String?
     private let file: String
-    private let decoder = JSONDecoder()
 
     init(_ writer: BatchWriter, key: String?, file: String) {
         self.writer = writer
@@ -122,53 +87,45 @@ private final class ChangeApplier {
         self.file = file
     }
 
-    func apply(_ line: UnsafeRawBufferPointer, _ number: Int) throws {
+    func apply(_ change: ChangeLine, _ number: Int) throws {
         func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
-        let change: Line
         do {
-            change = try decoder.decode(Line.self, from: Data(line))
-        } catch let error as UnknownMember {
-            throw bad("\"\(error.name)\" is none of op, key and values")
-        } catch {
-            throw bad("it is not a change like {\"op\":\"update\",\"key\":…,\"values\":{…}}")
-        }
-        do {
-            switch change.op {
-            case "insert": try insert(change, bad)
-            case "update":
+            switch change.operation {
+            case .insert: try insert(change, bad)
+            case .update:
                 let object = try find(change, bad)
                 var values = try writer.values(of: object)
-                try set(change.values ?? [:], in: &values, bad)
+                try set(change.values, in: &values, bad)
                 try writer.update(object, values)
-            case "delete": try writer.delete(try find(change, bad))
-            default: throw bad("\"op\" is \"\(change.op)\", not insert, update or delete")
+            case .delete: try writer.delete(try find(change, bad))
             }
         } catch let error as StoreError where error.isOfRow {
             throw bad(error.description)
         }
     }
 
-    private func insert(_ change: Line, _ bad: (String) -> BadInput) throws {
+    private func insert(_ change: ChangeLine, _ bad: (String) -> BadInput) throws {
         var values = [Value](repeating: .null, count: writer.entity.attributes.count)
         if let key, let scalar = change.key { try set([key: scalar], in: &values, bad) }
-        try set(change.values ?? [:], in: &values, bad)
+        try set(change.values, in: &values, bad)
         try writer.insert(values)
     }
 
-    private func find(_ change: Line, _ bad: (String) -> BadInput) throws -> ObjectID {
-        guard let scalar = change.key else { throw bad("\"\(change.op)\" needs a \"key\"") }
+    private func find(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID {
+        guard let scalar = change.key else { throw bad("\"\(change.operation)\" needs a \"key\"") }
         if let key, let slot = writer.entity.attributes.firstIndex(where: { $0.name == key }) {
             guard let value = scalar.value(as: writer.entity.attributes[slot].type), !value.isNull else {
                 throw bad("\"key\" is no \(writer.entity.attributes[slot].type.name)")
             }
             guard let object = try writer.object(key: value) else {
-                throw bad("there is no \(writer.entity.name) with \(key) \"\(value)\"")
+                throw bad("there is no \(writer.entity.name) with \(key) \"\(value.description.excerpt)\"")
             }
             return object
         }
-        guard case .integer(let number) = scalar, let object = try writer.object(number: UInt64(clamping: number))
+        guard case .integer(let number) = scalar.value(as: .integer),
+            let object = try writer.object(number: UInt64(clamping: number))
         else {
-            throw bad("there is no \(writer.entity.name) with number \(scalar.text)")
+            throw bad("there is no \(writer.entity.name) with number \(scalar.text.excerpt)")
         }
         return object
     }
@@ -176,11 +133,11 @@ private final class ChangeApplier {
     private func set(_ given: [String: JSONScalar], in values: inout [Value], _ bad: (String) -> BadInput) throws {
         for (name, scalar) in given.sorted(by: { $0.key < $1.key }) {
             guard let slot = writer.entity.attributes.firstIndex(where: { $0.name == name }) else {
-                throw bad("\(writer.entity.name) has no attribute \"\(name)\"")
+                throw bad("\(writer.entity.name) has no attribute \"\(name.excerpt)\"")
             }
             let type = writer.entity.attributes[slot].type
             guard let value = scalar.value(as: type) else {
-                throw bad("\"\(scalar.text.fitted(to: 40))\" for \(name) is no \(type.name)")
+                throw bad("\"\(scalar.text.excerpt)\" for \(name) is no \(type.name)")
             }
             values[slot] = value
         }

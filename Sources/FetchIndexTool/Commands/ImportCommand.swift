@@ -43,7 +43,7 @@ struct ImportCommand: ParsableCommand {
         guard let format = format ?? CatalogueFormat(path: file) else {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
-        let source = try format.open(file)
+        let source = try format.open(CatalogueInput(file))
         let given = try givenTypes(source.columns)
         if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
         let container = try PersistentContainer(path: store.store, model: nil)
@@ -115,11 +115,12 @@ struct ImportCommand: ParsableCommand {
     ) throws {
         if let stored = try container.model().entity(named: entity) {
             for (index, name) in source.columns.enumerated() {
-                guard let attribute = stored.attributes.first(where: { $0.name == name }) else {
+                guard let slot = stored.slot(of: name) else {
                     throw BadInput(
                         file: file, line: 1, column: index + 1, columnName: name,
                         reason: "the stored entity \(entity) has no such attribute")
                 }
+                let attribute = stored.attributes[slot]
                 if let type = given[name], type != attribute.type {
                     throw RequestError.wrongType(
                         "\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
@@ -159,7 +160,7 @@ struct ImportCommand: ParsableCommand {
         var inference = TypeInference(columns: source.columns.count)
         var rows = 0
         do {
-            try format.open(file).forEachRow(
+            try format.open(CatalogueInput(file)).forEachRow(
                 { row in
                     guard row.count == source.columns.count else { return }
                     for column in source.columns.indices { inference.note(row.text(of: column), in: column) }

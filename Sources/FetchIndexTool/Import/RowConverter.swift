@@ -17,7 +17,8 @@ struct RowConverter {
         self.entity = entity
         self.columns = columns
         for name in columns { _ = try entity.requireSlot(of: name) }
-        let columnOfSlot = entity.attributes.map { columns.firstIndex(of: $0.name) }
+        let places = Dictionary(columns.enumerated().map { ($1, $0) }) { first, _ in first }
+        let columnOfSlot = entity.attributes.map { places[$0.name] }
         missingSlots = columnOfSlot.indices.filter { columnOfSlot[$0] == nil }
         self.columnOfSlot = columnOfSlot
     }
@@ -53,7 +54,9 @@ struct RowConverter {
         case .string:
             try row.bytes.withUnsafeBytes { bytes in
                 let field = UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard field.isUTF8 else { throw bad(row, column, "it is not valid UTF-8") }
+                if let invalid = field.firstInvalidUTF8 {
+                    throw bad(row, column, "it is not valid UTF-8 from its byte \(invalid + 1) on")
+                }
                 builder.appendBytes(field.bytes)
             }
         case .integer:
@@ -72,17 +75,11 @@ struct RowConverter {
 
     private func unreadable(_ row: FieldRow, _ column: Int, _ attribute: AttributeDescription) -> BadInput {
         let article = attribute.type == .integer ? "an" : "a"
-        return bad(row, column, "\"\(row.text(of: column).fitted(to: 40))\" is not \(article) \(attribute.type.name)")
+        return bad(row, column, "\"\(row.excerpt(of: column))\" is not \(article) \(attribute.type.name)")
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the bytes are UTF-8; all ASCII, as most are, is seen at once.
-    fileprivate var isUTF8: Bool {
-        if allSatisfy({ $0 < 0x80 }) { return true }
-        return String(validating: self, as: UTF8.self) != nil
-    }
-
     /// The decimal integer that is written here; nil when it is none or takes more than 64 bits.
     fileprivate var decimalInteger: Int64? {
         let isNegative = first == 0x2D

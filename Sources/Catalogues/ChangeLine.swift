@@ -1,0 +1,45 @@
+/// A line of a change file.
+///
+///     {"op":"insert|update|delete","key":…,"values":{…}}
+package struct ChangeLine {
+    package enum Operation: String {
+        case insert
+        case update
+        case delete
+    }
+
+    package let operation: Operation
+    /// Nil when it is not given, or null.
+    package let key: JSONScalar?
+    package let values: [String: JSONScalar]
+
+    /// Refuses members that it does not know: a misspelt one would be a change that is not made.
+    package init(_ line: UnsafeRawBufferPointer, _ number: Int, in file: String) throws {
+        func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
+        var name: String?
+        var key = JSONScalar.null
+        var values: [String: JSONScalar] = [:]
+        do {
+            var scanner = try JSONScanner(line)
+            try scanner.wholeObject { member, scanner in
+                switch member {
+                case "op": name = try scanner.text()
+                case "key": key = try scanner.scalar()
+                case "values":
+                    if try scanner.skipNull() { return }
+                    try scanner.object { name, scanner in values[name] = try scanner.scalar() }
+                default: throw bad("\"\(member.excerpt)\" is none of op, key and values")
+                }
+            }
+        } catch let fault as JSONScanner.Fault {
+            throw bad("it is not a change like {\"op\":\"update\",\"key\":…,\"values\":{…}}: \(fault)")
+        }
+        guard let name else { throw bad("it is not a change: it has no \"op\"") }
+        guard let operation = Operation(rawValue: name) else {
+            throw bad("\"op\" is \"\(name.excerpt)\", not insert, update or delete")
+        }
+        self.operation = operation
+        self.key = key == .null ? nil : key
+        self.values = values
+    }
+}

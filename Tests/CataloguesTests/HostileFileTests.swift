@@ -1,0 +1,167 @@
+import Catalogues
+import Foundation
+import TestSupport
+import Testing
+
+/// Files as nobody should write them, and as they come.
+@Suite struct HostileFileTests {
+    @Test(arguments: CatalogueFormat.allCases) func lineEndsMayBeMixed(format: CatalogueFormat) {
+        let (header, rows): (String?, [String]) =
+            format == .jsonl
+            ? (nil, ["{\"a\":\"1\",\"b\":\"2\"}", "{\"a\":\"3\",\"b\":\"4\"}"])
+            : format == .csv ? ("a,b", ["1,2", "3,4"]) : ("a\tb", ["1\t2", "3\t4"])
+        for end in ["\n", "\r\n", "\r"] {
+            for other in ["\n", "\r\n", "\r"] {
+                let text = (header.map { $0 + end } ?? "") + rows[0] + other + rows[1] + end
+                let reading = Reading(format, text)
+                #expect(
+                    reading.columns == ["a", "b"] && reading.rows == [["1", "2"], ["3", "4"]],
+                    "\(text.debugDescription)")
+                #expect(reading.lines == (header == nil ? [1, 2] : [2, 3]), "\(text.debugDescription)")
+            }
+        }
+    }
+
+    @Test(arguments: CatalogueFormat.allCases) func piecesOfAnyLengthGiveTheSameRows(format: CatalogueFormat) {
+        var generator = SeededGenerator(seed: 41)
+        let alphabets: [CatalogueFormat: [String]] = [
+            .csv: [",", "\"", "\"\"", "\r", "\n", "\r\n", "a", "影", "\0", " "],
+            .tsv: ["\t", "\r", "\n", "\r\n", "a", "影", "\0", " "],
+            .jsonl: ["{\"a\":1}", "{\"a\":\"x\\n\"}", "{}", "[", "\r", "\n", "\r\n", " ", "{\"a\":", "null}"],
+        ]
+        for trial in 0..<300 {
+            var text = format == .csv ? "a,b\n" : format == .tsv ? "a\tb\r" : "{\"a\":0}\r\n"
+            for _ in 0..<Int.random(in: 0..<20, using: &generator) {
+                text += alphabets[format]?.randomElement(using: &generator) ?? ""
+            }
+            if Bool.random(using: &generator) { text = "\u{FEFF}" + text }
+            let whole = Reading(format, text)
+            for length in 1...9 {
+                let pieces = Reading(format, text.utf8, pieceLength: length)
+                #expect(pieces == whole, "trial \(trial), pieces of \(length): \(text.debugDescription)")
+            }
+        }
+    }
+
+    @Test func nothingAndHeadersOnly() {
+        for format in CatalogueFormat.allCases {
+            let error = Reading(format, "").error
+            #expect(
+                error == "f "
+                    + (format == .jsonl
+                        ? "has no objects; each line must be a JSON object"
+                        : "is empty; its first line must name the columns"))
+            #expect(Reading(format, "\u{FEFF}").error == error)
+        }
+        #expect(Reading(.csv, "a,b").columns == ["a", "b"] && Reading(.csv, "a,b\n").rows == [])
+        #expect(Reading(.tsv, "a\tb").columns == ["a", "b"] && Reading(.tsv, "a\tb\r\n").error == nil)
+    }
+
+    @Test(arguments: [
+        ("a,b,a\n", 3), ("a,,b\n", 2), ("a,b,\n", 3), ("a,\u{1}b\n", 2), ("é,e\u{301}\n", 2), ("\"\",a\n", 1),
+    ]) func columnsNeedNamesThatDiffer(header: String, column: Int) {
+        let reason = "the first line must name the columns, each with a name of its own in UTF-8"
+        #expect(Reading(.csv, header).error == "f, line 1, column \(column): \(reason)")
+    }
+
+    @Test func namesThatAreNotUTF8AreRefused() {
+        #expect(Reading(.csv, [0x61, 0x2C, 0xFF, 0x0A]).error?.hasPrefix("f, line 1, column 2: ") == true)
+        #expect(Reading(.tsv, [0x61, 0x09, 0xC3, 0x0A]).error?.hasPrefix("f, line 1, column 2: ") == true)
+    }
+
+    @Test(arguments: CatalogueFormat.allCases) func utf16IsToldByItsMark(format: CatalogueFormat) {
+        for encoding in [String.Encoding.utf16LittleEndian, .utf16BigEndian] {
+            let mark: [UInt8] = encoding == .utf16LittleEndian ? [0xFF, 0xFE] : [0xFE, 0xFF]
+            let bytes = mark + ("a,b\n1,2\n".data(using: encoding) ?? Data())
+            #expect(
+                Reading(format, bytes).error == "f is in UTF-16 by its byte-order mark; convert it to UTF-8 first")
+        }
+    }
+
+    @Test func nulBytesAreKeptInFields() {
+        #expect(Reading(.csv, "a,b\n1\0,\"\0\"\n").rows == [["1\0", "\0"]])
+        #expect(Reading(.tsv, "a\tb\n\0\t\0\0\n").rows == [["\0", "\0\0"]])
+        #expect(Reading(.jsonl, "{\"a\":\"\\u0000\"}\n").rows == [["\0"]])
+        #expect(Reading(.jsonl, "{\"a\":1}\n{\"a\":\"\0\"}\n").bad.first?.contains("a control character") == true)
+    }
+
+    @Test func aQuotationMarkThatIsNeverClosedIsNamedByItsLine() {
+        let text = "a,b\n1,\"x\r\ny\rz\",\"\nopen,5\n6,7\n"
+        #expect(Reading(.csv, text).error == "f, line 4: the quotation mark that opens a field here is never closed")
+        #expect(Reading(.csv, "\"a,b\n1,2\n").error?.hasPrefix("f, line 1: the quotation mark") == true)
+    }
+
+    @Test func longLinesArePassedOverOrEndTheReading() {
+        let long = String(repeating: "x", count: 101)
+        let fits = String(repeating: "y", count: 100)
+        for length in [1, 7, 100, 1000] {
+            let lines = Reading(
+                .tsv, "a\n\(fits)\n\(long)\r\n\(fits)\n\(long)".utf8, longestLine: 100, pieceLength: length)
+            #expect(lines.rows == [[fits], [fits]] && lines.lines == [2, 4])
+            #expect(
+                lines.bad == [
+                    "f, line 3: the line is longer than 100 bytes", "f, line 5: the line is longer than 100 bytes",
+                ])
+            let objects = Reading(
+                .jsonl, "{\"a\":1}\n{\"a\":\"\(long)\"}\n{\"a\":2}".utf8, longestLine: 100, pieceLength: length)
+            #expect(objects.rows == [["1"], ["2"]])
+            #expect(objects.bad == ["f, line 2: the line is longer than 100 bytes"])
+        }
+        #expect(Reading(.tsv, "\(long)\n1\n", longestLine: 100).error == "f, line 1: the line is longer than 100 bytes")
+        for length in [1, 7, 1000] {
+            for row in ["3,\"4\n\(long)", "3,\(long)\n", "3,\"\(long)\"\n"] {
+                let reading = Reading(.csv, "a,b\n1,2\n\(row)".utf8, longestLine: 100, pieceLength: length)
+                let isUnclosed = row.hasPrefix("3,\"4") && length == 1000
+                let reason = "f, line 3: the row is longer than 100 bytes; is a quotation mark never closed?"
+                #expect(reading.error == reason || isUnclosed && reading.error != nil, "\(reading)")
+                #expect(reading.rows == [["1", "2"]], "\(row), pieces of \(length)")
+            }
+        }
+    }
+
+    @Test func tenThousandColumnsWorkAndFarMoreDoNot() {
+        let names = (0..<10_000).map { "c\($0)" }
+        let values = (0..<10_000).map(String.init)
+        for (format, separator) in [(CatalogueFormat.csv, ","), (.tsv, "\t")] {
+            let text = names.joined(separator: separator) + "\n" + values.joined(separator: separator) + "\n"
+            let reading = Reading(format, text)
+            #expect(reading.columns == names && reading.rows == [values])
+            let wide = String(repeating: separator, count: CatalogueInput.mostColumns)
+            #expect(Reading(format, wide + "\n").error?.hasSuffix("has more than 32768 fields") == true)
+            let bad = Reading(format, "a\n\(wide)\n1\n")
+            #expect((bad.bad + [bad.error]).contains { $0?.hasSuffix("has more than 32768 fields") == true })
+        }
+        let members = names.map { "\"\($0)\":1" }.joined(separator: ",")
+        #expect(Reading(.jsonl, "{\(members)}").rows.first?.count == 10_000)
+    }
+
+    @Test func rowsTooLongOrShortAreHandedOutAsTheyAre() {
+        #expect(Reading(.csv, "a,b\n1\n1,2,3\n\n,\n").rows == [["1"], ["1", "2", "3"], ["", ""]])
+        #expect(Reading(.tsv, "a\tb\n1\n1\t2\t3\n\n\t\n").rows == [["1"], ["1", "2", "3"], ["", ""]])
+    }
+
+    @Test func whatIsNoFileIsToldInOneSentence() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        func error(_ path: String) -> String {
+            do {
+                _ = try CatalogueFormat.csv.open(CatalogueInput(path))
+                return ""
+            } catch { return "\(error)" }
+        }
+        #expect(error(folder.path) == "\(folder.path) is a folder, not a file")
+        #expect(error(folder.path + "/missing") == "\(folder.path)/missing cannot be opened: No such file or directory")
+        let pipe = folder.path + "/pipe"
+        #expect(try TemporaryFolder.run("mkfifo", [pipe]).status == 0)
+        #expect(error(pipe).hasPrefix("\(pipe) is no regular file"))
+        #expect(error("/dev/zero").hasPrefix("/dev/zero is no regular file"))
+        let file = folder.path + "/a%@ %n\n影.csv"
+        try Data("\u{FEFF}a\n1\n".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(error(file) == "")
+        // A file is read as its bytes are.
+        var rows = 0
+        try CatalogueFormat.csv.open(CatalogueInput(file, pieceLength: 2)).forEachRow(
+            { _ in rows += 1 }, bad: { throw $0 })
+        #expect(rows == 1)
+    }
+}

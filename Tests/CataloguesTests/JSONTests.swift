@@ -1,0 +1,147 @@
+import Catalogues
+import Foundation
+import TestSupport
+import Testing
+import Values
+
+/// Lines of JSON, good and bad.
+@Suite struct JSONTests {
+    private static let prefix = "it is not a JSON object of numbers, texts, booleans and nulls: at byte "
+
+    private func scalar(_ text: String) -> JSONScalar? {
+        let bytes = Array("{\"op\":\"insert\",\"values\":{\"a\":\(text)}}".utf8)
+        return bytes.withUnsafeBytes { try? ChangeLine($0, 1, in: "f") }?.values["a"]
+    }
+
+    @Test(arguments: [
+        ("nonsense", "1 there is no object"), ("[1]", "1 there is no object"), ("{\"a\":1", "7 there is the end"),
+        ("{\"a\":1} x", "9 there is more than one object"), ("{\"a\":1}{\"a\":2}", "8 there is more than one object"),
+        ("{\"a\":[1]}", "6 there is a list or an object"), ("{\"a\":{}}", "6 there is a list or an object"),
+        ("{\"a\":1,\"a\":2}", "8 there is the member \"a\" again"), ("{a:1}", "2 there is no member's name"),
+        ("{\"a\" 1}", "6 there is no colon"), ("{\"a\":1,}", "8 there is no member's name"),
+        ("{\"a\":1 \"b\":2}", "8 there is neither a comma nor the object's end"), ("{\"a\":}", "6 there is no value"),
+        ("{\"a\":01}", "6 there is a number that begins with 0"), ("{\"a\":-}", "7 there is no digit"),
+        ("{\"a\":1.}", "8 there is no digit"), ("{\"a\":1e}", "8 there is no digit"),
+        ("{\"a\":+1}", "6 there is no value"),
+        ("{\"a\":.5}", "6 there is no value"), ("{\"a\":NaN}", "6 there is no value"),
+        ("{\"a\":nul}", "6 there is no value"),
+        ("{\"a\":1e999}", "6 there is a number that is too large"),
+        ("{\"a\":\"\\ud800\"}", "7 there is half of a surrogate pair"),
+        ("{\"a\":\"\\udc00\"}", "7 there is half of a surrogate pair"),
+        ("{\"a\":\"\\ud800\\u0041\"}", "7 there is half of a surrogate pair"),
+        ("{\"a\":\"\\ud800\\n\"}", "7 there is half of a surrogate pair"),
+        ("{\"a\":\"\\x\"}", "7 there is an escape that JSON has not"),
+        ("{\"a\":\"\\u12g4\"}", "11 there is no hexadecimal digit"),
+        ("{\"a\":\"\t\"}", "7 there is a control character in a text"), ("{\"a\":\"x", "8 there is the end"),
+        ("{\"a\":\"\\", "8 there is the end"), ("{\"a\":t", "6 there is no value"), ("{", "2 there is the end"),
+    ]) func aBadObjectIsNamedByLineAndByte(line: String, expected: String) {
+        let reading = Reading(.jsonl, "{\"a\":1}\n\(line)\n{\"a\":2}")
+        #expect(reading.rows == [["1"], ["2"]])
+        #expect(reading.bad == ["f, line 2: \(Self.prefix)\(expected)"])
+    }
+
+    @Test func bytesThatAreNotUTF8AreNamedByLineAndByte() {
+        let bytes = Array("{\"a\":\"影".utf8) + [0xE5, 0xBD, 0x22, 0x7D, 0x0A] + Array("{\"a\":1}".utf8)
+        #expect(Reading(.jsonl, bytes).bad == ["f, line 1: \(Self.prefix)10 there is what is not UTF-8"])
+    }
+
+    @Test func deepNestingIsAnError() {
+        for opening in ["[", "{\"a\":"] {
+            let deep = String(repeating: opening, count: 1_000_000)
+            #expect(
+                Reading(.jsonl, "{\"a\":1}\n{\"a\":\(deep)").bad.first?.hasSuffix("6 there is a list or an object")
+                    == true)
+            let change = Array("{\"op\":\"insert\",\"values\":{\"a\":\(deep)".utf8)
+            #expect(throws: BadInput.self) { try change.withUnsafeBytes { _ = try ChangeLine($0, 1, in: "f") } }
+        }
+    }
+
+    @Test func numbersKeepTheirDigits() {
+        let digits = String(repeating: "9", count: 300)
+        #expect(
+            scalar("1.0") == .number("1") && scalar("-2.50e1") == .number("-25") && scalar("1.50") == .number("1.50"))
+        #expect(scalar("-0")?.value(as: .integer) == 0 && scalar("-0")?.value(as: .double) == .double(-0.0))
+        #expect(scalar("-0.0")?.value(as: .double) == .double(-0.0) && scalar("1.5")?.value(as: .integer) == nil)
+        #expect(scalar("9223372036854775807")?.value(as: .integer) == .integer(.max))
+        #expect(scalar("9223372036854775808")?.value(as: .integer) == nil)
+        #expect(scalar("12345678901234567890.12")?.value(as: .decimal)?.description == "12345678901234567890.12")
+        #expect(scalar(digits)?.value(as: .integer) == nil && scalar(digits) == .number(digits))
+        #expect(scalar(String(repeating: "9", count: 400)) == nil && scalar("-1e309") == nil)
+        #expect(scalar("1e-999")?.value(as: .double) == .double(0))
+        #expect(scalar("5")?.value(as: .string) == nil && scalar("true")?.value(as: .integer) == nil)
+    }
+
+    @Test func wholeNumbersBeyond64BitsAreTextUnlessSaid() {
+        let digits = "12345678901234567890"
+        let source = try? JSONLinesSource(
+            CatalogueInput("f", bytes: Array("{\"a\":\(digits),\"b\":1.5,\"c\":1.0,\"d\":null}".utf8)))
+        #expect(source?.types == ["a": .string, "b": .double, "c": .integer, "d": .string])
+        var inference = TypeInference(columns: 2)
+        inference.note(digits, in: 0)
+        inference.note("1e3", in: 1)
+        #expect(inference.types == [.string, .double])
+    }
+
+    @Test func escapesAndBlanksAreRead() {
+        #expect(
+            scalar("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u5f71\\ud83d\\ude00\"") == .string("\"\\/\u{8}\u{C}\n\r\tA影😀"))
+        #expect(Reading(.jsonl, " {\t\"a\" : 1 , \"b\" : \"\" }  \n").rows == [["1", ""]])
+        #expect(Reading(.jsonl, "{}\n{\"a\":true}\n").rows == [[""], ["true"]])
+    }
+
+    @Test(arguments: [
+        ("{\"op\":\"insert\"", "at byte 15 there is the end"), ("{}", "it has no \"op\""),
+        ("{\"op\":1}", "at byte 7 there is no text"),
+        ("{\"op\":\"upsert\"}", "\"op\" is \"upsert\", not insert, update or delete"),
+        ("{\"op\":\"delete\",\"op\":\"insert\"}", "at byte 16 there is the member \"op\" again"),
+        ("{\"op\":\"insert\",\"values\":[1]}", "at byte 25 there is no object"),
+        ("{\"op\":\"insert\",\"values\":{\"a\":{}}}", "at byte 30 there is a list or an object"),
+        ("{\"op\":\"insert\",\"values\":{\"a\":1,\"a\":1}}", "the member \"a\" again"),
+        ("{\"op\":\"insert\",\"key\":{}}", "a list or an object"),
+        ("{\"op\":\"insert\",\"Key\":1}", "\"Key\" is none of op, key and values"),
+    ]) func aBadChangeIsNamedByLineAndByte(line: String, expected: String) throws {
+        let bytes = Array(line.utf8)
+        let error = #expect(throws: BadInput.self) { try bytes.withUnsafeBytes { _ = try ChangeLine($0, 7, in: "f") } }
+        #expect(error?.line == 7 && error?.reason.contains(expected) == true, "\(String(describing: error))")
+    }
+
+    @Test func nullKeysAndValuesAreNone() throws {
+        let bytes = Array("{\"values\":null,\"key\":null,\"op\":\"delete\"}".utf8)
+        let change = try bytes.withUnsafeBytes { try ChangeLine($0, 1, in: "f") }
+        #expect(change.operation == .delete && change.key == nil && change.values.isEmpty)
+    }
+
+    /// What is read as an object, Foundation reads as the same one.
+    @Test func foundationAgreesOnWhatIsAnObject() throws {
+        var generator = SeededGenerator(seed: 42)
+        let parts = [
+            "{", "}", ",", ":", "\"a\"", "\"b\"", "\"\\u00e9\"", "\"影\"", "1", "-0", "1.5", "1e3", "true", "null", " ",
+            "\"\\ud83d\\ude00\"", "[", "]", "0", "\\", "\"",
+        ]
+        var accepted = 0
+        for trial in 0..<6000 {
+            var text = ""
+            if Bool.random(using: &generator) {
+                for _ in 0..<Int.random(in: 0..<12, using: &generator) {
+                    text += parts.randomElement(using: &generator) ?? ""
+                }
+            } else {
+                let members = (0..<Int.random(in: 0..<4, using: &generator)).map { number in
+                    "\"\(number)\" :\(parts[8...15].randomElement(using: &generator) ?? "")"
+                }
+                text = "{\(members.joined(separator: ","))}"
+            }
+            // The second line has all columns, so that none is unknown.
+            let reading = Reading(.jsonl, "{\"a\":1}\n\(text)\n")
+            let isRead = reading.bad.isEmpty || reading.bad[0].contains("is not among")
+            let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+            if !text.isEmpty && isRead {
+                accepted += 1
+                #expect(object != nil, "trial \(trial): \(text)")
+            } else if let object, object.values.allSatisfy({ !($0 is [Any]) && !($0 is [String: Any]) }) {
+                #expect(reading.bad.first?.contains("again") == true, "trial \(trial): \(text) \(reading.bad)")
+            }
+        }
+        #expect(accepted > 1000)
+    }
+}
