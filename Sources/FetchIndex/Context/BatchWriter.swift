@@ -71,6 +71,7 @@ public final class BatchWriter {
 
     /// An object by its number; nil when there is none.
     public func object(number: UInt64) throws -> ObjectID? {
+        guard number <= ObjectID.maximumNumber else { return nil }
         let object = ObjectID(entity: entityNumber, number: number)
         return try transaction().record(object, { _ in }) ? object : nil
     }
