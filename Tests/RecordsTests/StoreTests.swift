@@ -103,14 +103,20 @@ import Values
         #expect(throws: StoreError.self) { try Store(at: folder, options: options) }
 
         let test = try TestStore(model: TestStore.books)
-        var format: [UInt8] = []
-        format.appendNumber(UInt32(99))
-        format.appendChecksum()
-        let transaction = try test.store.environment.beginWrite()
-        let key = StoreLayout.formatKey
-        try transaction.view.put(format.span.bytes, for: key.span.bytes, in: test.store.tables.meta)
-        try transaction.commit()
-        #expect(throws: StoreError.newerFormat(found: 99, supported: 1)) { try Store(at: test.path) }
+        let supported = Int(StoreLayout.version)
+        for (version, error) in [
+            (UInt32(99), StoreError.newerFormat(found: 99, supported: supported)),
+            (1, .olderFormat(found: 1, supported: supported)), (0, .olderFormat(found: 0, supported: supported)),
+        ] {
+            var format: [UInt8] = []
+            format.appendNumber(version)
+            format.appendChecksum()
+            let transaction = try test.store.environment.beginWrite()
+            let key = StoreLayout.formatKey
+            try transaction.view.put(format.span.bytes, for: key.span.bytes, in: test.store.tables.meta)
+            try transaction.commit()
+            #expect(throws: error) { try Store(at: test.path) }
+        }
     }
 
     @Test func aStoreIsAPlainLMDBEnvironment() throws {

@@ -17,7 +17,7 @@ package import LMDB
 ///                                 2 | entity varint | object varint | record length varint | old record    updated
 ///                                 3 | the same                                                   deleted
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
-///                                 object 8
+///                                 object 8 | checksum 4
 ///     caches   name               header                                           -> OrderCaches/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
 ///                                 node | [zeros] | checksum 4                      -> CountedTree/NodeLayout.swift
@@ -33,8 +33,9 @@ package import LMDB
 ///
 /// Versions
 /// - 1: the first.
+/// - 2: the values of unique keys have checksums.
 package enum StoreLayout {
-    package static let version: UInt32 = 1
+    package static let version: UInt32 = 2
 
     static let tables = [
         Table.Description("meta"), Table.Description("records", .integers), Table.Description("log"),

@@ -142,6 +142,10 @@ package final class Store: Sendable {
         let transaction = try environment.beginWrite()
         let key = StoreLayout.formatKey
         if try transaction.view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
+        for table in [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
+        where try transaction.view.statistics(of: table).entries > 0 {
+            throw StoreError.corrupted("it has contents, but no format version")
+        }
         var format: [UInt8] = []
         format.appendNumber(StoreLayout.version)
         format.appendChecksum()
@@ -163,6 +167,9 @@ package final class Store: Sendable {
             let version = try reader.uint32()
             guard version <= StoreLayout.version else {
                 throw StoreError.newerFormat(found: Int(version), supported: Int(StoreLayout.version))
+            }
+            guard version == StoreLayout.version else {
+                throw StoreError.olderFormat(found: Int(version), supported: Int(StoreLayout.version))
             }
         }
         guard isFound else { throw StoreError.notAStore(path: path, "it has no format version") }

@@ -5,6 +5,7 @@ public enum StoreError: Error, Equatable, Sendable {
     /// What is at the path is not a store; the text says why.
     case notAStore(path: String, String)
     case newerFormat(found: Int, supported: Int)
+    case olderFormat(found: Int, supported: Int)
     /// Bytes in the store are damaged; the text says what and where.
     case corrupted(String)
     case readOnly
@@ -34,6 +35,8 @@ extension StoreError: CustomStringConvertible {
         case .notAStore(let path, let reason): "\(path) is not a FetchIndex store: \(reason)"
         case .newerFormat(let found, let supported):
             "the store has format version \(found); this FetchIndex reads versions up to \(supported)"
+        case .olderFormat(let found, let supported):
+            "the store has format version \(found), and this FetchIndex reads version \(supported): make the store anew from its catalogues"
         case .corrupted(let what): "the store is damaged: \(what)"
         case .readOnly: "the store is open for reading only"
         case .unknownEntity(let name): "the store has no entity \"\(name)\""

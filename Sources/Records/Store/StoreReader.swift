@@ -64,8 +64,11 @@ package class StoreReader {
     func object(_ entity: Int, unique key: [UInt8]) throws -> ObjectID? {
         var object: ObjectID?
         _ = try view.get(key.span.bytes, in: tables.unique) { value in
-            guard value.byteCount == 8 else { throw StoreError.corrupted("a unique key has no object number") }
-            let number = UInt64(littleEndian: value.unsafeLoadUnaligned(as: UInt64.self))
+            var reader = try ByteReader(checked: value, "a unique key's value")
+            let number = try reader.uint64()
+            guard number <= ObjectID.maximumNumber else {
+                throw StoreError.corrupted("a unique key's value is no object's number")
+            }
             object = ObjectID(entity: entity, number: number)
         }
         return object

@@ -32,6 +32,7 @@ extension StoreWriter {
     func putUniqueKeys(of object: ObjectID, _ record: RawSpan, replacing old: [UInt8]?) throws {
         var number: [UInt8] = []
         number.appendNumber(object.number)
+        number.appendChecksum()
         for slot in uniqueSlots(object.entity) {
             let newKey = try uniqueKey(object.entity, slot, record)
             if let old, let oldKey = try uniqueKey(object.entity, slot, old.span.bytes) {
