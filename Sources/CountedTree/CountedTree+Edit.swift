@@ -30,15 +30,15 @@ package struct EditOutcome: Equatable, Sendable {
 
 extension CountedTree {
     /// Makes all edits in one pass that rewrites each node at most once, and says where each key stood and stands.
-    /// The keys ascend. O(k log n).
+    /// The keys ascend, which a damaged log may deny: then it throws. O(k log n).
     ///
     /// A node that grows too large is cut into as many as it takes; neighbours are merged when one of them is less
     /// than a quarter full and both fit into one node.
     @discardableResult
     package mutating func apply(_ edits: [TreeEdit]) throws -> [EditOutcome] {
-        precondition(
-            zip(edits, edits.dropFirst()).allSatisfy { $0.key.span.bytes.compare($1.key.span.bytes) < 0 },
-            "The keys of edits must ascend.")
+        guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {
+            throw TreeError.corrupted(node: root.node, "the keys of edits do not ascend")
+        }
         var pass = EditPass(tree: self, edits: edits)
         root = try pass.editRoot()
         var added = 0

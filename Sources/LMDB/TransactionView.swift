@@ -57,12 +57,16 @@ package struct TransactionView {
         }
     }
 
-    /// mdb_put with an integer key; `appending` says that the key is greater than all in the table.
-    package func put(_ value: RawSpan, for key: UInt64, in table: Table, appending: Bool = false) throws {
+    /// mdb_put with an integer key; `appending` says that the key is greater than all in the table. Throws `keyExists`
+    /// where it is not, or where there is such a key already and values are not to be replaced.
+    package func put(
+        _ value: RawSpan, for key: UInt64, in table: Table, appending: Bool = false, replacing: Bool = true
+    ) throws {
         var key = key
         try withUnsafeMutableBytes(of: &key) { bytes in
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
-            try put(value, &mdbKey, in: table, flags: appending ? UInt32(MDB_APPEND) : 0)
+            let flags = UInt32(appending ? MDB_APPEND : 0) | UInt32(replacing ? 0 : MDB_NOOVERWRITE)
+            try put(value, &mdbKey, in: table, flags: flags)
         }
     }
 

@@ -80,7 +80,9 @@ extension PersistentContainer {
             $0 + Int(clamping: try snapshot.entityState($1).count)
         }
         var defects = try snapshot.check { progress($0, total) }
-        for name in try CacheDirectory.names(in: snapshot) {
+        let names = try CacheDirectory.names(in: snapshot)
+        if try CacheDirectory.count(in: snapshot) != names.count { defects.append("a cache's name is not UTF-8") }
+        for name in names {
             defects += try verifyCache(name, progress: progress).map { "cache \"\(name)\": \($0)" }
         }
         return defects

@@ -70,12 +70,20 @@ package struct CacheDirectory {
         try Self.names(in: reader).map { try listing($0, in: reader) }
     }
 
+    /// How many caches there are, those of damaged names included.
+    package static func count(in reader: StoreReader) throws -> Int {
+        try reader.view.statistics(of: reader.tables.caches).entries
+    }
+
+    /// The names of the caches, in order. A name that is damaged, so that it is not UTF-8, names none.
     package static func names(in reader: StoreReader) throws -> [String] {
         try reader.view.withCursor(on: reader.tables.caches) { cursor in
             var names: [String] = []
             var isAtEntry = try cursor.moveToFirst()
             while isAtEntry {
-                names.append(cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+                if let name = cursor.key.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) {
+                    names.append(name)
+                }
                 isAtEntry = try cursor.moveToNext()
             }
             return names

@@ -25,13 +25,15 @@ extension StoreReader {
         try commits(after: commit).reduce(0) { $0 + ($1.changes[entity]?.total ?? 0) }
     }
 
-    /// Calls the body with each entry of an entity (of all when nil) in commits after one up to another. For an
-    /// inserted range, the object is its first, the count its length and the old record is empty.
+    /// Calls the body with each entry of an entity (of all when nil) in commits after one up to another, which the log
+    /// must reach. For an inserted range, the object is its first, the count its length and the old record is empty.
+    /// Throws at the end of a commit whose entries are not those that its header counts.
     func forEachLogEntry(
         of entity: Int?, after commit: UInt64, through last: UInt64,
         _ body: (LogEntryKind, ObjectID, _ count: UInt64, _ old: RawSpan) throws -> Void
     ) throws {
         guard commit < last else { return }
+        var proof = LogProof(after: commit)
         try view.withCursor(on: tables.log) { cursor in
             let first = StoreLayout.logKey(commit: commit + 1, part: 0)
             var isAtEntry = try cursor.move(toKeyFrom: first.span.bytes)
@@ -39,15 +41,22 @@ extension StoreReader {
                 guard let key = LogKey(cursor.key) else {
                     throw StoreError.corrupted("the log has a key of its own kind")
                 }
-                if key.commit > last { return }
-                if key.part > 0 { try Self.forEachEntry(in: cursor.value, of: entity, key, body) }
+                if key.commit > last { break }
+                try proof.begin(key, cursor.value)
+                if key.part > 0 {
+                    try Self.forEachEntry(in: cursor.value, key) { kind, object, count, old in
+                        proof.note(kind, object.entity, count)
+                        if entity.map({ $0 == object.entity }) ?? true { try body(kind, object, count, old) }
+                    }
+                }
                 isAtEntry = try cursor.moveToNext()
             }
         }
+        try proof.end(through: last)
     }
 
     private static func forEachEntry(
-        in part: RawSpan, of entity: Int?, _ key: LogKey,
+        in part: RawSpan, _ key: LogKey,
         _ body: (LogEntryKind, ObjectID, UInt64, RawSpan) throws -> Void
     ) throws {
         let subject = "part \(key.part) of commit \(key.commit) in the log"
@@ -56,11 +65,14 @@ extension StoreReader {
             guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
                 throw StoreError.corrupted("\(subject) has an entry of no known kind")
             }
-            let number = try reader.varint()
-            let object = ObjectID(entity: Int(truncatingIfNeeded: number & 0xFFFF), number: try reader.varint())
+            let (entity, number) = (try reader.varint(), try reader.varint())
+            guard entity <= 0xFFFF, number <= ObjectID.maximumNumber else {
+                throw StoreError.corrupted("\(subject) names no object")
+            }
+            let object = ObjectID(entity: Int(entity), number: number)
             let count = kind == .inserted ? try reader.varint() : 1
             let range = kind == .inserted ? 0..<0 : try reader.range(try reader.count())
-            if entity.map({ UInt64($0) == number }) ?? true { try body(kind, object, count, part.extracting(range)) }
+            try body(kind, object, count, part.extracting(range))
         }
     }
 

@@ -124,7 +124,8 @@ package final class StoreWriter: StoreReader {
         return copy
     }
 
-    /// LMDB fills its pages when it is told that a key is the greatest.
+    /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
+    /// the number came may be damaged.
     private func append(_ record: RawSpan, as object: ObjectID) throws {
         if canAppend {
             do {
@@ -134,7 +135,11 @@ package final class StoreWriter: StoreReader {
                 canAppend = false
             }
         }
-        try view.put(record, for: object.rawValue, in: tables.records)
+        do {
+            try view.put(record, for: object.rawValue, in: tables.records, replacing: false)
+        } catch let error as LMDBError where error == .keyExists {
+            throw StoreError.corrupted("object \(object.number) would be made anew, but is there already")
+        }
     }
 
     // MARK: Commit

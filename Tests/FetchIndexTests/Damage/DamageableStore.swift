@@ -1,0 +1,140 @@
+import Foundation
+import LMDB
+import Records
+import TestSupport
+import Testing
+import Values
+
+@testable import FetchIndex
+
+/// A small store with everything in it: two entities, every type of value, unique keys, a record of several pages, a log,
+/// a cache that is fresh and one that is behind. Tests damage copies of it.
+struct DamageableStore {
+    /// A value in a table of the store's LMDB environment.
+    struct Entry {
+        let table: String
+        let key: [UInt8]
+        let value: [UInt8]
+    }
+
+    static let tables = ["meta", "records", "log", "unique", "caches", "nodes"]
+
+    static let model = Model(entities: [
+        Entity(
+            "Everything",
+            [
+                AttributeDescription("name", .string, isUnique: true),
+                AttributeDescription("code", .integer, isUnique: true),
+            ]
+                + ValueType.allCases.map { AttributeDescription($0.name, $0) }),
+        Entity("Other", [AttributeDescription("name", .string, isOptional: false, isUnique: true)]),
+    ])
+
+    static let fresh = OrderDefinition(
+        entity: "Everything", sortKeys: [SortKey("date", .descending), SortKey("string")],
+        sectionKey: .attribute("boolean"))
+    static let behind = OrderDefinition(entity: "Everything", sortKeys: [SortKey("integer")])
+
+    static let caches = [("fresh", fresh), ("behind", behind)]
+
+    let folder = TemporaryFolder()
+    let entries: [Entry]
+
+    init() throws {
+        let path = folder.path
+        try Self.fill(path)
+        entries = try Self.entries(path)
+    }
+
+    private static func container(_ path: String, _ model: Model? = nil) throws -> PersistentContainer {
+        var options = Store.Options()
+        options.durability = .none
+        return try PersistentContainer(path: path, model: model, options: options)
+    }
+
+    private static func fill(_ path: String) throws {
+        let container = try container(path, model)
+        let writer = try BatchWriter(container, entity: "Everything", key: "name", author: "first")
+        for number in 0..<12 { try writer.insert(values(number)) }
+        try writer.commit()
+
+        let others = try BatchWriter(container, entity: "Other", author: "others")
+        for number in 0..<3 { try others.insert([.string("o\(number)")]) }
+        try others.commit()
+        for number in [3, 5] {
+            let object = try #require(try writer.object(key: .string("n\(number)")))
+            try writer.update(object, values(number + 100, name: number))
+        }
+        if let deleted = try writer.object(key: "n7") { try writer.delete(deleted) }
+        try writer.commit()
+        try container.withOrder(fresh, .init(cacheName: "fresh")) { _ in }
+    }
+
+    private static func values(_ number: Int, name: Int? = nil) -> [Value] {
+        let text = number == 2 ? String(repeating: "long 影 ", count: 1500) : "text \(number % 5)"
+        return [
+            .string("n\(name ?? number)"), .integer(Int64(number * 1000)), .boolean(number % 3 == 0),
+            number == 4 ? .null : .integer(Int64(number) - 6), .double(Double(number) / 4),
+            .decimal(Decimal(number) / 8),
+            .date(Date(timeIntervalSinceReferenceDate: Double(number % 4) * 86_400.5)), .string(text),
+            .data(Data([UInt8](repeating: UInt8(number), count: number))),
+            Value("E621E1F8-C36C-495A-93FC-0C247A3E6E\(10 + number % 80)", as: .uuid) ?? .null,
+            Value("https://example.com/\(number)", as: .url) ?? .null,
+        ]
+    }
+
+    private static func withTables<Result>(
+        _ path: String, _ body: (Environment, [String: Table]) throws -> Result
+    ) throws -> Result {
+        var options = Environment.Options()
+        options.durability = .none
+        let environment = try Environment.open(at: path, options: options)
+        let opened = try environment.tables(
+            tables.map { Table.Description($0, ["records", "nodes"].contains($0) ? .integers : .bytes) },
+            creating: false)
+        return try body(environment, Dictionary(uniqueKeysWithValues: zip(tables, opened)))
+    }
+
+    private static func entries(_ path: String) throws -> [Entry] {
+        try withTables(path) { environment, tables in
+            let transaction = try environment.beginRead()
+            var entries: [Entry] = []
+            for (name, table) in tables.sorted(by: { $0.key < $1.key }) {
+                try transaction.view.withCursor(on: table) { cursor in
+                    var isAtEntry = try cursor.moveToFirst()
+                    while isAtEntry {
+                        entries.append(
+                            Entry(table: name, key: [UInt8](copying: cursor.key), value: [UInt8](copying: cursor.value))
+                        )
+                        isAtEntry = try cursor.moveToNext()
+                    }
+                }
+            }
+            return entries
+        }
+    }
+
+    /// A copy of the store in a folder of its own, changed behind its back: an entry gets a new value, or goes.
+    func copy(_ changes: [(key: [UInt8], table: String, value: [UInt8]?)] = []) throws -> TemporaryFolder {
+        let copy = TemporaryFolder()
+        try FileManager.default.copyItem(atPath: folder.path, toPath: copy.path)
+        try Self.withTables(copy.path) { environment, tables in
+            let transaction = try environment.beginWrite()
+            for change in changes {
+                let table = try #require(tables[change.table])
+                let key = change.key
+                if let value = change.value {
+                    try transaction.view.put(value.span.bytes, for: key.span.bytes, in: table)
+                } else {
+                    _ = try transaction.view.delete(key.span.bytes, in: table)
+                }
+            }
+            try transaction.commit()
+        }
+        return copy
+    }
+
+    static func open(_ folder: TemporaryFolder, withModel: Bool = false) throws -> PersistentContainer {
+        try container(folder.path, withModel ? model : nil)
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Every byte of every value, and some keys and whole entries, changed behind the store's back: errors of the library's
+/// own types, a rebuilt cache or right answers, and never a trap. What reads get wrong, `check` finds.
+@Suite(.serialized) struct FlippedValueTests {
+    /// FETCHINDEX_TEST_FLIPS is how many bytes of a table are flipped, or "all".
+    static let flips = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_FLIPS"] ?? "40"
+
+    @Test(arguments: DamageableStore.tables) func aFlippedByteIsFoundOrDoesNoHarm(table: String) throws {
+        var generator = SeededGenerator(seed: 51)
+        let store = try DamageableStore()
+        let sound = DamageProbe(try store.copy())
+        #expect(sound.defects == [] && sound.strangeErrors == [] && sound.contents.count == 9)
+        let entries = store.entries.filter { $0.table == table }
+        var places = entries.flatMap { entry in entry.value.indices.map { (entry, $0) } }
+        #expect(!places.isEmpty)
+        if let count = Int(Self.flips) { places = Array(places.shuffled(using: &generator).prefix(count)) }
+        for (entry, offset) in places {
+            var value = entry.value
+            value[offset] ^= UInt8.random(in: 1...255, using: &generator)
+            let place = "\(table) \(entry.key), byte \(offset) of \(value.count) is \(value[offset])"
+            try expectHarmless([(entry.key, table, value)], of: store, sound, place)
+        }
+    }
+
+    @Test(arguments: DamageableStore.tables) func missingAndMisplacedEntriesAreFoundOrDoNoHarm(table: String) throws {
+        var generator = SeededGenerator(seed: 52)
+        let store = try DamageableStore()
+        let sound = DamageProbe(try store.copy())
+        let entries = store.entries.filter { $0.table == table }
+        // All at once, one by one, under another key, and with another's value.
+        try expectHarmless(entries.map { ($0.key, table, nil) }, of: store, sound, "\(table) without entries")
+        for entry in entries.shuffled(using: &generator).prefix(Int(Self.flips).map { $0 / 4 } ?? .max) {
+            try expectHarmless([(entry.key, table, nil)], of: store, sound, "\(table) without \(entry.key)")
+            var key = entry.key
+            key[Int.random(in: key.indices, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
+            try expectHarmless(
+                [(entry.key, table, nil), (key, table, entry.value)], of: store, sound,
+                "\(table) \(entry.key) as \(key)")
+            if let other = entries.randomElement(using: &generator) {
+                try expectHarmless(
+                    [(entry.key, table, other.value)], of: store, sound,
+                    "\(table) \(entry.key) with the value of \(other.key)")
+            }
+            let cut = [UInt8](entry.value.prefix(Int.random(in: 0..<entry.value.count, using: &generator)))
+            try expectHarmless(
+                [(entry.key, table, cut)], of: store, sound, "\(table) \(entry.key) cut to \(cut.count) bytes")
+        }
+    }
+
+    private func expectHarmless(
+        _ changes: [(key: [UInt8], table: String, value: [UInt8]?)], of store: DamageableStore, _ sound: DamageProbe,
+        _ what: String
+    ) throws {
+        let folder = try store.copy(changes)
+        let probe = DamageProbe(folder)
+        if probe.defects.isEmpty {
+            for name in sound.contents.keys.sorted() where probe.contents[name] != sound.contents[name] {
+                Issue.record("\(what): check finds nothing, and \(name) is \(String(describing: probe.contents[name]))")
+            }
+        }
+        probe.work()
+        #expect(probe.strangeErrors == [], "\(what)")
+    }
+}
