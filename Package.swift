@@ -105,7 +105,10 @@ let package = Package(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),
         // what is done with an input of a fuzz target, and its test on the kept inputs
         .target(
-            name: "FuzzBodies", dependencies: ["CountedTree", "FetchIndex", "Predicates", "Records", "Values"],
+            name: "FuzzBodies",
+            dependencies: [
+                "Catalogues", "CountedTree", "FetchIndex", "OrderCaches", "Predicates", "Records", "Values",
+            ],
             path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzBodies"], swiftSettings: strict),
     ],
@@ -114,7 +117,7 @@ let package = Package(
 
 if isFuzzing {
     package.targets += [.systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer")]
-    package.targets += ["FuzzPredicate", "FuzzRecord", "FuzzNode"].map { name in
+    package.targets += ["FuzzPredicate", "FuzzRecord", "FuzzNode", "FuzzImport"].map { name in
         .executableTarget(
             name: name, dependencies: ["CLibFuzzer", "FuzzBodies"], path: "Tests/Fuzz/\(name)", swiftSettings: strict,
             // LLD comes with Swift; gold warns of hundreds of AddressSanitizer's symbols.

@@ -41,7 +41,7 @@ package struct CacheHeader: Sendable {
     }
 
     /// A header that cannot be read is `.damaged`, one of another version `.formatChanged`.
-    init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
+    package init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
             var reader = try ByteReader(checked: bytes, "the header of the cache \"\(name)\"")
             let version = try reader.uint16()
@@ -79,7 +79,7 @@ package struct CacheHeader: Sendable {
             isWeighted: isWeighted)
     }
 
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendNumber(Self.version)
         bytes.appendNumber(number)

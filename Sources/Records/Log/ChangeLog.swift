@@ -44,7 +44,8 @@ extension StoreReader {
                 if key.commit > last { break }
                 try proof.begin(key, cursor.value)
                 if key.part > 0 {
-                    try Self.forEachEntry(in: cursor.value, key) { kind, object, count, old in
+                    let subject = "part \(key.part) of commit \(key.commit) in the log"
+                    try Self.forEachEntry(in: cursor.value, subject) { kind, object, count, old in
                         proof.note(kind, object.entity, count)
                         if entity.map({ $0 == object.entity }) ?? true { try body(kind, object, count, old) }
                     }
@@ -55,11 +56,11 @@ extension StoreReader {
         try proof.end(through: last)
     }
 
-    private static func forEachEntry(
-        in part: RawSpan, _ key: LogKey,
+    /// Calls the body with each entry of a part of the log, which `subject` names for errors.
+    package static func forEachEntry(
+        in part: RawSpan, _ subject: String,
         _ body: (LogEntryKind, ObjectID, UInt64, RawSpan) throws -> Void
     ) throws {
-        let subject = "part \(key.part) of commit \(key.commit) in the log"
         var reader = try ByteReader(checked: part, subject)
         while !reader.isAtEnd {
             guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {

@@ -11,7 +11,7 @@ struct LogKey {
 }
 
 /// What a log entry says of objects.
-enum LogEntryKind: UInt8 {
+package enum LogEntryKind: UInt8 {
     case inserted = 1
     case updated = 2
     case deleted = 3
@@ -36,7 +36,7 @@ package struct CommitHeader: Equatable, Sendable {
     package let author: String
     package let changes: [Int: EntityChanges]
 
-    init(commit: UInt64, decoding bytes: RawSpan) throws {
+    package init(commit: UInt64, decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, "the log's header of commit \(commit)")
         self.commit = commit
         time = Double(bitPattern: try reader.uint64())

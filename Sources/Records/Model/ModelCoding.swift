@@ -18,7 +18,7 @@ extension [UInt8] {
 }
 
 extension Model {
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendVarint(UInt64(entities.count))
         for entity in entities { bytes.appendEntity(entity) }
@@ -26,7 +26,7 @@ extension Model {
         return bytes
     }
 
-    init(decoding bytes: RawSpan) throws {
+    package init(decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, "the model")
         var entities: [Entity] = []
         for _ in 0..<(try reader.count()) {

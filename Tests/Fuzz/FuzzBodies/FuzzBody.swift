@@ -4,6 +4,7 @@ package enum FuzzBody: String, CaseIterable, Sendable {
     case predicate = "FuzzPredicate"
     case record = "FuzzRecord"
     case node = "FuzzNode"
+    case catalogue = "FuzzImport"
 
     /// O(length of the input), times what the input asks for.
     package func run(_ input: [UInt8]) {
@@ -11,6 +12,7 @@ package enum FuzzBody: String, CaseIterable, Sendable {
         case .predicate: PredicateBody.run(input)
         case .record: RecordBody.run(input)
         case .node: NodeBody.run(input)
+        case .catalogue: CatalogueBody.run(input)
         }
     }
 }

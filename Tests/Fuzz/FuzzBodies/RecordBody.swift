@@ -1,9 +1,11 @@
 import FetchIndex
+import OrderCaches
 import Predicates
 import Records
 import Values
 
-/// The bytes of a record, and of a key: all that reads records reads it, and values are taken from it as from a key.
+/// The bytes of a record, and of a key: all that reads records reads it, and values are taken from it as from a key. With
+/// their checksum they are read as a model, as a part of the log and as headers.
 enum RecordBody {
     /// Of each kind of test that a compiled predicate has.
     private static let predicates: [CompiledPredicate] = [
@@ -20,6 +22,7 @@ enum RecordBody {
 
     static func run(_ input: [UInt8]) {
         readKey(input)
+        readHeaders(input)
         guard let view = try? RecordView(input.span.bytes) else { return }
         _ = view.check(as: SampleObject.entity)
         for predicate in predicates { _ = try? predicate.evaluate(view) }
@@ -64,6 +67,27 @@ enum RecordBody {
             var written: [UInt8] = []
             OrderKey.append(again.value, to: &written)
             precondition(written == key, "\(value) is read from its order key as \(again.value)")
+        }
+    }
+
+    /// What is read from checked bytes is written as the same.
+    private static func readHeaders(_ input: [UInt8]) {
+        var bytes = input
+        bytes.appendChecksum()
+        if let model = try? Model(decoding: bytes.span.bytes) {
+            let written = model.encoded
+            let again = try? Model(decoding: written.span.bytes)
+            precondition(again == model, "a model is read as another one")
+        }
+        if let header = try? CacheHeader(name: "n", decoding: bytes.span.bytes) {
+            let written = header.encoded
+            precondition(
+                (try? CacheHeader(name: "n", decoding: written.span.bytes))?.encoded == written,
+                "a cache's header is read as another one")
+        }
+        _ = try? CommitHeader(commit: 1, decoding: bytes.span.bytes)
+        try? StoreReader.forEachEntry(in: bytes.span.bytes, "a part") { _, object, count, old in
+            precondition(object.number <= ObjectID.maximumNumber && count >= 0 && old.byteCount <= input.count)
         }
     }
 }
