@@ -39,6 +39,10 @@ enum Main {
             if !failure.sentence.isEmpty { Output.error(failure.sentence) }
             return 1
         }
+        if let error = error as? MalformedPredicate {
+            Output.errorLines("fetchindex: \(error)")
+            return 2
+        }
         if isUsage(error) {
             Output.error("\(error)")
             return 2
@@ -49,7 +53,7 @@ enum Main {
             Output.flush()
             return 0
         case .validationFailure:
-            Output.error(FetchIndexTool.message(for: error))
+            Output.errorLines("fetchindex: " + FetchIndexTool.message(for: error))
             return 2
         default:
             Output.error("\(error)")
@@ -61,7 +65,7 @@ enum Main {
     private static func isUsage(_ error: any Error) -> Bool {
         switch error {
         case StoreError.unknownEntity, StoreError.unknownAttribute: true
-        case is FetchPredicateError, is MalformedPredicate, is RequestError, is ContextError, is UnknownLocale,
+        case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
             is UnknownTimeZone, is UnusableCalendar,
             is CacheDirectory.InvalidName, is CacheDirectory.UnknownCache:
             true

@@ -18,7 +18,6 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let keyExists = LMDBError(rawValue: MDB_KEYEXIST)
     package static let permissionDenied = LMDBError(rawValue: EACCES)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
-    package static let outOfMemory = LMDBError(rawValue: ENOMEM)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
 }
 

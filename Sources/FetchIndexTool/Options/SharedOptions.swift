@@ -23,8 +23,8 @@ struct StoreArgument: ParsableArguments {
         options.creates = false
         do {
             return try PersistentContainer(path: store, options: options)
-        } catch let error where error.isPermission {
-            if forWriting { throw Failure("\(store) cannot be written: \(error)") }
+        } catch  where !forWriting {
+            guard case StoreError.inaccessible = error else { throw error }
             options.isReadOnly = true
             return try PersistentContainer(path: store, options: options)
         }

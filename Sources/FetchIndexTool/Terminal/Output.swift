@@ -19,8 +19,15 @@ enum Output {
     @discardableResult
     static func flush() -> Bool { fflush(nil) == 0 }
 
-    /// One sentence on standard error.
-    static func error(_ sentence: String) { errorLines("fetchindex: " + sentence) }
+    /// One sentence on standard error. Paths and names in it may hold anything: what a terminal would obey is blanked.
+    static func error(_ sentence: String) {
+        var plain = ""
+        for scalar in sentence.unicodeScalars {
+            let isControl = [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+            plain.unicodeScalars.append(isControl ? " " : scalar)
+        }
+        errorLines("fetchindex: " + plain)
+    }
 
     static func errorLines(_ text: String) { errorText(text + "\n") }
 

@@ -8,6 +8,19 @@ struct LikePattern: Sendable {
         case text([UInt8])
         case oneCharacter
         case anyCharacters
+
+        var comparisons: Int {
+            if case .text(let bytes) = self { 1 + bytes.count / 64 } else { 1 }
+        }
+    }
+
+    /// Comparisons of a piece or a pattern, 64 bytes at a time, that one text may take: more is somebody's explosive pattern. They
+    /// take about a second.
+    static let mostComparisons = 50_000_000
+
+    /// The error of a test that takes too long.
+    static func tooMuch(_ comparator: String, textLength: Int) -> FetchPredicateError {
+        .patternTimeout("\(comparator) takes too much time on a text of \(textLength) bytes")
     }
 
     private let pieces: [Piece]
@@ -41,10 +54,11 @@ struct LikePattern: Sendable {
     }
 
     /// Takes folded UTF-8, all of which must match. Goes back only to the last `*`: O(length of text and pattern) for
-    /// most, their product at worst.
-    func matches(_ text: RawSpan) -> Bool {
-        text.withUnsafeBytes { text in
+    /// most, their product at worst. Throws when that takes too long.
+    func matches(_ text: RawSpan) throws -> Bool {
+        try text.withUnsafeBytes { text in
             let bounds = CharacterBounds(text)
+            var left = Self.mostComparisons
             var piece = 0
             var place = 0
             var star: (piece: Int, place: Int)?
@@ -54,6 +68,10 @@ struct LikePattern: Sendable {
                         star = (piece, place)
                         piece += 1
                         continue
+                    }
+                    left -= pieces[piece].comparisons
+                    if left < 0 {
+                        throw Self.tooMuch("LIKE", textLength: text.count)
                     }
                     if let next = end(of: pieces[piece], at: place, in: text, bounds) {
                         place = next

@@ -81,13 +81,13 @@ package struct TextTest: Sendable {
         switch kind {
         case .order(let comparator, let other):
             other.withUnsafeBytes { other in comparator.holds(text.order(against: other.bytes)) }
-        case .contains(let pattern): text.contains(pattern)
+        case .contains(let pattern): try text.contains(pattern)
         case .beginsWith(let pattern):
             pattern.count <= text.byteCount && text.extracting(first: pattern.count).isEqual(to: pattern)
         case .endsWith(let pattern):
             pattern.count <= text.byteCount && text.extracting(last: pattern.count).isEqual(to: pattern)
         case .isIn(let texts): Self.find(text, in: texts)
-        case .like(let pattern): pattern.matches(text)
+        case .like(let pattern): try pattern.matches(text)
         case .matches(let expression):
             try Self.matches(expression, text)
         }
@@ -124,15 +124,20 @@ extension RawSpan {
         bytes.withUnsafeBytes { $0.count == byteCount && order(against: $0.bytes) == 0 }
     }
 
-    /// Whether the bytes stand somewhere in these.
-    func contains(_ bytes: [UInt8]) -> Bool {
-        withUnsafeBytes { text in
-            bytes.withUnsafeBytes { wanted in
+    /// Whether the bytes stand somewhere in these. Throws when that takes too long to find out.
+    func contains(_ bytes: [UInt8]) throws -> Bool {
+        try withUnsafeBytes { text in
+            try bytes.withUnsafeBytes { wanted in
                 guard let first = wanted.first, let pattern = wanted.baseAddress else { return true }
                 guard var place = text.baseAddress else { return false }
+                var comparisons = 0
                 var left = text.count - wanted.count + 1
                 while left > 0, let found = memchr(place, Int32(first), left) {
                     if memcmp(found, pattern, wanted.count) == 0 { return true }
+                    comparisons += 1 + wanted.count / 64
+                    if comparisons > LikePattern.mostComparisons {
+                        throw LikePattern.tooMuch("CONTAINS", textLength: text.count)
+                    }
                     left -= place.distance(to: UnsafeRawPointer(found)) + 1
                     place = UnsafeRawPointer(found) + 1
                 }

@@ -11,7 +11,7 @@ public enum FetchPredicateError: Error, Equatable, Sendable {
     case typeMismatch(String)
     /// A regular expression that does not compile.
     case invalidPattern(String)
-    /// A regular expression that took too long on a text.
+    /// A regular expression, or a pattern of LIKE, that took too long on a text.
     case patternTimeout(String)
     /// A part of a `#Predicate` that the format language has no words for.
     case notExpressible(String)

@@ -68,8 +68,12 @@ package final class Store: Sendable {
     static func requireFile(at path: String) throws {
         var status = stat()
         if lstat(path + "/data.mdb", &status) == 0 { return }
-        throw access(path, F_OK) == 0
-            ? StoreError.notAStore(path: path, "it has no data.mdb") : StoreError.missing(path: path)
+        let reason = LMDBError(rawValue: errno)
+        if access(path, F_OK) == 0 && !reason.isPermission {
+            throw StoreError.notAStore(path: path, "it has no data.mdb")
+        }
+        throw reason.rawValue == ENOENT
+            ? StoreError.missing(path: path) : StoreError.inaccessible(path: path, "\(reason)")
     }
 
     /// What an error of opening means to a user of the store.
@@ -88,7 +92,8 @@ package final class Store: Sendable {
         case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb is of another version of LMDB")
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file has not the tables of a store")
         case .corrupted, .pageNotFound: StoreError.corrupted("LMDB reports: \(error)")
-        case .permissionDenied, .readOnlyFileSystem, .outOfMemory: error
+        // Permission, a missing parent folder, a file in the folder's place: errno. LMDB's own codes are negative.
+        case _ where error.rawValue > 0: StoreError.inaccessible(path: path, "\(error)")
         default: StoreError.notAStore(path: path, "\(error)")
         }
     }

@@ -4,6 +4,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case missing(path: String)
     /// What is at the path is not a store; the text says why.
     case notAStore(path: String, String)
+    /// The system refuses access to what is at the path; the text says why.
+    case inaccessible(path: String, String)
     case newerFormat(found: Int, supported: Int)
     case olderFormat(found: Int, supported: Int)
     /// Bytes in the store are damaged; the text says what and where.
@@ -33,6 +35,7 @@ extension StoreError: CustomStringConvertible {
         switch self {
         case .missing(let path): "there is no store at \(path)"
         case .notAStore(let path, let reason): "\(path) is not a FetchIndex store: \(reason)"
+        case .inaccessible(let path, let reason): "the store \(path) cannot be opened: \(reason)"
         case .newerFormat(let found, let supported):
             "the store has format version \(found); this FetchIndex reads versions up to \(supported)"
         case .olderFormat(let found, let supported):

@@ -1,0 +1,135 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Stores that cannot be opened, and paths that are hard to say: one sentence each.
+@Suite struct OpeningTests {
+    let tool: Tool
+    let catalogue: String
+
+    init() throws {
+        tool = try Tool()
+        catalogue = try tool.file("a.csv", "k,n\na,1\nb,2\n")
+    }
+
+    private func folder(_ name: String) throws -> String {
+        let path = tool.folder.path + "/" + name
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return path
+    }
+
+    private func expect(_ error: String, _ arguments: String...) throws {
+        let result = try tool.run(arguments)
+        #expect(result.status == 1 && result.error == "fetchindex: \(error)\n", "\(arguments): \(result.error)")
+    }
+
+    @Test func whatIsNoStoreIsToldInOneSentence() throws {
+        let empty = try folder("empty")
+        let foreign = try folder("foreign")
+        try Data(repeating: 66, count: 9000).write(to: URL(fileURLWithPath: foreign + "/data.mdb"))
+        let nowhere = tool.folder.path + "/no/where"
+        for command in ["fetch", "info", "check"] {
+            let entity = command == "fetch" ? ["--entity", "E"] : []
+            for (path, error) in [
+                (empty, "\(empty) is not a FetchIndex store: it has no data.mdb"),
+                (catalogue, "\(catalogue) is not a FetchIndex store: it has no data.mdb"),
+                (nowhere, "there is no store at \(nowhere)"),
+            ] {
+                let result = try tool.run([command, path] + entity)
+                #expect(result.status == 1 && result.error == "fetchindex: \(error)\n", "\(command): \(result.error)")
+            }
+            let result = try tool.run([command, foreign] + entity)
+            #expect(result.status == 1 && result.error.hasPrefix("fetchindex: \(foreign) is not a FetchIndex store: "))
+        }
+        try expect(
+            "the store \(catalogue) cannot be opened: Not a directory", "import", catalogue, catalogue, "--entity", "E")
+        try expect(
+            "the store \(nowhere) cannot be opened: No such file or directory", "import", nowhere, catalogue,
+            "--entity", "E")
+        let long = tool.folder.path + "/" + String(repeating: "x", count: 300)
+        try expect("the store \(long) cannot be opened: File name too long", "import", long, catalogue, "--entity", "E")
+        try expect("the store \(long) cannot be opened: File name too long", "fetch", long, "--entity", "E")
+    }
+
+    @Test func pathsMayHoldAnything() throws {
+        for name in [
+            "a b", "蔵書", "it's \"q\"", "new\nline", "%@ %n %s", "é\u{301}", "\u{1B}[31m", "$HOME;`ls`", "*?",
+        ] {
+            let path = tool.folder.path + "/" + name
+            #expect(try tool.run("import", path, catalogue, "--entity", "E", "--key", "k").status == 0, "\(name)")
+            let rows = try tool.run("fetch", path, "--entity", "E", "--cache", name, "--output", "json")
+            #expect(rows.status == 0 && rows["count"] as? Int == 2, "\(name)")
+            #expect(try tool.run("check", path).status == 0)
+            #expect(try tool.run("cache", "verify", path, "--", name).status == 0, "\(name)")
+            let error = try tool.run("fetch", path + "/none", "--entity", "E").error
+            let plain = name.replacingOccurrences(of: "\n", with: " ").replacingOccurrences(of: "\u{1B}", with: " ")
+            #expect(error.hasPrefix("fetchindex: ") && error.hasSuffix("\(plain)/none\n"), "\(error)")
+        }
+    }
+
+    /// Tests may run as root, whom no permission stops: then the tool runs as nobody.
+    private func runAsOther(_ arguments: String...) throws -> Tool.Result? {
+        if geteuid() != 0 { return try tool.run(arguments) }
+        let setpriv = "/usr/bin/setpriv"
+        guard FileManager.default.isExecutableFile(atPath: setpriv) else {
+            print("there is no setpriv: what other users may do with a store is not tested")
+            return nil
+        }
+        let process = tool.process([])
+        process.executableURL = URL(fileURLWithPath: setpriv)
+        process.arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", Tool.executable.path] + arguments
+        let (output, error) = (Pipe(), Pipe())
+        (process.standardOutput, process.standardError) = (output, error)
+        try process.run()
+        let texts = [output, error].map {
+            String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        }
+        process.waitUntilExit()
+        return Tool.Result(status: process.terminationStatus, output: texts[0], error: texts[1])
+    }
+
+    @Test func permissionsAreToldAndReadingGoesOn() throws {
+        let store = tool.folder.path + "/store"
+        #expect(try tool.run("import", store, catalogue, "--entity", "E").status == 0)
+        func setPermissions(_ folder: Int, _ files: Int) throws {
+            for name in try FileManager.default.contentsOfDirectory(atPath: store) {
+                try FileManager.default.setAttributes([.posixPermissions: files], ofItemAtPath: store + "/" + name)
+            }
+            try FileManager.default.setAttributes([.posixPermissions: folder], ofItemAtPath: store)
+        }
+        defer { try? setPermissions(0o700, 0o600) }
+        let refused = "fetchindex: the store \(store) cannot be opened: Permission denied\n"
+        try setPermissions(0, 0)
+        if let closed = try runAsOther("fetch", store, "--entity", "E") {
+            #expect(closed.status == 1 && closed.error == refused, "\(closed)")
+        }
+        try setPermissions(0o755, 0o444)
+        if let read = try runAsOther("fetch", store, "--entity", "E", "--cache", "c", "--output", "json") {
+            #expect(read.status == 0 && read["count"] as? Int == 2, "\(read)")
+        }
+        if let written = try runAsOther("import", store, catalogue, "--entity", "E") {
+            #expect(written.status == 1 && written.error == refused, "\(written)")
+        }
+    }
+
+    @Test func aReadOnlyFileSystemIsReadFrom() throws {
+        let store = tool.folder.path + "/store"
+        #expect(try tool.run("import", store, catalogue, "--entity", "E").status == 0)
+        let mounted = try folder("mounted")
+        let mount = "/usr/bin/mount"
+        guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: mount),
+            try HostileInputTests.run(mount, ["--bind", store, mounted]) == 0
+        else {
+            print("no file system can be mounted here: a read-only one is not tested")
+            return
+        }
+        defer { _ = try? HostileInputTests.run("/usr/bin/umount", [mounted]) }
+        guard try HostileInputTests.run(mount, ["-o", "remount,ro,bind", mounted]) == 0 else { return }
+        let read = try tool.run("fetch", mounted, "--entity", "E", "--cache", "c", "--output", "json")
+        #expect(read.status == 0 && read["count"] as? Int == 2)
+        #expect(try tool.run("check", mounted).status == 0)
+        try expect(
+            "the store \(mounted) cannot be opened: Read-only file system", "import", mounted, catalogue, "--entity",
+            "E")
+    }
+}
