@@ -7,8 +7,8 @@ extension FieldRow {
         var names: [String] = []
         var known: Set<String> = []
         for column in 0..<count {
-            guard let name = String(validating: bytes[range(of: column)], as: UTF8.self), !name.isEmpty,
-                !name.utf8.contains(where: { $0 < 0x20 }), known.insert(name).inserted
+            guard let name = String(validating: bytes[range(of: column)], as: UTF8.self), name.isColumnName,
+                known.insert(name).inserted
             else {
                 throw BadInput(
                     file: input.path, line: line, column: column + 1,
@@ -18,4 +18,9 @@ extension FieldRow {
         }
         return names
     }
+}
+
+extension String {
+    /// Whether it can name a column: something, and no control character, which bytes of UTF-16 would have.
+    var isColumnName: Bool { !isEmpty && !utf8.contains { $0 < 0x20 } }
 }

@@ -33,7 +33,9 @@ package final class JSONLinesSource: RowSource {
                     if number > Self.sampledLines { throw Sampled() }
                     if line.isEmpty { return }
                     // A line that is no object is reported when its turn comes.
-                    for (name, value) in (try? object(line, number)) ?? [:] { note(value, of: name) }
+                    for (name, value) in (try? object(line, number)) ?? [:] where name.isColumnName {
+                        note(value, of: name)
+                    }
                 }, tooLong: { _ in })
         } catch is Sampled {}
     }

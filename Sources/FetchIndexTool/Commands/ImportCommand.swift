@@ -7,7 +7,12 @@ extension CatalogueFormat: ExpressibleByArgument {}
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import a catalogue file, in transactions; an interrupted import can be run again.")
+        abstract: "Import a catalogue file, in transactions; an interrupted import can be run again.",
+        discussion: """
+            Files are UTF-8 with lines that end with LF, CRLF or CR, of 64 MiB and 32,768 fields at most. CSV quotes \
+            fields as RFC 4180 has it, TSV does not. A line of JSON is one flat object; a member that stands twice makes \
+            the line a bad row, and so do values that are lists or objects.
+            """)
 
     /// Rows of a transaction.
     private static let batchLength = 50_000
@@ -167,7 +172,9 @@ struct ImportCommand: ParsableCommand {
                     rows += 1
                     if rows == Self.sampledRows { throw Sampled() }
                 }, bad: { _ in })
-        } catch is Sampled {}
+        } catch is Sampled {
+        } catch is BadInput {  // It is met again when the rows before it are in.
+        }
         return inference.types
     }
 
@@ -180,7 +187,8 @@ struct ImportCommand: ParsableCommand {
                 + "\(Numbers.grouped(report.inserted)) inserted, \(Numbers.grouped(report.updated)) updated, "
                 + "\(Numbers.grouped(report.unchanged)) unchanged; commit \(report.commit)")
         if report.badRowCount > 0 {
-            Output.line("\(Numbers.grouped(report.badRowCount)) bad rows were skipped:")
+            let rows = report.badRowCount == 1 ? "row was" : "rows were"
+            Output.line("\(Numbers.grouped(report.badRowCount)) bad \(rows) skipped:")
             for bad in report.badRows { Output.line("  \(bad)") }
             if report.badRowCount > report.badRows.count { Output.line("  …") }
         }

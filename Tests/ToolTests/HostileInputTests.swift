@@ -1,0 +1,155 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Catalogue and change files as nobody should write them, the whole way: one sentence, nothing lost, nothing torn.
+@Suite struct HostileInputTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    /// A command that fails with one sentence on one line.
+    private func failure(_ arguments: String...) throws -> String {
+        let result = try tool.run(arguments)
+        #expect(result.status == 1 || result.status == 2, "\(arguments): \(result.status) \(result.error)")
+        #expect(
+            result.error.hasPrefix("fetchindex: ") && result.error.utf8.count { $0 == 0x0A } == 1, "\(result.error)")
+        return String(result.error.dropFirst("fetchindex: ".count).dropLast())
+    }
+
+    @Test func badRowsAreCountedAndNamedAndGoodOnesStay() throws {
+        let lines = [
+            "{\"k\":\"a\",\"n\":1}", "[1]", "{\"k\":\"b\",\"n\":2,\"n\":3}", "{\"k\":\"c\",\"n\":\"x\"}",
+            "{\"k\":\"d\",\"n\":1.0}",
+            "{\"k\":\"e\",\"n\":1e999}", "{\"k\":\"f\",\"n\":99999999999999999999}", "{\"k\":\"\\ud800\"}",
+            "{\"k\":\"g\\u0000\",\"n\":-0}",
+            "{\"k\":\"a\",\"n\":7}", "{\"n\":8}", "{\"k\":\"" + String(repeating: "x", count: 600) + "\"}",
+        ]
+        let file = try tool.file("bad.jsonl", lines.joined(separator: "\n"))
+        let result = try tool.run(
+            "import", tool.store, file, "--entity", "E", "--key", "k", "--types", "n:integer", "--skip-bad-rows",
+            "--output",
+            "json")
+        #expect(result.status == 0 && result["inserted"] as? Int == 3 && result["updated"] as? Int == 1)
+        let bad = (result["badRows"] as? [String] ?? []).map { $0.replacingOccurrences(of: file + ", ", with: "") }
+        #expect(result["badRowCount"] as? Int == 8 && bad.count == 8)
+        for (line, reason) in zip(
+            [2, 3, 4, 6, 7, 8, 11, 12],
+            [
+                "at byte 1 there is no object", "the member \"n\" again", "\"x\" is not an integer", "too large",
+                "\"99999999999999999999\" is not an integer", "half of a surrogate pair", "a value is required",
+                "500 bytes at most",
+            ])
+        {
+            #expect(bad.contains { $0.hasPrefix("line \(line)") && $0.contains(reason) }, "\(line): \(bad)")
+        }
+        let rows = try tool.rows("--entity", "E", "--sort", "k")
+        #expect(rows.map { $0["k"] as? String } == ["a", "d", "g\0"] && rows.map { $0["n"] as? Int } == [7, 1, 0])
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func aFileThatBreaksOffLeavesWhatCameBefore() throws {
+        let file = try tool.file("a.csv", "k,n\na,1\nb,2\n\"c,3\nd,4\n")
+        #expect(
+            try failure("import", tool.store, file, "--entity", "E", "--types", "n:integer").hasSuffix(
+                "line 4: the quotation mark that opens a field here is never closed"))
+        #expect(try tool.rows("--entity", "E").count == 2)
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func tenThousandColumnsAreImported() throws {
+        let names = (0..<10_000).map { "c\($0)" }.joined(separator: ",")
+        let file = try tool.file("wide.csv", "\(names)\n\((0..<10_000).map(String.init).joined(separator: ","))\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "E").status == 0)
+        #expect(try tool.rows("--entity", "E").first?["c9999"] as? Int == 9999)
+        let wider = try tool.file("wider.csv", (0..<40_000).map { "c\($0)" }.joined(separator: ",") + "\n")
+        #expect(try failure("import", tool.store, wider, "--entity", "F").contains("has more than 32768 fields"))
+    }
+
+    @Test func whatIsNoCatalogueIsToldInOneSentence() throws {
+        let folder = tool.folder.path
+        let pipe = folder + "/pipe.csv"
+        #expect(try Self.run("/usr/bin/mkfifo", [pipe]) == 0)
+        var cases = [
+            (folder, "is a folder, not a file"), (folder + "/missing.csv", "No such file"),
+            (pipe, "is no regular file"),
+            (try tool.file("utf16.csv", Data([0xFF, 0xFE, 0x61, 0])), "is in UTF-16"),
+            (try tool.file("empty.csv", ""), "is empty"), (try tool.file("twice.csv", "a,a\n"), "line 1, column 2"),
+            (try tool.file("nul.csv", "a\0b\n"), "line 1, column 1"),
+        ]
+        cases.append((folder + "/" + String(repeating: "x", count: 300) + ".csv", "File name too long"))
+        for (path, text) in cases {
+            #expect(try failure("import", tool.store, path, "--entity", "E", "--format", "csv").contains(text))
+            #expect(!FileManager.default.fileExists(atPath: tool.store), "\(path) left a store")
+        }
+        let unreadable = try tool.file("secret.csv", "a\n1\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: unreadable)
+        if geteuid() != 0 {
+            #expect(try failure("import", tool.store, unreadable, "--entity", "E").contains("Permission denied"))
+        }
+    }
+
+    @Test func badChangesLeaveTheTransactionsBeforeThem() throws {
+        let catalogue = try tool.file("a.csv", "k,n\na,1\nb,2\n")
+        #expect(try tool.run("import", tool.store, catalogue, "--entity", "E", "--key", "k").status == 0)
+        for (number, (line, reason)) in [
+            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":{\"x\":1}}}", "a list or an object"),
+            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1,\"n\":2}}", "the member \"n\" again"),
+            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1e400}}", "a number that is too large"),
+            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1.5}}", "is no integer"),
+            ("{\"op\":\"insert\",\"values\":{\"k\":\"\\udfff\"}}", "half of a surrogate pair"),
+            (
+                "{\"op\":\"delete\",\"key\":\"" + String(repeating: "z", count: 100_000) + "\"}",
+                "there is no E with k \"zz"
+            ),
+            (String(repeating: "{\"values\":", count: 100_000), "a list or an object"),
+            ("{\"op\":\"delete\"} x", "more than one object"),
+        ].enumerated() {
+            let changes =
+                "{\"op\":\"update\",\"key\":\"b\",\"values\":{\"n\":\(number + 10)}}\r\n\r\n{\"op\":\"delete\",\"key\":\"b\"}\r\n\(line)\r\n"
+            let error = try failure("apply", tool.store, try tool.file("c.jsonl", changes), "--entity", "E")
+            #expect(
+                error.contains("line 4: ") && error.contains(reason)
+                    && error.hasSuffix("; 1 transaction before it is applied"),
+                "\(error)")
+            #expect(error.utf8.count < 600, "an error cites no more than it must")
+            #expect(try tool.rows("--entity", "E", "--sort", "k").map { $0["n"] as? Int } == [1, number + 10])
+        }
+    }
+
+    @Test func aNumberBeyondAllObjectsNamesNone() throws {
+        _ = try tool.run("import", tool.store, try tool.file("a.csv", "n\n1\n2\n"), "--entity", "E")
+        for key in ["281474976710657", "18446744073709551617", "-1", "0", "1.5", "\"x\""] {
+            let change = try tool.file("c.jsonl", "{\"op\":\"delete\",\"key\":\(key)}\n")
+            #expect(try failure("apply", tool.store, change, "--entity", "E").contains("there is no E with number"))
+        }
+        #expect(try tool.rows("--entity", "E").count == 2)
+    }
+
+    @Test func explosivePatternsAreGivenUp() throws {
+        let text = String(repeating: "a", count: 3_000_000) + "!"
+        _ = try tool.run(
+            "import", tool.store, try tool.file("a.csv", "t\n\(text)\n"), "--entity", "E", "--types", "t:string")
+        let long = String(repeating: "a", count: 50_000)
+        for (format, reason) in [
+            ("t MATCHES '(a+)+b'", "takes too much time or memory on a text"),
+            ("t MATCHES '(a|aa)+$'", "takes too much time or memory"),
+            ("t LIKE '*\(long)b'", "LIKE takes too much time on a text of 3000001 bytes"),
+            ("t CONTAINS '\(long)b'", "CONTAINS takes too much time on a text of 3000001 bytes"),
+        ] {
+            let start = ContinuousClock.now
+            #expect(try failure("fetch", tool.store, "--entity", "E", "--where", format).contains(reason))
+            #expect(ContinuousClock.now - start < .seconds(20))
+        }
+    }
+
+    static func run(_ program: String, _ arguments: [String]) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+}
