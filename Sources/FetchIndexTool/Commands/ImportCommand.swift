@@ -187,8 +187,8 @@ struct ImportCommand: ParsableCommand {
                 + "\(Numbers.grouped(report.inserted)) inserted, \(Numbers.grouped(report.updated)) updated, "
                 + "\(Numbers.grouped(report.unchanged)) unchanged; commit \(report.commit)")
         if report.badRowCount > 0 {
-            let rows = report.badRowCount == 1 ? "row was" : "rows were"
-            Output.line("\(Numbers.grouped(report.badRowCount)) bad \(rows) skipped:")
+            let noun = report.badRowCount == 1 ? "row was" : "rows were"
+            Output.line("\(Numbers.grouped(report.badRowCount)) bad \(noun) skipped:")
             for bad in report.badRows { Output.line("  \(bad)") }
             if report.badRowCount > report.badRows.count { Output.line("  …") }
         }

@@ -12,10 +12,16 @@ package final class RegularExpression: Sendable {
         package var description: String {
             switch self {
             case .invalid(let pattern, let reason, let position):
-                "the regular expression \"\(pattern)\" does not compile: \(reason) at character \(position)"
+                "the regular expression \"\(Self.excerpt(pattern))\" does not compile: \(reason) at character \(position)"
             case .tooMuch(let pattern, let length):
-                "the regular expression \"\(pattern)\" takes too much time or memory on a text of \(length) bytes"
+                "the regular expression \"\(Self.excerpt(pattern))\" takes too much time or memory on a text of \(length) bytes"
             }
+        }
+
+        /// A pattern may be as long as a book.
+        private static func excerpt(_ pattern: String) -> String {
+            let beginning = String(pattern.unicodeScalars.prefix(60))
+            return beginning.utf8.count == pattern.utf8.count ? pattern : beginning + "…"
         }
     }
 

@@ -1,0 +1,62 @@
+import Predicates
+import Testing
+import Values
+
+/// Predicates as large as nobody writes them: answers or errors, in bounded time and without deep recursion.
+@Suite struct HostilePredicateTests {
+    private func holds(_ format: String, _ arguments: [any PredicateArgument] = [], _ text: String = "a") throws -> Bool
+    {
+        try FetchPredicate(format: format, argumentArray: arguments).evaluate(with: ["t": .one(.string(text)), "n": 1])
+    }
+
+    @Test func longListsAndChainsAreEvaluated() throws {
+        let numbers = Array(0..<50_000)
+        #expect(
+            try holds("n IN %@", [numbers])
+                && holds("NOT n IN {\(numbers.dropFirst(2).map(String.init).joined(separator: ","))}"))
+        #expect(try holds(Array(repeating: "n == 2", count: 5000).joined(separator: " OR ") + " OR n == 1"))
+        let placeholders = Array(repeating: "%@", count: 5000).joined(separator: ",")
+        #expect(try holds("n IN {\(placeholders)}", Array(0..<5000)))
+        #expect(throws: FetchPredicateError.self) { try holds("n == 1", Array(0..<5000)) }
+    }
+
+    @Test(arguments: [
+        "NOT ", "(", "n == -", "n == {", "n == 1 + (", "t.", "ANY ", "SUBQUERY(", "n == abs(", "n == 1 ** ",
+    ])
+    func deepNestingIsAnError(part: String) {
+        let format = String(repeating: part, count: 50_000)
+        #expect(throws: FetchPredicateError.self) { try holds(format) }
+    }
+
+    @Test func patternsThatTakeTooLongAreGivenUp() {
+        let text = String(repeating: "a", count: 1_000_000)
+        let long = String(repeating: "a", count: 20_000) + "b"
+        for comparison in [
+            "LIKE '*\(long)'", "CONTAINS '\(long)'", "MATCHES '(a+)+b'",
+            "LIKE '*\(String(repeating: "?a", count: 5000))b'",
+        ] {
+            do {
+                #expect(try !holds("t \(comparison)", [], text), "\(comparison.prefix(20))")
+                Issue.record("\(comparison.prefix(20)) was compared to the end")
+            } catch {
+                guard case FetchPredicateError.patternTimeout(let sentence) = error else {
+                    Issue.record("\(error)")
+                    continue
+                }
+                #expect(sentence.utf8.count < 200)
+            }
+        }
+    }
+
+    @Test func longPatternsThatAreCheapAreCompared() throws {
+        let text = String(repeating: "ab", count: 100_000)
+        #expect(try holds("t LIKE '*\(text)*'", [], text + "c") && holds("t CONTAINS '\(text)'", [], "c" + text))
+        #expect(try holds("t LIKE '\(String(repeating: "?", count: 200_000))'", [], text))
+    }
+
+    @Test func anErrorCitesNoMoreThanItMust() {
+        let pattern = String(repeating: "(", count: 10_000)
+        let error = #expect(throws: FetchPredicateError.self) { try holds("t MATCHES '\(pattern)'") }
+        #expect("\(String(describing: error))".utf8.count < 300)
+    }
+}
