@@ -103,6 +103,20 @@ let package = Package(
             name: "CataloguesTests", dependencies: ["Catalogues", "TestSupport", "Values"], swiftSettings: strict),
         .testTarget(
             name: "ToolTests", dependencies: ["FetchIndexTool", "TestSupport"], swiftSettings: strict),
+        // what victims do to a store, step by step, and what must be in it then
+        .target(
+            name: "FaultScript", dependencies: ["FetchIndex", "TestSupport"], path: "Tests/FaultScript",
+            swiftSettings: strict),
+        // counts, traces and fails the system calls that write files (Linux)
+        .target(name: "WriteRecorder", path: "Tests/WriteRecorder", cSettings: strictC),
+        // a program to be killed, starved and traced; its tests run it, but are not linked with it and its recorder
+        .executableTarget(
+            name: "Victim", dependencies: ["FaultScript", "FetchIndex", "TestSupport", "WriteRecorder"],
+            path: "Tests/Victim",
+            swiftSettings: strict),
+        .testTarget(
+            name: "FaultTests", dependencies: ["FaultScript", "FetchIndex", "LMDB", "TestSupport"],
+            swiftSettings: strict),
         // what is done with an input of a fuzz target, and its test on the kept inputs
         .target(
             name: "FuzzBodies",

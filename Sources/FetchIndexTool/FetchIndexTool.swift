@@ -22,6 +22,8 @@ enum Main {
     static func main() async {
         // Whoever reads the output may stop; that is no fault.
         signal(SIGPIPE, SIG_DFL)
+        // A file that may not grow further is an error like a full disk.
+        signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try FetchIndexTool.parseAsRoot()
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }

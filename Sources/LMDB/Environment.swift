@@ -15,10 +15,11 @@ package final class Environment: Sendable {
     package enum Durability: UInt8, Sendable {
         /// All of it.
         case full
-        /// The data, but perhaps not the last commits' meta pages: a power loss may undo the last commits, never tear
-        /// one.
+        /// All but its meta page, which the next commit's data takes along: a power loss may undo the last commit, never
+        /// tear one. MDB_NOMETASYNC
         case relaxed
-        /// What the operating system chose to write. For benchmarks and stores that can be made again.
+        /// What the operating system chose to write, in any order: a power loss may leave no environment at all.
+        /// MDB_NOSYNC
         case none
     }
 
@@ -58,6 +59,7 @@ package final class Environment: Sendable {
         }
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
+        if !options.isReadOnly && options.creates { try createDataFile(inFolder: String(cString: real), options) }
         return try EnvironmentRegistry.open(at: String(cString: real), options: options)
     }
 
@@ -73,7 +75,8 @@ package final class Environment: Sendable {
     deinit { EnvironmentRegistry.close(at: path, opening: opening) }
 
     /// mdb_env_create, mdb_env_open, mdb_reader_check
-    private static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
+    static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
+        try reserveLockFile(inFolder: path, options)
         var flags = UInt32(MDB_NOTLS | MDB_NORDAHEAD)
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
         switch options.durability {

@@ -19,15 +19,25 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let permissionDenied = LMDBError(rawValue: EACCES)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
+    /// The meta page could not be written: the environment does nothing more until it is closed by all who have it.
+    package static let panic = LMDBError(rawValue: MDB_PANIC)
+
+    /// Whether the system could not write a file. A short write of LMDB's, as a full disk makes it, is EIO.
+    package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
 
 extension LMDBError: CustomStringConvertible {
     /// mdb_strerror, but for what it says in LMDB's terms.
-    package var description: String {
+    package var reason: String {
         if rawValue == MDB_MAP_RESIZED {
             return "another process made the store larger, which is seen once no snapshot is open in this process"
         }
         return String(cString: mdb_strerror(rawValue))
+    }
+
+    /// One sentence for users. A transaction that meets a failed write is given up.
+    package var description: String {
+        isFailedWrite ? "the store's file cannot be written, and nothing was saved: \(reason)" : reason
     }
 }
 

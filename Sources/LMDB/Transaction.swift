@@ -39,10 +39,13 @@ package struct WriteTransaction: ~Copyable {
         environment.end()
     }
 
-    /// mdb_txn_commit. An error leaves the environment as it was before the transaction.
+    /// mdb_txn_commit. An error leaves the environment as it was before the transaction, but for `LMDBError.panic`: then
+    /// whether it is committed shows when the environment is opened again.
     package consuming func commit() throws {
         isCommitted = true  // mdb_txn_commit ends the transaction, also when it fails
-        try environment.checkWrite(mdb_txn_commit(view.handle))
+        let code = mdb_txn_commit(view.handle)
+        if code != MDB_SUCCESS && environment.isDead { throw LMDBError.panic }
+        try environment.checkWrite(code)
     }
 }
 
@@ -72,6 +75,14 @@ extension Environment {
             throw LMDBError(rawValue: code)
         }
         return transaction
+    }
+
+    /// Whether a meta page could not be written: nothing begins any more.
+    var isDead: Bool {
+        var transaction: OpaquePointer?
+        let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+        if code == MDB_SUCCESS { mdb_txn_abort(transaction) }
+        return code == MDB_PANIC
     }
 
     func end() { openTransactions.withLock { $0 -= 1 } }

@@ -54,7 +54,11 @@ package final class Store: Sendable {
         } catch {
             throw Self.explain(error, at: path)
         }
-        if !options.isReadOnly, options.creates, try !hasFormat() { try create() }
+        if !options.isReadOnly, options.creates {
+            do { if try !hasFormat() { try create(options.durability) } } catch let error as LMDBError {
+                throw Self.explain(error, at: path)
+            }
+        }
         try checkFormat()
         if let model, try snapshot().model.merged(with: model) != snapshot().model { try update(to: model) }
     }
@@ -92,6 +96,7 @@ package final class Store: Sendable {
         case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb is of another version of LMDB")
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file has not the tables of a store")
         case .corrupted, .pageNotFound: StoreError.corrupted("LMDB reports: \(error)")
+        case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error
         // Permission, a missing parent folder, a file in the folder's place: errno. LMDB's own codes are negative.
         case _ where error.rawValue > 0: StoreError.inaccessible(path: path, "\(error)")
         default: StoreError.notAStore(path: path, "\(error)")
@@ -100,7 +105,11 @@ package final class Store: Sendable {
 
     // MARK: Transactions
 
-    package func snapshot() throws -> Snapshot { try Snapshot(self) }
+    package func snapshot() throws -> Snapshot {
+        do { return try Snapshot(self) } catch let error as LMDBError {
+            throw StoreError(failedWrite: error) ?? error
+        }
+    }
 
     /// Waits for the writer of another thread or process.
     package func beginWrite(author: String = "") throws -> StoreWriter {
@@ -117,7 +126,9 @@ package final class Store: Sendable {
         guard !isReadOnly else { throw StoreError.readOnly }
         if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
-        return try StoreWriter(self, author: author, lock)
+        do { return try StoreWriter(self, author: author, lock) } catch let error as LMDBError {
+            throw StoreError(failedWrite: error) ?? error
+        }
     }
 
     /// Whether a writer of this store object is open. Who waits for another one then may wait for itself.
@@ -143,7 +154,8 @@ package final class Store: Sendable {
     }
 
     /// Writes what an empty store has; another process may have been faster.
-    private func create() throws {
+    private func create(_ durability: Environment.Durability) throws {
+        if durability != .none { try environment.syncNames() }
         let transaction = try environment.beginWrite()
         let key = StoreLayout.formatKey
         if try transaction.view.get(key.span.bytes, in: tables.meta, { _ in }) { return }

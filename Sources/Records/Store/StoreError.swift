@@ -1,3 +1,5 @@
+internal import LMDB
+
 /// What is wrong with a store, or with what is asked of it.
 public enum StoreError: Error, Equatable, Sendable {
     /// There is no store at the path.
@@ -24,6 +26,13 @@ public enum StoreError: Error, Equatable, Sendable {
     case unknownObject(String)
     /// The change log was cut and no longer holds the changes after this commit.
     case logTooShort(commit: UInt64)
+    /// The disk is full or fails, so that nothing of a transaction was saved; the text is the system's. The store is as it
+    /// was, and goes on when there is room again.
+    case notSaved(String)
+    /// The disk failed in the last step of a commit, the one write that LMDB cannot take back. The transaction was saved
+    /// whole or not at all, which shows when the store is opened again: once this process has let go of its containers
+    /// and contexts.
+    case mustBeReopened
     /// A transaction is used on another thread than the one that began it.
     case wrongThread
     /// The thread has a transaction of the store open, for whose end it would wait.
@@ -52,9 +61,25 @@ extension StoreError: CustomStringConvertible {
         case .uniqueValueTooLong(let entity, let attribute):
             "a value of \(entity).\(attribute) is too long: a unique value has 500 bytes at most"
         case .unknownObject(let id): "there is no object \(id)"
+        case .notSaved(let reason): "the store's file cannot be written, and nothing was saved: \(reason)"
+        case .mustBeReopened:
+            "a commit failed in its last step, and the store must be closed by this process and opened again"
         case .wrongThread: "a write transaction ends on the thread that began it"
         case .wouldWaitForItself: "this thread is writing to the store already, and would wait for itself"
         case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
+        }
+    }
+}
+
+extension StoreError {
+    /// What an error of LMDB's means for who writes.
+    init?(failedWrite error: LMDBError) {
+        if error == .panic {
+            self = .mustBeReopened
+        } else if error.isFailedWrite {
+            self = .notSaved(error.reason)
+        } else {
+            return nil
         }
     }
 }

@@ -204,7 +204,11 @@ package final class StoreWriter: StoreReader {
             let key = StoreLayout.stateKey
             try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
         }
-        if let ended = transaction.take() { try ended.commit() }
+        if let ended = transaction.take() {
+            do { try ended.commit() } catch let error as LMDBError {
+                throw StoreError(failedWrite: error) ?? error
+            }
+        }
     }
 }
 

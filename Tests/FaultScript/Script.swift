@@ -1,0 +1,77 @@
+internal import TestSupport
+
+/// What a victim does, step by step: each is a pure function of the seed, its number and the state before it, so that who
+/// reads a store after a crash can tell what must be in it.
+package struct Script: Sendable {
+    /// The kinds of steps, each of which a fault must be survived in.
+    package enum Kind: Int, CaseIterable, Sendable {
+        case save, liveSave, transaction, batchInsert, batchUpdate, batchDelete, open, openSorted, rebuild, deleteCache
+        case deleteAllCaches, trim
+    }
+
+    private let seed: UInt64
+    /// About so many rows.
+    private let rowCount: Int
+    private let noteLength: Int
+
+    package init(seed: UInt64, rowCount: Int = 200, noteLength: Int = 20) {
+        self.seed = seed
+        self.rowCount = rowCount
+        self.noteLength = noteLength
+    }
+
+    /// The step of a number in a state; of a kind, when one is given.
+    package func step(_ number: Int, _ state: ScriptState, kind: Kind? = nil) -> ScriptStep {
+        var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+        let kind = kind ?? Kind(rawValue: Int.random(in: 0..<Kind.allCases.count, using: &generator)) ?? .save
+        let cache = ScriptCache.allCases[Int.random(in: 0..<ScriptCache.allCases.count, using: &generator)]
+        switch kind {
+        case .save: return .save(changes(number, state, &generator), isLive: false)
+        case .liveSave: return .save(changes(number, state, &generator), isLive: true)
+        case .transaction: return .transaction(changes(number, state, &generator))
+        case .batchInsert:
+            return .batchInsert((0..<max(2, rowCount / 10)).map { ("\(number)-\($0)", row(&generator)) })
+        case .batchUpdate: return .batchUpdate(group: group(&generator), size: .random(in: 0..<1000, using: &generator))
+        case .batchDelete:
+            // More when there are too many.
+            let width: Int64 = state.rows.count > rowCount ? 400 : 10
+            let first = Int64.random(in: 0..<1000, using: &generator)
+            return .batchDelete(sizes: first...first + width)
+        case .open: return .open(cache)
+        case .openSorted: return .open(.byNote)
+        case .rebuild: return .rebuild(cache)
+        case .deleteCache: return .deleteCaches(cache)
+        case .deleteAllCaches: return .deleteCaches(nil)
+        case .trim: return .trim(keeping: UInt64.random(in: 0..<8, using: &generator))
+        }
+    }
+
+    /// Changes of rows of which no two are the same.
+    private func changes(
+        _ number: Int, _ state: ScriptState, _ generator: inout SeededGenerator
+    ) -> [ScriptChange] {
+        var keys = state.rows.keys.sorted()
+        var changes: [ScriptChange] = []
+        for _ in 0..<Int.random(in: 0...4, using: &generator) where !keys.isEmpty {
+            let key = keys.remove(at: Int.random(in: 0..<keys.count, using: &generator))
+            let isDeletion = Int.random(in: 0..<4, using: &generator) == 0 || state.rows.count > rowCount * 2
+            changes.append(isDeletion ? .delete(key) : .put(key, row(&generator)))
+        }
+        for index in 0..<Int.random(in: 1...4, using: &generator) {
+            changes.append(.put("\(number)-\(index)", row(&generator)))
+        }
+        return changes
+    }
+
+    private func group(_ generator: inout SeededGenerator) -> String {
+        ["a", "b", "虐殺", "器官", "e", "f"][Int.random(in: 0..<6, using: &generator)]
+    }
+
+    private func row(_ generator: inout SeededGenerator) -> ItemRow {
+        let letter = Character(UnicodeScalar(UInt8.random(in: 97..<123, using: &generator)))
+        let group = Int.random(in: 0..<8, using: &generator) == 0 ? nil : group(&generator)
+        return ItemRow(
+            group: group, size: .random(in: 0..<1000, using: &generator),
+            note: String(repeating: letter, count: .random(in: 0...noteLength, using: &generator)))
+    }
+}

@@ -1,0 +1,107 @@
+package import FetchIndex
+
+/// Does a script's steps to a store.
+package final class ScriptPerformer {
+    package let container: PersistentContainer
+    /// The context of a save that failed, with its edits.
+    private var unsaved: ManagedObjectContext?
+    /// Lives with its context.
+    private var controller: FetchedResultsController<ManagedObject>?
+
+    package init(_ container: PersistentContainer) { self.container = container }
+
+    /// A save that fails is kept for `performAgain`.
+    package func perform(_ step: ScriptStep) throws {
+        switch step {
+        case .save(let changes, let isLive): try save(changes, isLive: isLive)
+        case .transaction(let changes): try write(changes)
+        case .batchInsert(let rows):
+            var rest = rows[...]
+            _ = try container.newContext().execute(
+                BatchInsertRequest(entityName: ItemRow.entity) { rest.popFirst().map { $0.row.values(key: $0.key) } })
+        case .batchUpdate(let group, let size):
+            _ = try container.newContext().execute(
+                BatchUpdateRequest(
+                    entityName: ItemRow.entity, predicate: try FetchPredicate("group == %@", group),
+                    propertiesToUpdate: ["size": .integer(size)]))
+        case .batchDelete(let sizes):
+            _ = try container.newContext().execute(
+                BatchDeleteRequest(
+                    entityName: ItemRow.entity,
+                    predicate: try FetchPredicate("size BETWEEN {%d, %d}", sizes.lowerBound, sizes.upperBound)))
+        case .open(let cache):
+            var options = PersistentContainer.OrderOptions(cacheName: cache.rawValue)
+            options.memoryBudget = 1
+            try container.withOrder(try cache.definition(), options) { order in
+                try order.forEachRow(limit: 5) { _ = try $0.value(of: "key") }
+            }
+        case .rebuild(let cache):
+            var options = PersistentContainer.OrderOptions(cacheName: cache.rawValue)
+            options.memoryBudget = 1
+            let request = try container.compile(try cache.definition(), options)
+            _ = try container.caches.rebuild(cache.rawValue, request, .requested)
+        case .deleteCaches(let cache): try container.deleteCache(named: cache?.rawValue)
+        case .trim(let kept):
+            let context = container.newContext()
+            let newest = try context.commit
+            if newest > kept { try context.deleteHistory(before: newest - kept) }
+        }
+    }
+
+    /// Does a step that failed again: a save with the edits that its context still has.
+    package func performAgain(_ step: ScriptStep) throws {
+        guard let context = unsaved else { return try perform(step) }
+        try context.save()
+        controller = nil
+        unsaved = nil
+    }
+
+    private func save(_ changes: [ScriptChange], isLive: Bool) throws {
+        let context = container.newContext()
+        unsaved = context
+        if isLive {
+            var request = FetchRequest<ManagedObject>(entityName: ItemRow.entity)
+            request.sortKeys = [SortKey("size", .descending)]
+            let live = try FetchedResultsController(
+                fetchRequest: request, context: context, sectionKey: .attribute("group"),
+                cacheName: ScriptCache.byGroup.rawValue)
+            do { try live.performFetch() } catch {
+                unsaved = nil  // There are no edits yet.
+                throw error
+            }
+            controller = live
+        }
+        for change in changes {
+            switch change {
+            case .delete(let key): if let object = try object(key, in: context) { context.delete(object) }
+            case .put(let key, let row):
+                let object = try object(key, in: context) ?? context.insert(ItemRow.entity)
+                for (attribute, value) in zip(object.entity.attributes, row.values(key: key)) {
+                    object[attribute.name] = value
+                }
+            }
+        }
+        try context.save()
+        controller = nil
+        unsaved = nil
+    }
+
+    private func object(_ key: String, in context: ManagedObjectContext) throws -> ManagedObject? {
+        var request = FetchRequest<ManagedObject>(entityName: ItemRow.entity)
+        request.predicate = try FetchPredicate("key == %@", key)
+        return try context.fetch(request).first
+    }
+
+    private func write(_ changes: [ScriptChange]) throws {
+        let writer = try BatchWriter(container, entity: ItemRow.entity, key: "key", author: "script")
+        for change in changes {
+            switch change {
+            case .delete(let key): if let object = try writer.object(key: .string(key)) { try writer.delete(object) }
+            case .put(let key, let row):
+                let record = try writer.entity.record(row.values(key: key))
+                try writer.put(record.span.bytes)
+            }
+        }
+        try writer.commit()
+    }
+}

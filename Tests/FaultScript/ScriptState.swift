@@ -1,0 +1,86 @@
+package import FetchIndex
+
+/// What must be in a store: the rows by key, and the number of its newest commit.
+package struct ScriptState: Equatable, Sendable {
+    package var rows: [String: ItemRow] = [:]
+    package var commit: UInt64 = 0
+
+    package init() {}
+
+    /// What is in a store. O(n). Throws when it cannot be read; a row that is none of the script's counts as missing.
+    package init(of container: PersistentContainer) throws {
+        let snapshot = try container.store.snapshot()
+        commit = snapshot.commit
+        let entity = try snapshot.model.number(of: ItemRow.entity)
+        try snapshot.scan(entity) { _, record in
+            let values = try snapshot.model.entities[entity].values(of: record)
+            if let (key, row) = ItemRow.decoded(values) { rows[key] = row }
+            return true
+        }
+    }
+
+    /// The state after a step. A transaction that changes no record is no commit.
+    package func after(_ step: ScriptStep) -> ScriptState {
+        var new = self
+        switch step {
+        case .save(let changes, _), .transaction(let changes): for change in changes { new.apply(change) }
+        case .batchInsert(let rows): for (key, row) in rows { new.rows[key] = row }
+        case .batchUpdate(let group, let size):
+            for key in rows.keys where rows[key]?.group == group { new.rows[key]?.size = size }
+        case .batchDelete(let sizes): new.rows = rows.filter { !sizes.contains($0.value.size) }
+        case .open, .rebuild, .deleteCaches, .trim: break
+        }
+        if new.rows != rows { new.commit += 1 }
+        return new
+    }
+
+    private mutating func apply(_ change: ScriptChange) {
+        switch change {
+        case .put(let key, let row): rows[key] = row
+        case .delete(let key): rows[key] = nil
+        }
+    }
+}
+
+/// A change of one row.
+package enum ScriptChange: Sendable {
+    case put(String, ItemRow)
+    case delete(String)
+}
+
+/// A transaction of a victim.
+package enum ScriptStep: Sendable {
+    /// Through a context; `isLive`: with a controller on a named cache, which the save brings along.
+    case save([ScriptChange], isLive: Bool)
+    case transaction([ScriptChange])
+    case batchInsert([(key: String, row: ItemRow)])
+    case batchUpdate(group: String, size: Int64)
+    case batchDelete(sizes: ClosedRange<Int64>)
+    /// Builds a cache, or catches it up.
+    case open(ScriptCache)
+    case rebuild(ScriptCache)
+    case deleteCaches(ScriptCache?)
+    /// Cuts the log up to so many commits before the newest.
+    case trim(keeping: UInt64)
+}
+
+/// A named order of the script.
+package enum ScriptCache: String, CaseIterable, Sendable {
+    case byGroup = "by group"
+    case large
+    case byNote = "by note"
+
+    package func definition() throws -> OrderDefinition {
+        switch self {
+        case .byGroup:
+            OrderDefinition(
+                entity: ItemRow.entity, sortKeys: [SortKey("size", .descending)], sectionKey: .attribute("group"))
+        case .large:
+            OrderDefinition(
+                entity: ItemRow.entity, predicate: try FetchPredicate("size > 500"), sortKeys: [SortKey("key")],
+                sectionKey: .prefix("key", 2), sectionOrder: .byCount())
+        // Long keys: with the least memory they are sorted on disk.
+        case .byNote: OrderDefinition(entity: ItemRow.entity, sortKeys: [SortKey("note"), SortKey("size")])
+        }
+    }
+}

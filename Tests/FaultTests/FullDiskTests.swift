@@ -1,0 +1,80 @@
+#if os(Linux)
+    import FaultScript
+    import FetchIndex
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// Disks that are full or fail.
+    @Suite struct FullDiskTests {
+        @Test func everyCallOfEveryStepMayFailAndNothingIsLost() throws {
+            let lines = try VictimRunner().run("faults", "seed=\(Scale.seed)", "ways=\(Scale.isLong ? 4 : 2)")
+            for line in lines where line.hasPrefix("defect") { Issue.record("seed \(Scale.seed): \(line)") }
+            let words = try #require(lines.last).split(separator: " ")
+            try #require(words.count == 9 && words[0] == "finished", "\(lines.suffix(3))")
+            // Each kind of failure was met: of a step, of a commit's last write, of a sorted run.
+            #expect(Int(words[1]) ?? 0 > 100 && Int(words[3]) ?? 0 > 5 && Int(words[5]) ?? 0 > 5, "\(words)")
+            print("seed \(Scale.seed): \(lines.last ?? "")")
+        }
+
+        private func catalogue(_ rows: Int, in victim: VictimRunner) throws -> String {
+            let path = victim.folder.path + "/rows.csv"
+            let filling = String(repeating: "x", count: 60)
+            let text = "id,section,note\n" + (0..<rows).map { "id-\($0),s\($0 % 20),\(filling)\n" }.joined()
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            return path
+        }
+
+        private func shell(_ command: String) throws -> (status: Int32, output: String) {
+            try TemporaryFolder.run("bash", ["-c", command])
+        }
+
+        private var tool: String { VictimRunner.executable("fetchindex").path }
+
+        @Test func theToolSaysThatAFileMayNotGrow() throws {
+            let victim = try VictimRunner()
+            let file = try catalogue(20_000, in: victim)
+            let command = "'\(tool)' import '\(victim.store)' '\(file)' --entity Row --key id 2>&1"
+            // In blocks of 1,024 bytes; below a store's size.
+            for limit in [4, 40, 400, 2000] {
+                let (status, output) = try shell("ulimit -f \(limit); \(command)")
+                #expect(status == 1, "\(limit): \(output)")
+                #expect(output.hasPrefix("fetchindex: ") && output.count(where: { $0 == "\n" }) == 1, "\(output)")
+                #expect(output.contains("nothing was saved"), "\(limit): \(output)")
+            }
+            let (status, output) = try shell(command)
+            #expect(status == 0 && output.contains("20,000 inserted"), "\(output)")
+            let fetch = "'\(tool)' fetch '\(victim.store)' --entity Row --section section --sort id --cache c"
+            let (limited, sentence) = try shell("ulimit -f 3000; \(fetch) 2>&1")
+            #expect(limited == 1 && sentence.contains("nothing was saved"), "\(sentence)")
+            #expect(try shell("\(fetch) --sections-only").status == 0)
+            let (checked, defects) = try shell("'\(tool)' check '\(victim.store)'")
+            #expect(checked == 0, "\(defects)")
+        }
+
+        @Test func theToolSurvivesAFullFileSystem() throws {
+            let victim = try VictimRunner()
+            let disk = victim.folder.path + "/disk"
+            try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
+            guard try shell("mount -t tmpfs -o size=3m none '\(disk)' 2>/dev/null").status == 0 else {
+                print("no file system can be mounted here: a full one is not tried")
+                return
+            }
+            defer { _ = try? shell("umount '\(disk)'") }
+            let file = try catalogue(20_000, in: victim)
+            let command = "'\(tool)' import '\(disk)/store' '\(file)' --entity Row --key id 2>&1"
+            // From no room at all to nearly enough.
+            for room in [0, 4, 16, 40, 400, 2000] {
+                _ = try shell("head -c \(3072 - room)K /dev/zero > '\(disk)/filling'")
+                let (status, output) = try shell(command)
+                #expect(status == 1, "\(room) KiB free: \(status) \(output)")
+                #expect(output.count(where: { $0 == "\n" }) == 1, "\(room) KiB free: \(output)")
+                try FileManager.default.removeItem(atPath: disk + "/filling")
+            }
+            _ = try shell("mount -o remount,size=40m '\(disk)'")
+            let (status, output) = try shell(command)
+            #expect(status == 0 && output.contains("20,000 inserted"), "\(output)")
+            #expect(try shell("'\(tool)' check '\(disk)/store'").status == 0)
+        }
+    }
+#endif

@@ -1,0 +1,104 @@
+import FaultScript
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+/// Many processes on one store.
+@Suite struct ManyProcessesTests {
+    private let victim: VictimRunner
+
+    init() throws {
+        victim = try VictimRunner()
+        let container = try PersistentContainer(
+            at: URL(fileURLWithPath: victim.store), model: Ledger.model, durability: .none)
+        try Ledger.prepare(container)
+    }
+
+    private func raise(_ sign: String) throws -> String {
+        let path = victim.folder.path + "/" + sign
+        try Data().write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// What writers saved, by commit. Each commit is one writer's.
+    private func commits(_ writers: [[String]]) throws -> [UInt64: (digest: String, entry: String)] {
+        var commits: [UInt64: (digest: String, entry: String)] = [:]
+        for line in writers.joined() where line.hasPrefix("saved") {
+            let words = line.split(separator: " ").map(String.init)
+            let commit = try #require(UInt64(words[1]))
+            #expect(commits[commit] == nil, "two writers saved commit \(commit)")
+            commits[commit] = (words[2], words[3] + " " + words[4])
+        }
+        return commits
+    }
+
+    @Test func writersLoseNothingAndReadersSeeWholeCommits() throws {
+        let (writing, reading) = (victim.folder.path + "/w", victim.folder.path + "/r")
+        let watchers = try (0..<2).map { _ in try victim.start("watcher", ["sign=\(reading)"]) }
+        for watcher in watchers { try watcher.waitForLine() }
+        let readers = try (0..<8).map { _ in try victim.start("reader", ["sign=\(reading)"]) }
+        let writers = try (0..<4).map {
+            try victim.start("writer", ["sign=\(writing)", "name=w\($0)", "seed=\($0)", "durability=relaxed"])
+        }
+        let end = Date().addingTimeInterval(Scale.seconds)
+        var inspections = 0
+        repeat {
+            let inspector = VictimRunner.executable("fetchindex").path
+            let (status, output) = try TemporaryFolder.run(inspector, ["cache", "verify", victim.store])
+            #expect(status == 0, "\(output)")
+            #expect(try TemporaryFolder.run(inspector, ["cache", "list", victim.store]).status == 0)
+            inspections += 1
+        } while Date() < end
+        _ = try raise("w")
+        let written = try writers.map { try $0.finish() }
+        _ = try raise("r")
+        let read = try readers.map { try $0.finish() }
+        let watched = try watchers.map { try $0.finish() }
+        for lines in written + read + watched {
+            for line in lines where line.hasPrefix("defect") { Issue.record("\(line)") }
+            #expect(lines.last?.hasPrefix("finished") == true, "\(lines.suffix(2))")
+        }
+
+        let commits = try commits(written)
+        let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store))
+        let context = container.newContext()
+        let final = try LedgerState(context)
+        // Commit 1 made the ledger; each other is one acknowledged transfer.
+        #expect(Set(commits.keys) == Set(2..<final.commit + 1))
+        #expect(final.defect == nil && final.entries == commits.count && final.counted == Int64(commits.count))
+        let entries = try context.fetch(FetchRequest<ManagedObject>(entityName: "Entry")).map { "\($0["name"])" }
+        #expect(Set(entries).count == commits.count)
+        var states = 0
+        for line in read.joined() where line.hasPrefix("read") {
+            let words = line.split(separator: " ").map(String.init)
+            guard words[1] != "1" else { continue }
+            #expect(commits[UInt64(words[1]) ?? 0]?.digest == words[2], "a reader saw another state: \(line)")
+            states += 1
+        }
+        #expect(states > 8 && commits.count > 4)
+        for lines in watched { #expect(lines.last?.hasSuffix(" \(final.commit)") == true, "\(lines)") }
+        #expect(try container.check { _, _ in }.isEmpty)
+        let conflicts = written.compactMap { $0.last?.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
+        print(
+            "4 writers, 8 readers, 2 watchers for \(Scale.seconds) s: \(commits.count) commits, \(conflicts) conflicts, "
+                + "\(states) states read, \(inspections) inspections")
+    }
+
+    @Test func aKilledReaderPinsNothingAfterTheNextOpening() throws {
+        let sign = victim.folder.path + "/never"
+        let readers = try (0..<4).map { _ in try victim.start("reader", ["sign=\(sign)"]) }
+        for reader in readers { try reader.waitForLine() }
+        // Killed within their reads, as they do nothing else.
+        for reader in readers { kill(reader.process.processIdentifier, SIGKILL) }
+        for reader in readers { _ = try reader.finish() }
+        let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store), durability: .none)
+        let dead = Set(readers.map { Int($0.process.processIdentifier) })
+        let left = try container.store.environmentInformation().readers.filter { dead.contains($0.process) }
+        #expect(left.isEmpty, "\(left)")
+        let information = try TemporaryFolder.run(
+            VictimRunner.executable("fetchindex").path, ["info", victim.store, "--output", "json"])
+        #expect(information.status == 0)
+        for process in dead { #expect(!information.output.contains("\"process\":\(process)")) }
+    }
+}

@@ -1,0 +1,84 @@
+import FaultScript
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+/// What the environment scales the fault tests by.
+enum Scale {
+    private static func number(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    }
+
+    static let seed = UInt64(number("FETCHINDEX_TEST_SEED") ?? 1)
+    static let kills = number("FETCHINDEX_TEST_KILLS") ?? 25
+    static let seconds = Double(number("FETCHINDEX_TEST_SECONDS") ?? 5)
+    /// Whether time does not matter.
+    static let isLong = kills > 100
+    /// Crash points of each trace.
+    static let crashes = number("FETCHINDEX_TEST_CRASHES") ?? 200
+}
+
+/// Runs the built victim on a store in a folder of its own.
+///
+/// The tests do not depend on the victim: its recorder would be linked into them, too. The package manager builds it with
+/// them, beside the test bundle.
+struct VictimRunner {
+    let folder = TemporaryFolder()
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true) }
+
+    var store: String { folder.path + "/store" }
+
+    static func executable(_ name: String) -> URL {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
+        return products.appendingPathComponent(name)
+    }
+
+    /// A running victim, and the file that it writes its lines to.
+    final class Running {
+        let process = Process()
+        private let output: String
+
+        init(_ runner: VictimRunner, _ arguments: [String]) throws {
+            output = runner.folder.path + "/output-" + UUID().uuidString
+            try Data().write(to: URL(fileURLWithPath: output))
+            process.executableURL = VictimRunner.executable("Victim")
+            process.arguments = arguments
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+            try process.run()
+        }
+
+        func lines() throws -> [String] {
+            try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n").map(String.init)
+        }
+
+        /// Waits until it wrote a line, or is done.
+        func waitForLine() throws {
+            while process.isRunning, try lines().isEmpty { usleep(1000) }
+        }
+
+        /// Its lines when it is done.
+        func finish() throws -> [String] {
+            process.waitUntilExit()
+            return try lines()
+        }
+    }
+
+    func start(_ mode: String, _ arguments: [String] = [], store: String? = nil) throws -> Running {
+        try Running(self, [mode, store ?? self.store] + arguments)
+    }
+
+    /// Runs a victim to its end.
+    func run(_ mode: String, _ arguments: String...) throws -> [String] { try start(mode, arguments).finish() }
+}
+
+/// The rows and the commit of a store, when everything in it is sound.
+func soundState(_ path: String, _ context: String) throws -> ScriptState {
+    let container = try PersistentContainer(at: URL(fileURLWithPath: path), model: ItemRow.model)
+    let defects = try container.check { _, _ in }
+    #expect(defects.isEmpty, "\(context): \(defects)")
+    return try ScriptState(of: container)
+}

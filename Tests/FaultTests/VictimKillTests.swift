@@ -1,0 +1,71 @@
+#if os(Linux)
+    import FaultScript
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// Processes that are killed in the middle of everything that writes.
+    @Suite struct VictimKillTests {
+        /// What was acknowledged is there, at most the step in flight besides, and every cache is what the records give.
+        @Test func aKilledProcessLeavesTheStateOfItsLastStepOrOfTheOneInFlight() throws {
+            let victim = try VictimRunner()
+            var generator = SeededGenerator(seed: 17)
+            let script = Script(seed: Scale.seed)
+            var state = ScriptState()
+            var next = 0
+            var acknowledged = 0
+            var inFlight = 0
+            for kill in 0..<Scale.kills {
+                let context = "seed \(Scale.seed), kill \(kill), from step \(next)"
+                var arguments = ["seed=\(Scale.seed)", "from=\(next)"]
+                let isAtCall = kill % 3 == 2
+                if isAtCall {
+                    arguments.append("die=\(Int.random(in: 0..<120, using: &generator))")
+                    if Bool.random(using: &generator) { arguments.append("half=1") }
+                }
+                let running = try victim.start("script", arguments)
+                if !isAtCall {
+                    // Uniform in its working time: what comes before is the start of any program.
+                    try running.waitForLine()
+                    usleep(UInt32.random(in: 0..<150_000, using: &generator))
+                    Foundation.kill(running.process.processIdentifier, SIGKILL)
+                }
+                let lines = try running.finish()
+                #expect(running.process.terminationReason == .uncaughtSignal, "\(context): \(lines)")
+                for line in lines where line != "begun" {
+                    let words = line.split(separator: " ")
+                    try #require(words.count == 4 && words[1] == "\(next)", "\(context): \(line)")
+                    state = state.after(script.step(next, state))
+                    #expect(words[2] == "\(state.commit)", "\(context): \(line)")
+                    next += 1
+                    acknowledged += 1
+                }
+                let found = try soundState(victim.store, context)
+                let after = state.after(script.step(next, state))
+                try #require(found == state || found == after, "\(context): neither acknowledged nor in flight")
+                if found != state {
+                    inFlight += 1
+                    state = after
+                    next += 1
+                }
+            }
+            #expect(acknowledged > Scale.kills, "kills hit working processes")
+            print(
+                "\(Scale.kills) kills, seed \(Scale.seed): \(acknowledged) steps acknowledged, "
+                    + "\(inFlight) in flight and saved, \(state.rows.count) rows at commit \(state.commit)")
+        }
+
+        /// Else no test here would see a fault.
+        @Test func theRecorderSeesWhatLMDBWrites() throws {
+            let victim = try VictimRunner()
+            let trace = victim.folder.path + "/trace"
+            _ = try victim.run("script", "count=3", "trace=\(trace)")
+            let events = try WriteTrace(path: trace).events
+            func count(_ isCounted: (WriteTrace.Event) -> Bool) -> Int { events.count(where: isCounted) }
+            #expect(count { if case .write(_, _, isDurable: false) = $0 { true } else { false } } > 3)
+            #expect(count { if case .write(_, _, isDurable: true) = $0 { true } else { false } } > 3)
+            #expect(count { if case .sync = $0 { true } else { false } } > 3)
+            #expect(count { if case .done = $0 { true } else { false } } == 3)
+        }
+    }
+#endif

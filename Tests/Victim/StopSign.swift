@@ -1,0 +1,10 @@
+internal import Foundation
+
+/// Whether a file says that it is time to stop.
+struct StopSign {
+    private let path: String
+
+    init(_ arguments: VictimArguments) { path = arguments["sign"] ?? arguments.store + ".stop" }
+
+    var isUp: Bool { access(path, F_OK) == 0 }
+}
