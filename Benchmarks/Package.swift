@@ -27,6 +27,8 @@ let package = Package(
         .executableTarget(name: "prepare", dependencies: ["Stores"]),
         // measures what is no time: memory and size
         .executableTarget(name: "figures", dependencies: ["Stores"]),
+        // measures readers beside a writer, for a minute
+        .executableTarget(name: "load", dependencies: ["Catalogue", "Stores"]),
         // turns the harness's results into a table, JSON and a plot
         .executableTarget(name: "report"),
         .executableTarget(

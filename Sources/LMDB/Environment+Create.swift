@@ -18,6 +18,7 @@ extension Environment {
         if access(path, F_OK) == 0 { return }
         let lock = try OpenFile(folder, O_RDONLY | O_DIRECTORY)
         while flock(lock.descriptor, LOCK_EX) != 0 { if errno != EINTR { throw LMDBError(rawValue: errno) } }
+        defer { flock(lock.descriptor, LOCK_UN) }
         if access(path, F_OK) == 0 { return }
         let workshop = folder + "/new"
         var status = stat()

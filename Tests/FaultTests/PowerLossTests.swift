@@ -46,15 +46,16 @@
         }
 
         /// Crashes at all events, several times or at evenly spread ones, as many as are wanted.
-        private func crash(_ recording: Recording, _ body: (Crash) throws -> Void) throws {
+        private func crash(
+            _ recording: Recording, times: Int = Scale.crashes, _ body: (Crash) throws -> Void
+        ) throws {
             var generator = SeededGenerator(seed: 23)
             var disk = SimulatedDisk()
             var (steps, transaction) = (0, 0)
             let events = recording.events
             for index in 0...events.count {
                 let next = index < events.count ? events[index] : nil
-                let crashes =
-                    Scale.crashes * (index + 1) / (events.count + 1) - Scale.crashes * index / (events.count + 1)
+                let crashes = times * (index + 1) / (events.count + 1) - times * index / (events.count + 1)
                 for _ in 0..<crashes {
                     let context = "seed \(Scale.seed), crash before event \(index) of \(events.count), step \(steps)"
                     let image = disk.crashed(during: next, using: &generator)
@@ -111,6 +112,16 @@
             // Else it would be as good as fully durable, and the documentation wrong.
             #expect(lost > 0)
             print("\(Scale.crashes) power losses, relaxed: \(lost) took the last transaction")
+        }
+
+        /// LMDB makes its file in place: half of it could be neither opened nor made again.
+        @Test func aPowerLossWhileAStoreIsMadeLeavesOneThatOpens() throws {
+            let recording = try Recording("full", steps: 1)
+            try crash(recording, times: Scale.crashes / 2) { crash in
+                let (found, last) = try state(of: crash.image, crash.context)
+                let isWhole = recording.isState(found, of: last)
+                #expect(isWhole, "\(crash.context): no state of transaction \(last)")
+            }
         }
 
         /// What is promised of it is nothing: it must not wait for the disk.

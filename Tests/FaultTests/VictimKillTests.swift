@@ -49,6 +49,8 @@
                     next += 1
                 }
             }
+            let left = try FileManager.default.contentsOfDirectory(atPath: victim.store)
+            #expect(Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "hits"]), "\(left)")
             #expect(acknowledged > Scale.kills, "kills hit working processes")
             print(
                 "\(Scale.kills) kills, seed \(Scale.seed): \(acknowledged) steps acknowledged, "

@@ -111,6 +111,13 @@ public struct Stores: Sendable {
         }
     }
 
+    /// A copy of the store, to be changed and thrown away, in a folder of its own.
+    public func copyStore() throws -> URL {
+        let copy = try Self.scratch().appendingPathComponent("store")
+        try FileManager.default.copyItem(at: storeURL, to: copy)
+        return copy
+    }
+
     // MARK: Empty ones
 
     /// A new folder beside the stores.

@@ -1,0 +1,19 @@
+import Foundation
+import Stores
+
+// usage: load ROWS SECONDS        one reader alone, beside a writer, and eight readers beside it: so many seconds each
+//
+// Readers read rows at random positions of a named order, each with its record, and move to the newest state ten times a
+// second. The writer saves 100 changes a second: each a commit of its own that is on disk when it returns, of one random
+// row's name or size, through a context with a live controller, which brings the order along. Each is a process.
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+switch arguments.first {
+case "reader": try Reader(arguments).run()
+case "writer": try Writer(arguments).run()
+default:
+    guard arguments.count == 2, let rows = Int(arguments[0]), let seconds = Int(arguments[1]) else {
+        fatalError("usage: load ROWS SECONDS")
+    }
+    try Measurement(rows: rows, seconds: seconds).run()
+}
