@@ -21,11 +21,14 @@ import Testing
         return path
     }
 
+    private typealias Commits = [UInt64: (digest: String, entry: String)]
+
     /// What writers saved, by commit. Each commit is one writer's.
-    private func commits(_ writers: [[String]]) throws -> [UInt64: (digest: String, entry: String)] {
-        var commits: [UInt64: (digest: String, entry: String)] = [:]
+    private func commits(_ writers: [[String]]) throws -> Commits {
+        var commits: Commits = [:]
         for line in writers.joined() where line.hasPrefix("saved") {
             let words = line.split(separator: " ").map(String.init)
+            try #require(words.count == 5, "\(line)")
             let commit = try #require(UInt64(words[1]))
             #expect(commits[commit] == nil, "two writers saved commit \(commit)")
             commits[commit] = (words[2], words[3] + " " + words[4])
@@ -64,10 +67,22 @@ import Testing
         }
 
         let commits = try commits(written + [killed.finish()])
+        let (last, inFlight) = try checkEntries(commits)
+        let states = checkStates(read, commits, inFlight: inFlight)
+        for lines in watched { #expect(lines.last?.hasSuffix(" \(last)") == true, "\(lines)") }
+        let conflicts = written.compactMap { $0.last?.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
+        print(
+            "4 writers, 8 readers, 2 watchers for \(Scale.seconds) s: \(commits.count) commits, \(conflicts) conflicts, "
+                + "\(states) states read, \(inspections) inspections")
+    }
+
+    /// Each acknowledged transfer is there once, and nothing else but one that was in flight at most. Returns the last
+    /// commit, and how many were in flight.
+    private func checkEntries(_ commits: Commits) throws -> (last: UInt64, inFlight: Int) {
         let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store))
         let context = container.newContext()
         let final = try LedgerState(context)
-        // Commit 1 made the ledger; each other is one acknowledged transfer, but for one that was in flight.
+        // Commit 1 made the ledger.
         #expect(Set(commits.keys).isSubset(of: Set(2..<final.commit + 1)))
         let inFlight = Int(final.commit) - 1 - commits.count
         #expect(inFlight == 0 || inFlight == 1)
@@ -78,6 +93,12 @@ import Testing
         let missing = Set(commits.values.map(\.entry)).symmetricDifference(names)
         #expect(names.count == final.entries && missing.count == inFlight)
         #expect(missing.allSatisfy { $0.hasPrefix("killed ") }, "\(missing)")
+        #expect(try container.check { _, _ in }.isEmpty)
+        return (final.commit, inFlight)
+    }
+
+    /// What readers saw at a commit is what its writer saw. Returns how many states were compared.
+    private func checkStates(_ read: [[String]], _ commits: Commits, inFlight: Int) -> Int {
         var states = 0
         var unknown: Set<String> = []
         for line in read.joined() where line.hasPrefix("read") {
@@ -92,12 +113,7 @@ import Testing
         // Commit 1, and the one in flight.
         #expect(unknown.subtracting(["1"]).count <= inFlight, "\(unknown)")
         #expect(states > 8 && commits.count > 4)
-        for lines in watched { #expect(lines.last?.hasSuffix(" \(final.commit)") == true, "\(lines)") }
-        #expect(try container.check { _, _ in }.isEmpty)
-        let conflicts = written.compactMap { $0.last?.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
-        print(
-            "4 writers, 8 readers, 2 watchers for \(Scale.seconds) s: \(commits.count) commits, \(conflicts) conflicts, "
-                + "\(states) states read, \(inspections) inspections")
+        return states
     }
 
     @Test func aKilledReaderPinsNothingAfterTheNextOpening() throws {
