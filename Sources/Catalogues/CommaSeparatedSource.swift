@@ -1,6 +1,7 @@
 internal import CCSV
 
-/// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR.
+/// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An
+/// empty field is null, and "" an empty text.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
@@ -12,7 +13,7 @@ package final class CommaSeparatedSource: RowSource {
         self.input = input
         reader = try FileReader(input)
         parser = .allocate(capacity: 1)
-        csv_init(parser, UInt8(CSV_REPALL_NL))
+        csv_init(parser, UInt8(CSV_REPALL_NL | CSV_EMPTY_IS_NULL))
         csv_set_space_func(parser) { _ in 0 }  // blanks belong to their fields
         csv_set_blk_size(parser, 1 << 12)
         while try parsePiece() {
@@ -76,7 +77,7 @@ package final class CommaSeparatedSource: RowSource {
     private func finish() throws {
         let context = Unmanaged.passUnretained(collector).toOpaque()
         // Strict about the end only: a quotation mark inside of an unquoted field is taken as it is.
-        csv_set_opts(parser, UInt8(CSV_REPALL_NL | CSV_STRICT | CSV_STRICT_FINI))
+        csv_set_opts(parser, UInt8(CSV_REPALL_NL | CSV_EMPTY_IS_NULL | CSV_STRICT | CSV_STRICT_FINI))
         guard csv_fini(parser, endField, endRow, context) == 0 else {
             throw BadInput(
                 file: input.path, line: collector.fieldLine,
@@ -95,10 +96,11 @@ private final class RowCollector {
     private(set) var fieldLine = 1
     private var lastWasReturn = false
 
-    func endField(_ field: UnsafeRawBufferPointer) {
+    /// Nil for a field with nothing between its commas.
+    func endField(_ field: UnsafeRawBufferPointer?) {
         if row.count == 0 { row.line = rowLine }
-        row.append(field)
-        fieldLine += field.lineEnds
+        if let field { row.append(field) } else { row.appendNull() }
+        fieldLine += field?.lineEnds ?? 0
         lastWasReturn = false
     }
 
@@ -131,7 +133,7 @@ extension UnsafeRawBufferPointer {
 private func endField(_ bytes: UnsafeMutableRawPointer?, _ length: Int, _ context: UnsafeMutableRawPointer?) {
     guard let context else { return }
     let collector = Unmanaged<RowCollector>.fromOpaque(context).takeUnretainedValue()
-    collector.endField(UnsafeRawBufferPointer(start: bytes, count: length))
+    collector.endField(bytes.map { UnsafeRawBufferPointer(start: $0, count: length) })
 }
 
 private func endRow(_ character: Int32, _ context: UnsafeMutableRawPointer?) {

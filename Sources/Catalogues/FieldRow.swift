@@ -4,6 +4,7 @@ package struct FieldRow {
     package var line = 0
     package private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
+    private var nulls: Set<Int> = []
 
     package init() {}
 
@@ -13,12 +14,21 @@ package struct FieldRow {
         self.line = line
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
+        if !nulls.isEmpty { nulls.removeAll(keepingCapacity: true) }
     }
 
     package mutating func append(_ field: UnsafeRawBufferPointer) {
         bytes.append(contentsOf: field)
         ends.append(bytes.count)
     }
+
+    /// A field that has no value, not even an empty text.
+    package mutating func appendNull() {
+        nulls.insert(ends.count)
+        ends.append(bytes.count)
+    }
+
+    package func isNull(_ column: Int) -> Bool { nulls.contains(column) }
 
     package func range(of column: Int) -> Range<Int> { (column == 0 ? 0 : ends[column - 1])..<ends[column] }
 

@@ -64,8 +64,11 @@ package final class JSONLinesSource: RowSource {
                 }
                 row.begin(line: number)
                 for column in columns {
-                    let text = object[column]?.text ?? ""
-                    Array(text.utf8).withUnsafeBytes { row.append($0) }
+                    if let value = object[column], value != .null {
+                        Array(value.text.utf8).withUnsafeBytes { row.append($0) }
+                    } else {
+                        row.appendNull()
+                    }
                 }
                 try body(row)
             }, tooLong: bad)

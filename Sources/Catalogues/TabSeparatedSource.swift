@@ -34,12 +34,13 @@ package final class TabSeparatedSource: RowSource {
     private func split(_ line: UnsafeRawBufferPointer, _ number: Int, into row: inout FieldRow) throws {
         row.begin(line: number)
         var start = 0
+        func append(_ field: UnsafeRawBufferPointer) { field.isEmpty ? row.appendNull() : row.append(field) }
         while let end = line.firstOffset(of: 0x09, from: start) {
-            row.append(UnsafeRawBufferPointer(rebasing: line[start..<end]))
+            append(UnsafeRawBufferPointer(rebasing: line[start..<end]))
             start = end + 1
             if row.count >= CatalogueInput.mostColumns { throw input.tooWide("the line", line: number) }
         }
-        row.append(UnsafeRawBufferPointer(rebasing: line[start...]))
+        append(UnsafeRawBufferPointer(rebasing: line[start...]))
     }
 }
 

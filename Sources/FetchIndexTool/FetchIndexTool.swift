@@ -11,8 +11,9 @@ struct FetchIndexTool: ParsableCommand {
         commandName: "fetchindex",
         abstract: "Sectioned fetches over large catalogues, with named caches that stay current.",
         subcommands: [
-            ImportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self, WatchCommand.self,
-            CacheCommand.self, InfoCommand.self, CheckCommand.self,
+            ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
+            WatchCommand.self,
+            CacheCommand.self, InfoCommand.self, CheckCommand.self, BackupCommand.self, CompactCommand.self,
         ])
 }
 

@@ -74,6 +74,9 @@ package final class Environment: Sendable {
 
     deinit { EnvironmentRegistry.close(at: path, opening: opening) }
 
+    /// How often a file that LMDB does not know is tried again.
+    private static let mostRefusals = 20
+
     /// mdb_env_create, mdb_env_open, mdb_reader_check
     static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
         try reserveLockFile(inFolder: path, options)
@@ -85,6 +88,7 @@ package final class Environment: Sendable {
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
         var mapSize = options.mapSize
+        var refusals = 0
         while true {
             var created: OpaquePointer?
             try check(mdb_env_create(&created))
@@ -100,13 +104,36 @@ package final class Environment: Sendable {
                 continue
             }
             if code == MDB_SUCCESS {
+                guard isCurrent(handle, at: path) else {
+                    mdb_env_close(handle)
+                    continue
+                }
                 if flags & UInt32(MDB_NOLOCK) == 0 { try checkReaders(of: handle) }
                 return handle
             }
             mdb_env_close(handle)
+            if code == MDB_INVALID && refusals < mostRefusals {
+                // Perhaps it is the lock file, spoiled by a compaction that died: the first process to have it alone
+                // makes it anew.
+                refusals += 1
+                usleep(5000)
+                continue
+            }
             guard code == ENOMEM && mapSize > 1 << 26 else { throw LMDBError(rawValue: code) }
             mapSize /= 2
         }
+    }
+
+    /// Whether the opened data file still has its name: who opens for reading only opens it first and locks it then, and
+    /// may have waited for a compaction that put another in its place. mdb_env_get_fd
+    private static func isCurrent(_ handle: OpaquePointer, at path: String) -> Bool {
+        var file: CInt = -1
+        var opened = stat()
+        var named = stat()
+        guard mdb_env_get_fd(handle, &file) == MDB_SUCCESS, fstat(file, &opened) == 0,
+            stat(path + "/data.mdb", &named) == 0
+        else { return true }
+        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 }
 

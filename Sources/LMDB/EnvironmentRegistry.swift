@@ -1,4 +1,9 @@
 internal import CLMDB
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
 internal import Synchronization
 
 /// The environments that this process has open, by path.
@@ -38,6 +43,18 @@ enum EnvironmentRegistry {
         }
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment
+    }
+
+    /// Runs a body while no environment of a path is open in this process, or can be opened.
+    static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
+        try state.withLock { state in
+            if let entry = state.entries[path] {
+                guard entry.environment == nil else { throw Environment.InUse(process: Int(getpid())) }
+                mdb_env_close(entry.handle)
+                state.entries[path] = nil
+            }
+            return try body()
+        }
     }
 
     static func close(at path: String, opening: UInt64) {

@@ -17,6 +17,9 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let pageNotFound = LMDBError(rawValue: MDB_PAGE_NOTFOUND)
     package static let keyExists = LMDBError(rawValue: MDB_KEYEXIST)
     package static let permissionDenied = LMDBError(rawValue: EACCES)
+    package static let busy = LMDBError(rawValue: EBUSY)
+    /// What a compact copy says of a page that is neither used nor free.
+    package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
     /// The meta page could not be written: the environment does nothing more until it is closed by all who have it.

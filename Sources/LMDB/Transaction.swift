@@ -10,7 +10,7 @@ package struct ReadTransaction: ~Copyable {
     package let view: TransactionView
 
     /// The environment's transaction that this one sees.
-    package var identifier: Int { mdb_txn_id(view.handle) }
+    package var identifier: Int { view.identifier }
 
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment

@@ -128,15 +128,20 @@ extension Date {
         }
         // Foundation reads the time; of old days it would take the Julian calendar's.
         guard Date.namesATime(text.utf8.dropFirst(11)) else { return nil }
-        let anyDay = "2001-01-01" + String(Substring(text.utf8.dropFirst(10)))
-        let zoned = Date.hasZone(text) ? anyDay : anyDay + "Z"
-        for includesFraction in [false, true] {
-            if let time = try? Date.ISO8601FormatStyle(includingFractionalSeconds: includesFraction).parse(zoned) {
-                self.init(timeIntervalSinceReferenceDate: midnight + time.timeIntervalSinceReferenceDate)
-                return
-            }
-        }
-        return nil
+        let (fraction, zone) = Date.fraction(text.utf8.dropFirst(19))
+        let anyDay = "2001-01-01" + String(Substring(text.utf8.dropFirst(10).prefix(9)))
+        let zoned = anyDay + (zone.isEmpty ? "Z" : String(Substring(zone)))
+        guard let fraction, let time = try? Date.ISO8601FormatStyle().parse(zoned) else { return nil }
+        // Added last, all its digits count.
+        self.init(timeIntervalSinceReferenceDate: midnight + time.timeIntervalSinceReferenceDate + fraction)
+    }
+
+    /// The fraction of a second that a text begins with, nil when it has a point and no digits; and what follows.
+    private static func fraction(_ text: Substring.UTF8View) -> (Double?, Substring.UTF8View) {
+        guard text.first == 46 else { return (0, text) }
+        let digits = text.dropFirst().prefix { (48...57).contains($0) }
+        let fraction = digits.isEmpty ? nil : Double("0." + String(Substring(digits)))
+        return (fraction, text.dropFirst(1 + digits.count))
     }
 
     /// The day that a text begins with, like 2016-05-16, if there is such a day.
@@ -159,9 +164,6 @@ extension Date {
             && numbers[2] < 60 && !text.prefix(8).contains(43)
     }
 
-    private static func hasZone(_ text: String) -> Bool {
-        text.hasSuffix("Z") || text.utf8.dropFirst(10).contains { $0 == 43 || $0 == 45 }
-    }
 }
 
 extension Data {

@@ -22,8 +22,17 @@ package struct StoreInformation: Encodable {
 
     package struct Reader: Encodable {
         package let process: Int
-        /// Transactions since the one that it pins.
+        /// The name of the process's program; nil where the system does not tell.
+        package let program: String?
+        /// Transactions since the one that it sees.
         package let age: Int
+        /// Seconds since the first commit that it does not see; nil when the log does not tell.
+        package let seconds: Double?
+        /// Whether it is older than `seconds`.
+        package let isOlder: Bool
+        /// Pages that could be used again, were it not for this reader.
+        package let pinnedPages: Int
+        package let pinnedBytes: Int
     }
 
     package let path: String
@@ -39,7 +48,7 @@ package struct StoreInformation: Encodable {
 
 extension PersistentContainer {
     package func information() throws -> StoreInformation {
-        // Asked before the snapshot, which is a reader too.
+        // Its readers are listed before the snapshot, which is one too.
         let environment = try store.environmentInformation()
         let snapshot = try store.snapshot()
         let entities = try snapshot.model.entities.enumerated().map { number, entity in
@@ -57,7 +66,7 @@ extension PersistentContainer {
             log: StoreInformation.Log(
                 start: state.logStart, bytes: Int(clamping: state.logBytes), limit: Int(clamping: state.logLimit)),
             caches: try CacheDirectory.names(in: snapshot),
-            readers: environment.readers.map { StoreInformation.Reader(process: $0.process, age: $0.age) })
+            readers: environment.readers.map(StoreInformation.Reader.init))
     }
 
     /// Everything that is wrong with the store at a path, one sentence each: with the pages of its file, and when they are
@@ -76,25 +85,42 @@ extension PersistentContainer {
     /// Everything that is wrong with the values of the store and its caches, one sentence each. O(n log n).
     package func check(progress: @escaping (_ done: Int, _ total: Int) -> Void) throws -> [String] {
         let snapshot = try store.snapshot()
-        let total = try snapshot.model.entities.indices.reduce(0) {
-            $0 + Int(clamping: try snapshot.entityState($1).count)
-        }
+        let total = try recordCount()
         var defects = try snapshot.check { progress($0, total) }
         let names = try CacheDirectory.names(in: snapshot)
         if try CacheDirectory.count(in: snapshot) != names.count { defects.append("a cache's name is not UTF-8") }
         for name in names {
-            defects += try verifyCache(name, progress: progress).map { "cache \"\(name)\": \($0)" }
+            let cache = "cache \"\(name)\": "
+            do {
+                defects += try verifyCache(name, progress: progress).map { cache + $0 }
+            } catch is CacheDirectory.UnknownCache {
+                continue  // Deleted meanwhile.
+            } catch let error as StoreError {
+                guard case .corrupted = error else { throw error }
+                defects.append("\(cache)it cannot be compared with the records: \(error)")
+            }
         }
         return defects
+            + (try CacheDirectory.strayCaches(in: snapshot).map { "nodes of number \($0) belong to no cache" })
     }
 
-    /// Everything that is wrong with a cache, one sentence each. Its request is read from the cache.
-    package func verifyCache(_ name: String, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in })
-        throws -> [String]
-    {
+    /// Records of all entities, as far as their counters can be read.
+    package func recordCount() throws -> Int {
+        let snapshot = try store.snapshot()
+        return snapshot.model.entities.indices.reduce(0) {
+            $0 + Int(clamping: (try? snapshot.entityState($1).count) ?? 0)
+        }
+    }
+
+    /// Everything that is wrong with a cache, one sentence each. Its request is read from the cache. Without a reader,
+    /// the newest state is verified. Throws `StoreError.corrupted` when the records cannot be read to compare.
+    package func verifyCache(
+        _ name: String, in reader: StoreReader? = nil,
+        progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> [String] {
         let header: CacheHeader
         do {
-            guard let found = try CacheDirectory.header(name, in: try store.snapshot()) else {
+            guard let found = try CacheDirectory.header(name, in: try reader ?? store.snapshot()) else {
                 throw CacheDirectory.UnknownCache(name: name)
             }
             header = found
@@ -106,14 +132,40 @@ extension PersistentContainer {
         do {
             let request = try compile(try OrderDefinition(header.identity), options)
             // A model or ICU that changed since makes the cache one that is rebuilt, not a wrong one.
-            return request.identity == header.identity ? try caches.verify(name, request) : []
+            return request.identity == header.identity ? try caches.verify(name, request, in: reader) : []
         } catch is RequestError {
-            return try caches.verify(name, nil)  // A computed section key: only its program can make the rows again.
+            // A computed section key: only its program can make the rows again.
+            return try caches.verify(name, nil, in: reader)
         } catch let error as FetchPredicateError {
             return ["its request cannot be read: \(error)"]
         } catch let error as StoreError {
             guard case .corrupted = error else { return [] }
             throw error
         }
+    }
+}
+
+extension StoreInformation.Reader {
+    init(_ reader: ReaderInformation) {
+        self.init(
+            process: reader.process, program: programName(ofProcess: reader.process), age: reader.transactions,
+            seconds: reader.seconds, isOlder: reader.isOlder, pinnedPages: reader.pinnedPages,
+            pinnedBytes: reader.pinnedBytes)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case process, program, age, seconds, isOlder, pinnedPages, pinnedBytes
+    }
+
+    /// What is not known is null.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(process, forKey: .process)
+        try container.encode(program, forKey: .program)
+        try container.encode(age, forKey: .age)
+        try container.encode(seconds, forKey: .seconds)
+        try container.encode(isOlder, forKey: .isOlder)
+        try container.encode(pinnedPages, forKey: .pinnedPages)
+        try container.encode(pinnedBytes, forKey: .pinnedBytes)
     }
 }

@@ -130,7 +130,7 @@ struct CacheShowCommand: ParsableCommand {
         lines.append(
             ("used", "\(report.hits) hits, caught up \(report.catchUps ?? 0) times, built \(report.builds ?? 0) times"))
         lines.append(("updated", report.updated ?? "–"))
-        for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text)") }
+        for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text.visible)") }
         if report.section?.isEmpty == false && !sections.isEmpty {
             Output.line("")
             let bars = sections.prefix(Self.mostBars).map { (name: $0.name, value: $0.count) }
@@ -160,8 +160,8 @@ struct CacheVerifyCommand: ParsableCommand {
             report.defects = defects
             reports.append(report)
             if !output.isJSON {
-                Output.line("\(name): \(defects.isEmpty ? "sound (\(report.state))" : "wrong")")
-                for defect in defects { Output.line("  \(defect)") }
+                Output.line("\(name.visible): \(defects.isEmpty ? "sound (\(report.state))" : "wrong")")
+                for defect in defects { Output.line("  \(defect.visible)") }
             }
         }
         if output.isJSON { try Output.jsonLine(reports) }
@@ -198,7 +198,7 @@ struct CacheRebuildCommand: ParsableCommand {
             let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
             reports.append(Rebuilt(name: name, rows: opened.order.rowCount, outcome: outcome))
             if !output.isJSON {
-                Output.line("\(name): \(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows")
+                Output.line("\(name.visible): \(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows")
             }
         }
         if output.isJSON { try Output.jsonLine(reports) }

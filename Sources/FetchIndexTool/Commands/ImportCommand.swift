@@ -189,7 +189,7 @@ struct ImportCommand: ParsableCommand {
         if report.badRowCount > 0 {
             let noun = report.badRowCount == 1 ? "row was" : "rows were"
             Output.line("\(Numbers.grouped(report.badRowCount)) bad \(noun) skipped:")
-            for bad in report.badRows { Output.line("  \(bad)") }
+            for bad in report.badRows { Output.line("  \(bad.visible)") }
             if report.badRowCount > report.badRows.count { Output.line("  …") }
         }
     }

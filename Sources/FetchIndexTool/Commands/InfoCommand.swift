@@ -11,7 +11,7 @@ struct InfoCommand: ParsableCommand {
     func run() throws {
         let information = try store.open(forWriting: false).information()
         if output.isJSON { return try Output.jsonLine(information) }
-        Output.line("store   \(information.path)")
+        Output.line("store   \(information.path.visible)")
         Output.line("format  \(information.format)")
         Output.line("commit  \(information.commit)")
         Output.line(
@@ -21,7 +21,7 @@ struct InfoCommand: ParsableCommand {
         Output.line(
             "log     commits after \(log.start), \(Numbers.bytes(log.bytes)) of at most \(Numbers.bytes(log.limit))")
         for entity in information.entities {
-            Output.line("\n\(entity.name): \(Numbers.grouped(entity.count)) objects")
+            Output.line("\n\(entity.name.visible): \(Numbers.grouped(entity.count)) objects")
             var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])
             for attribute in entity.attributes {
                 let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]
@@ -29,35 +29,22 @@ struct InfoCommand: ParsableCommand {
             }
             table.print()
         }
-        if !information.caches.isEmpty { Output.line("\ncaches  \(information.caches.joined(separator: ", "))") }
+        if !information.caches.isEmpty {
+            Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")
+        }
         Output.line("\nreaders \(information.readers.count)")
         for reader in information.readers {
-            Output.line("  process \(reader.process), \(reader.age) transactions old")
+            Output.line("  \(Self.sentence(reader).visible)")
         }
     }
-}
 
-struct CheckCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check every structure of a store; exit 1 with a list of defects.")
-
-    @OptionGroup var store: StoreArgument
-    @OptionGroup var output: OutputOption
-
-    func run() throws {
-        let bar = ProgressBar("checking")
-        let defects = try PersistentContainer.check(at: store.store) {
-            try store.open(forWriting: false)
-        } progress: {
-            bar.show(rows: $0, of: $1)
-        }
-        bar.finish()
-        if output.isJSON {
-            try Output.jsonLine(["defects": defects])
-        } else {
-            Output.line(defects.isEmpty ? "the store is whole" : "the store has \(defects.count) defects")
-            for defect in defects { Output.line("  \(defect)") }
-        }
-        if !defects.isEmpty { throw Failure() }
+    /// process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB
+    private static func sentence(_ reader: StoreInformation.Reader) -> String {
+        let process = "process \(reader.process)\(reader.program.map { " (\($0))" } ?? "")"
+        if reader.age == 0 { return "\(process): sees the newest transaction" }
+        let time = reader.seconds.map { $0 > 0 ? "\(Numbers.span(seconds: $0)) old" : "sees the newest commit" }
+        let age = (reader.isOlder ? "more than " : "") + (time ?? "older than the log")
+        let transactions = "\(Numbers.grouped(reader.age)) transaction\(reader.age == 1 ? "" : "s") behind"
+        return "\(process): \(age), \(transactions), pins \(Numbers.bytes(reader.pinnedBytes))"
     }
 }

@@ -31,7 +31,9 @@ struct WatchCommand: AsyncParsableCommand {
         let printer = WatchPrinter(isJSON: output.isJSON)
         controller.delegate = printer
         let outcome = try controller.performFetch()
-        if !output.isJSON { Output.line("watching \(controller.fetchedObjects?.count ?? 0) rows of \"\(cacheName)\"") }
+        if !output.isJSON {
+            Output.line("watching \(controller.fetchedObjects?.count ?? 0) rows of \"\(cacheName.visible)\"")
+        }
         if case .rebuilt(let reason) = outcome {
             Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
         }

@@ -30,7 +30,10 @@ struct RowConverter {
         }
         builder.begin()
         for (slot, attribute) in entity.attributes.enumerated() {
-            guard let column = columnOfSlot[slot], !row.range(of: column).isEmpty else {
+            // Nothing is a text and data, and of other types no value.
+            guard let column = columnOfSlot[slot], !row.isNull(column),
+                attribute.type == .string || attribute.type == .data || !row.range(of: column).isEmpty
+            else {
                 if !attribute.isOptional {
                     throw bad(row, columnOfSlot[slot], "a value is required")
                 }
@@ -66,7 +69,7 @@ struct RowConverter {
             }
             builder.appendInteger(number)
         default:
-            guard let value = Value(row.text(of: column), as: attribute.type) else {
+            guard let value = Value(catalogueText: row.text(of: column), as: attribute.type) else {
                 throw unreadable(row, column, attribute)
             }
             builder.append(value)

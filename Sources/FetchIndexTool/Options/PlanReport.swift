@@ -53,7 +53,7 @@ struct PlanReport: Encodable {
 
     var lines: [String] {
         [
-            outcome.sentence, "plan: \(sentence)",
+            outcome.sentence, "plan: \(sentence.visible)",
             "rows read: \(Numbers.grouped(plan.rowsRead)) of \(Numbers.grouped(plan.rowCount))",
             "rows matched: \(Numbers.grouped(plan.rowsMatched))",
         ]

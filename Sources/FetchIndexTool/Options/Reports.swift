@@ -122,7 +122,7 @@ struct ChangeReport: Encodable {
         }
         return sections.map { event in
             let places = steps(event.from.map(String.init) ?? "", event.to.map(String.init) ?? "")
-            return "section \(event.kind) \(places)  \(event.name.isEmpty ? "(no value)" : event.name)"
+            return "section \(event.kind) \(places)  \(event.name.isEmpty ? "(no value)" : event.name.visible)"
         }
             + rows.map { "row \($0.kind) \(steps(place($0.from), place($0.to)))  #\($0.id)" }
     }

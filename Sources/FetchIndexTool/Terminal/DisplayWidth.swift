@@ -2,9 +2,9 @@ extension String {
     /// The columns that the text takes in a terminal: East Asian wide characters and emoji take two, marks none.
     var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
-    /// The text in so many columns at most, cut with "…"; control characters become blanks.
+    /// The text in so many columns at most, cut with "…" and made visible.
     func fitted(to width: Int) -> String {
-        let plain = String(map { $0.isControl ? " " : $0 })
+        let plain = visible
         if plain.displayWidth <= width { return plain }
         var fitted = ""
         var used = 1
@@ -23,11 +23,6 @@ extension String {
 }
 
 extension Character {
-    /// Line breaks, tabs and escapes, which would reach the terminal.
-    fileprivate var isControl: Bool {
-        unicodeScalars.contains { $0.properties.generalCategory == .control } || isNewline
-    }
-
     fileprivate var displayWidth: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
         switch scalar.properties.generalCategory {

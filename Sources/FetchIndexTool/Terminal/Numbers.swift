@@ -12,6 +12,9 @@ enum Numbers {
         return (number < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
     }
 
+    /// 1 defect, 2 defects
+    static func count(_ number: Int, _ noun: String) -> String { "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")" }
+
     /// 12.3 MiB
     static func bytes(_ count: Int) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]
@@ -29,6 +32,15 @@ enum Numbers {
         if milliseconds < 1 { return "\(rounded(milliseconds, places: 3)) ms" }
         if milliseconds < 1000 { return "\(rounded(milliseconds, places: 1)) ms" }
         return "\(rounded(milliseconds / 1000, places: 2)) s"
+    }
+
+    /// 12 s, 3 min 12 s, 5 h 3 min, 2 d 5 h
+    static func span(seconds: Double) -> String {
+        let whole = Int(min(max(seconds, 0), 1e15).rounded())
+        if whole < 60 { return "\(whole) s" }
+        if whole < 3600 { return "\(whole / 60) min \(whole % 60) s" }
+        if whole < 86_400 { return "\(whole / 3600) h \(whole / 60 % 60) min" }
+        return "\(grouped(whole / 86_400)) d \(whole / 3600 % 24) h"
     }
 
     static func rounded(_ number: Double, places: Int) -> String {

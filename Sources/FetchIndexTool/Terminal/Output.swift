@@ -13,7 +13,27 @@
 enum Output {
     static func write(_ text: String) { print(text, terminator: "") }
 
-    static func line(_ text: String) { write(text + "\n") }
+    /// Bytes as they are, after all text so far.
+    static func bytes(_ bytes: [UInt8]) throws {
+        guard flush(), write(bytes[...], to: 1) else {
+            throw Failure("the output cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// False when the file takes no more.
+    private static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { systemWrite(file, $0.baseAddress, $0.count) }
+            if written < 0 && errno == EINTR { continue }
+            if written <= 0 { return false }
+            rest = rest.dropFirst(written)
+        }
+        return true
+    }
+
+    /// Text for people. What may have line ends of its own, from a store or a file, is made `visible` before.
+    static func line(_ text: String) { write(text.withoutControls + "\n") }
 
     /// False when something that was written did not reach its file.
     @discardableResult
@@ -29,21 +49,14 @@ enum Output {
         errorLines("fetchindex: " + plain)
     }
 
-    static func errorLines(_ text: String) { errorText(text + "\n") }
+    static func errorLines(_ text: String) { errorText(text.withoutControls + "\n") }
 
-    static func errorText(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let written = rest.withUnsafeBytes { systemWrite(2, $0.baseAddress, $0.count) }
-            if written <= 0 { return }
-            rest = rest.dropFirst(written)
-        }
-    }
+    static func errorText(_ text: String) { _ = write(Array(text.utf8)[...], to: 2) }
 
     static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return String(decoding: try encoder.encode(value), as: UTF8.self).withControlsEscaped
     }
 
     static func jsonLine(_ value: some Encodable) throws { line(try json(value)) }

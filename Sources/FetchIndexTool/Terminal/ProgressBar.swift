@@ -13,6 +13,18 @@ final class ProgressBar {
 
     /// `fraction` is of all the work, from 0 to 1.
     func show(rows: Int, fraction: Double) {
+        show(fraction: fraction) { seconds in
+            "\(Numbers.grouped(rows)) rows  \(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s"
+        }
+    }
+
+    func show(bytes: Int, of total: Int) {
+        show(fraction: Double(bytes) / Double(max(total, 1))) { seconds in
+            "\(Numbers.bytes(bytes))  \(Numbers.bytes(Int(Double(bytes) / max(seconds, 0.001))))/s"
+        }
+    }
+
+    private func show(fraction: Double, _ amount: (_ seconds: Double) -> String) {
         guard isShown else { return }
         let now = ContinuousClock.now
         guard now - lastShown > .milliseconds(100) else { return }
@@ -21,9 +33,8 @@ final class ProgressBar {
         let seconds = (now - start) / .seconds(1)
         let filled = Int(Double(Self.barWidth) * min(max(fraction, 0), 1))
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: Self.barWidth - filled)
-        let rate = Int(Double(rows) / max(seconds, 0.001))
-        let left = fraction > 0.001 ? Self.time(seconds / fraction - seconds) : "…"
-        let line = "\(title) \(bar) \(Numbers.grouped(rows)) rows  \(Numbers.grouped(rate))/s  \(left) left"
+        let left = fraction > 0.001 ? Numbers.span(seconds: seconds / fraction - seconds) : "…"
+        let line = "\(title) \(bar) \(amount(seconds))  \(left) left"
         Output.errorText("\r\(line.fitted(to: Output.width - 1))\u{1B}[K")
     }
 
@@ -33,10 +44,5 @@ final class ProgressBar {
     func finish() {
         if isDrawn { Output.errorText("\r\u{1B}[K") }
         isDrawn = false
-    }
-
-    private static func time(_ seconds: Double) -> String {
-        let whole = Int(max(seconds, 0).rounded(.up))
-        return whole < 60 ? "\(whole) s" : "\(whole / 60) min \(whole % 60) s"
     }
 }

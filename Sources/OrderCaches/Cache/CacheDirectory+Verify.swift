@@ -1,39 +1,46 @@
 internal import CountedTree
-internal import Records
+package import Records
 
 extension CacheDirectory {
     /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its
     /// rows against an order computed anew. A cache that is behind is verified as of the newest records it can be
     /// brought to. O(n log n).
     ///
-    /// Without a request, the rows are not computed anew: only what the cache is in itself is verified.
-    package func verify(_ name: String, _ request: OrderRequest?) throws -> [String] {
-        let snapshot = try store.snapshot()
+    /// Without a request, the rows are not computed anew: only what the cache is in itself is verified. Without a reader,
+    /// the newest state is. Throws `StoreError.corrupted` when the records cannot be read to compare.
+    package func verify(_ name: String, _ request: OrderRequest?, in reader: StoreReader? = nil) throws -> [String] {
+        let reader = try reader ?? store.snapshot()
         let header: CacheHeader
         do {
-            guard let found = try Self.header(name, in: snapshot) else { throw UnknownCache(name: name) }
+            guard let found = try Self.header(name, in: reader) else { throw UnknownCache(name: name) }
             header = found
         } catch let error as UnusableHeader {
             return ["its header is unusable: \(error.reason.rawValue)"]
         }
-        let nodes = LMDBNodeStore(in: snapshot, cache: header.number, nextNode: header.nextNode)
+        guard header.commit <= reader.commit else {
+            return ["it is of commit \(header.commit), and the newest is \(reader.commit)"]
+        }
+        let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
         let shape = try request?.builder.shape ?? OrderShape(hasSections: !header.identity.section.isEmpty)
-        let stored = try header.order(entity: request?.builder.entity ?? 0, shape: shape, in: nodes)
+        let stored: SectionedOrder
+        do { stored = try header.order(entity: request?.builder.entity ?? 0, shape: shape, in: nodes) } catch {
+            return ["\(error)"]
+        }
         var reachable: Set<NodeNumber> = []
         var defects = stored.rows.check(visiting: &reachable) + stored.sections.check(visiting: &reachable)
-        defects += try LMDBNodeStore.inspectNodes(of: header.number, in: snapshot, reachable: reachable).defects
+        defects += try LMDBNodeStore.inspectNodes(of: header.number, in: reader, reachable: reachable).defects
         guard defects.isEmpty else { return defects }
         guard let request else { return [] }
         defects = stored.check()
         guard defects.isEmpty else { return defects }
-        guard snapshot.logReaches(back: header.commit) else {
+        guard reader.logReaches(back: header.commit) else {
             return []  // It will be rebuilt when it is opened; what it holds is sound in itself.
         }
         do {
-            let (current, _) = try replay(header, request, nil, from: snapshot, nodes)
+            let (current, _) = try replay(header, request, nil, from: reader, nodes)
             var builder = request.builder
             builder.candidates = { _ in nil }  // no order proves another
-            return try current.compare(withRowsOf: builder, from: snapshot)
+            return try current.compare(withRowsOf: builder, from: reader)
         } catch let error as TreeError {
             return ["it cannot be brought to the newest records: \(error)"]
         }

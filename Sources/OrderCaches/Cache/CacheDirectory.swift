@@ -1,8 +1,3 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
 internal import CountedTree
 internal import LMDB
 package import Records
@@ -25,11 +20,7 @@ package struct CacheDirectory {
         guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw InvalidName(name: name) }
     }
 
-    static func now() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    static func now() -> Double { currentTime() }
 
     /// The header of a cache; nil when there is none of the name. Throws `UnusableHeader` when it cannot be used.
     package static func header(_ name: String, in reader: StoreReader) throws -> CacheHeader? {
@@ -166,7 +157,7 @@ package struct CacheDirectory {
         return number
     }
 
-    private static func storedNumber(of name: String, in reader: StoreReader) throws -> UInt32? {
+    static func storedNumber(of name: String, in reader: StoreReader) throws -> UInt32? {
         var number: UInt32?
         let key = Array(name.utf8)
         _ = try reader.view.get(key.span.bytes, in: reader.tables.caches) { value in

@@ -197,6 +197,21 @@ final class LMDBNodeStore: NodeStore {
 }
 
 extension LMDBNodeStore {
+    /// The numbers of the caches that have nodes. O(caches x log n).
+    static func caches(in reader: StoreReader) throws -> [UInt32] {
+        try reader.view.withCursor(on: reader.tables.nodes) { cursor in
+            var caches: [UInt32] = []
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                let cache = UInt32(truncatingIfNeeded: cursor.integerKey >> 40)
+                caches.append(cache)
+                if cache == maximumCache { break }
+                isAtEntry = try cursor.move(toKeyFrom: key(cache + 1, 0))
+            }
+            return caches
+        }
+    }
+
     /// Takes out all nodes of a cache.
     static func deleteNodes(of cache: UInt32, in writer: StoreWriter) throws {
         try writer.view.withCursor(on: writer.tables.nodes) { cursor in

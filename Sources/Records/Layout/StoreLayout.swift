@@ -10,7 +10,7 @@ package import LMDB
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
-///     log      commit 8 BE | 0000 time 8 | author text | bytes 8 | entities varint x
+///     log      commit 8 BE | 0000 time 8 | transaction 8 | author text | entities varint x
 ///                                   (entity, inserted, updated, deleted: varints) | checksum 4
 ///              commit 8 BE | part 4 BE  entries | checksum 4
 ///                  entry          1 | entity varint | first object varint | count varint        inserted
@@ -33,7 +33,7 @@ package import LMDB
 ///
 /// Versions
 /// - 1: the first.
-/// - 2: the values of unique keys have checksums.
+/// - 2: the values of unique keys have checksums; a commit in the log names the LMDB transaction that made it.
 package enum StoreLayout {
     package static let version: UInt32 = 2
 

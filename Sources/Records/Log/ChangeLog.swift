@@ -10,14 +10,19 @@ extension StoreReader {
         var headers: [CommitHeader] = []
         var next = max(commit, state.logStart) + 1
         while next <= state.commit {
-            let key = StoreLayout.logKey(commit: next, part: 0)
-            let isFound = try view.get(key.span.bytes, in: tables.log) { value in
-                headers.append(try CommitHeader(commit: next, decoding: value))
-            }
-            guard isFound else { throw StoreError.corrupted("the log has no commit \(next)") }
+            headers.append(try commitHeader(next))
             next += 1
         }
         return headers
+    }
+
+    /// The header of a commit that the log reaches back to. O(log n).
+    func commitHeader(_ commit: UInt64) throws -> CommitHeader {
+        var header: CommitHeader?
+        let key = StoreLayout.logKey(commit: commit, part: 0)
+        _ = try view.get(key.span.bytes, in: tables.log) { header = try CommitHeader(commit: commit, decoding: $0) }
+        guard let header else { throw StoreError.corrupted("the log has no commit \(commit)") }
+        return header
     }
 
     /// How many objects of an entity the commits after one changed, counted once a commit. O(commits).

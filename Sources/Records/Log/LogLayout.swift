@@ -33,6 +33,8 @@ package struct CommitHeader: Equatable, Sendable {
     package let commit: UInt64
     /// Seconds since 1970.
     package let time: Double
+    /// The LMDB transaction that made the commit. A compact copy counts its transactions from 1 again.
+    package let transaction: Int
     package let author: String
     package let changes: [Int: EntityChanges]
 
@@ -40,6 +42,7 @@ package struct CommitHeader: Equatable, Sendable {
         var reader = try ByteReader(checked: bytes, "the log's header of commit \(commit)")
         self.commit = commit
         time = Double(bitPattern: try reader.uint64())
+        transaction = Int(clamping: try reader.uint64())
         author = try reader.text()
         var changes: [Int: EntityChanges] = [:]
         for _ in 0..<(try reader.count()) {

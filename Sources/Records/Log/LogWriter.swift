@@ -77,6 +77,7 @@ struct LogWriter {
         if !part.isEmpty { try writePart(in: writer) }
         var header: [UInt8] = []
         header.appendNumber(Date().timeIntervalSince1970.bitPattern)
+        header.appendNumber(UInt64(writer.view.identifier))
         header.appendText(author)
         header.appendVarint(UInt64(changes.count))
         for (entity, counts) in changes.sorted(by: { $0.key < $1.key }) {

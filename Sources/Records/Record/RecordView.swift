@@ -132,13 +132,15 @@ package struct RecordView: ~Escapable {
         }
     }
 
+    package var matchesChecksum: Bool {
+        let stored = bytes.unsafeLoadUnaligned(fromByteOffset: valuesEnd, as: UInt32.self)
+        return UInt32(littleEndian: stored) == bytes.extracting(first: valuesEnd).checksum
+    }
+
     /// Everything that is wrong with the record as one of an entity: its checksum and each value.
     package func check(as entity: Entity) -> [String] {
         var defects: [String] = []
-        let stored = bytes.unsafeLoadUnaligned(fromByteOffset: valuesEnd, as: UInt32.self)
-        if UInt32(littleEndian: stored) != bytes.extracting(first: valuesEnd).checksum {
-            defects.append("it does not match its checksum")
-        }
+        if !matchesChecksum { defects.append("it does not match its checksum") }
         if slotCount > entity.attributes.count { defects.append("it has \(slotCount) values") }
         for (slot, attribute) in entity.attributes.enumerated() {
             do {

@@ -3,35 +3,27 @@ internal import LMDB
 extension Store {
     /// The file and the readers of a store.
     package struct EnvironmentInformation {
-        package struct Reader {
-            package let process: Int
-            /// Transactions since the one that it pins.
-            package let age: Int
-        }
-
         package let fileBytes: Int
         /// Pages of the file that hold nothing now.
         package let freeBytes: Int
-        package let readers: [Reader]
+        package let readers: [ReaderInformation]
     }
 
     /// The number of LMDB's last transaction, of any process: it grows with every commit and every write of a cache.
     /// Costs a look at shared memory.
     package func lastTransaction() throws -> Int { try environment.information().lastTransaction }
 
+    /// O(transactions whose pages are free, and commits that a reader does not see).
     package func environmentInformation() throws -> EnvironmentInformation {
-        let information = try environment.information()
-        let readers = try environment.readers().compactMap { reader in
-            reader.transaction.map {
-                EnvironmentInformation.Reader(process: reader.process, age: information.lastTransaction - $0)
-            }
-        }
+        // Asked before the snapshot, which is a reader too.
+        let readers = try environment.readers()
         let snapshot = try self.snapshot()
-        let tables = [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
-        let pages = try tables.reduce(0) { $0 + (try snapshot.view.statistics(of: $1).pages) }
+        let free = try snapshot.view.freePages()
+        let information = try environment.information()
         return EnvironmentInformation(
             fileBytes: information.usedPages * information.pageSize,
-            freeBytes: max(0, information.usedPages - pages - 4) * information.pageSize, readers: readers)
+            freeBytes: free.reduce(0) { $0 + $1.count } * information.pageSize,
+            readers: try ReaderInformation.list(readers, in: snapshot, free, pageSize: information.pageSize))
     }
 }
 

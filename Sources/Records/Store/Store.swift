@@ -43,13 +43,7 @@ package final class Store: Sendable {
         keptLogBytes = options.keptLogBytes
         try model?.validate()
         do {
-            var environmentOptions = Environment.Options()
-            environmentOptions.isReadOnly = options.isReadOnly
-            environmentOptions.durability = options.durability
-            environmentOptions.creates = options.creates
-            environmentOptions.mapSize = options.mapSize
-            try Environment.requireFiles(["writer.lock", "hits"], inFolder: path)
-            environment = try Environment.open(at: path, options: environmentOptions)
+            environment = try Self.openEnvironment(at: path, options)
             tables = try StoreTables(environment, creating: options.creates)
         } catch {
             throw Self.explain(error, at: path)
@@ -59,7 +53,7 @@ package final class Store: Sendable {
                 throw Self.explain(error, at: path)
             }
         }
-        try checkFormat()
+        try Self.checkFormat(of: environment, tables)
         if let model, try snapshot().model.merged(with: model) != snapshot().model { try update(to: model) }
     }
 
@@ -88,6 +82,16 @@ package final class Store: Sendable {
         case let error as LMDBError: explain(error, at: path)
         default: error
         }
+    }
+
+    static func openEnvironment(at path: String, _ options: Options) throws -> Environment {
+        var environmentOptions = Environment.Options()
+        environmentOptions.isReadOnly = options.isReadOnly
+        environmentOptions.durability = options.durability
+        environmentOptions.creates = options.creates
+        environmentOptions.mapSize = options.mapSize
+        try Environment.requireFiles(["writer.lock", "hits"], inFolder: path)
+        return try Environment.open(at: path, options: environmentOptions)
     }
 
     private static func explain(_ error: LMDBError, at path: String) -> any Error {
@@ -176,7 +180,8 @@ package final class Store: Sendable {
         try transaction.commit()
     }
 
-    private func checkFormat() throws {
+    /// Throws unless the format is this one.
+    static func checkFormat(of environment: Environment, _ tables: StoreTables) throws {
         let transaction = try environment.beginRead()
         let key = StoreLayout.formatKey
         let isFound = try transaction.view.get(key.span.bytes, in: tables.meta) { value in
@@ -189,7 +194,7 @@ package final class Store: Sendable {
                 throw StoreError.olderFormat(found: Int(version), supported: Int(StoreLayout.version))
             }
         }
-        guard isFound else { throw StoreError.notAStore(path: path, "it has no format version") }
+        guard isFound else { throw StoreError.notAStore(path: environment.path, "it has no format version") }
     }
 
     private func update(to model: Model) throws {

@@ -8,6 +8,7 @@ extension StoreReader {
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0
         var read = 0
+        let states = model.entities.indices.map { entity in Result { try entityState(entity) } }
         try forEachRecord { object, record in
             read += 1
             if read % 4096 == 0 { progress(read) }
@@ -16,13 +17,19 @@ extension StoreReader {
                 return
             }
             counts[object.entity] += 1
+            if let next = try? states[object.entity].get().nextObject, object.number >= next {
+                defects.append("\(name(object)): its number was never given out")
+            }
             defects += checkRecord(object, record, &uniqueKeys)
         }
         progress(read)
         for (entity, count) in counts.enumerated() {
-            let state = try entityState(entity)
-            if state.count != count {
-                defects.append("\(model.entities[entity].name) counts \(state.count) objects and has \(count)")
+            let name = model.entities[entity].name
+            do {
+                let state = try states[entity].get()
+                if state.count != count { defects.append("\(name) counts \(state.count) objects and has \(count)") }
+            } catch {
+                defects.append("\(name)'s counters: \(error)")
             }
         }
         let stored = try view.statistics(of: tables.unique).entries
@@ -40,9 +47,11 @@ extension StoreReader {
         }
     }
 
+    private func name(_ object: ObjectID) -> String { "\(model.entities[object.entity].name) \(object.number)" }
+
     private func checkRecord(_ object: ObjectID, _ record: RawSpan, _ uniqueKeys: inout Int) -> [String] {
         let entity = model.entities[object.entity]
-        let name = "\(entity.name) \(object.number)"
+        let name = name(object)
         do {
             let view = try RecordView(record)
             var defects = view.check(as: entity).map { "\(name): \($0)" }
@@ -54,9 +63,6 @@ extension StoreReader {
                 if try key.count > Table.maximumKeyLength || self.object(object.entity, unique: key) != object {
                     defects.append("\(name): its unique \(entity.attributes[slot].name) does not lead to it")
                 }
-            }
-            if try object.number >= entityState(object.entity).nextObject {
-                defects.append("\(name): its number was never given out")
             }
             return defects
         } catch {

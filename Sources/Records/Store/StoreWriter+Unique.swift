@@ -30,9 +30,6 @@ extension StoreWriter {
 
     /// Enters an object's unique values, in the place of its old record's.
     func putUniqueKeys(of object: ObjectID, _ record: RawSpan, replacing old: [UInt8]?) throws {
-        var number: [UInt8] = []
-        number.appendNumber(object.number)
-        number.appendChecksum()
         for slot in uniqueSlots(object.entity) {
             let newKey = try uniqueKey(object.entity, slot, record)
             if let old, let oldKey = try uniqueKey(object.entity, slot, old.span.bytes) {
@@ -42,8 +39,15 @@ extension StoreWriter {
                     try view.delete(oldKey.span.bytes, in: tables.unique)
                 }
             }
-            if let newKey { try view.put(number.span.bytes, for: newKey.span.bytes, in: tables.unique) }
+            if let newKey { try putUniqueKey(newKey, of: object) }
         }
+    }
+
+    func putUniqueKey(_ key: [UInt8], of object: ObjectID) throws {
+        var number: [UInt8] = []
+        number.appendNumber(object.number)
+        number.appendChecksum()
+        try view.put(number.span.bytes, for: key.span.bytes, in: tables.unique)
     }
 
     /// Frees the unique values that an object's new record gives up, so that others may take them before it is updated.

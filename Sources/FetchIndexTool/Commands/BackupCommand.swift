@@ -1,0 +1,74 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy a store's newest state to a new folder, while others write.",
+        discussion: """
+            The back-up is a store of its own, with caches and log, and without unused pages. To restore it, put its \
+            folder in the place of the store's while no process has that open.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The back-up's folder: new or empty.") var destination: String
+    @OptionGroup var output: OutputOption
+
+    private struct Report: Encodable {
+        let commit: UInt64
+        let bytes: Int
+        let compact: Bool
+        let milliseconds: Double
+    }
+
+    func run() async throws {
+        let start = ContinuousClock.now
+        let container = try store.open(forWriting: false)
+        let expected = try container.information()
+        let destination = destination
+        let backup = try await CopyProgress.show(
+            "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
+        ) { try container.store.backup(to: destination) }
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        let report = Report(
+            commit: backup.commit, bytes: backup.byteCount, compact: backup.isCompact, milliseconds: milliseconds)
+        if output.isJSON { return try Output.jsonLine(report) }
+        Output.line(
+            "commit \(backup.commit), \(Numbers.bytes(backup.byteCount)), in \(Numbers.duration(milliseconds: milliseconds))"
+                + (backup.isCompact ? "" : "; with unused pages, since some are neither used nor free"))
+    }
+}
+
+struct CompactCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compact",
+        abstract: "Rewrite a store's file without unused pages, when no other process has it open.",
+        discussion: "Who opens the store meanwhile waits. An interrupted compaction leaves the store as it was.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var output: OutputOption
+
+    private struct Report: Encodable {
+        let bytesBefore: Int
+        let bytesAfter: Int
+        let milliseconds: Double
+    }
+
+    func run() async throws {
+        let start = ContinuousClock.now
+        let path = store.store
+        let expected = try store.open().information()
+        let compaction = try await CopyProgress.show(
+            "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
+        ) { try Store.compact(at: path) }
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        if output.isJSON {
+            return try Output.jsonLine(
+                Report(
+                    bytesBefore: compaction.bytesBefore, bytesAfter: compaction.bytesAfter, milliseconds: milliseconds))
+        }
+        Output.line(
+            "\(Numbers.bytes(compaction.bytesBefore)) before, \(Numbers.bytes(compaction.bytesAfter)) after, in "
+                + Numbers.duration(milliseconds: milliseconds))
+    }
+}

@@ -1,0 +1,90 @@
+internal import ArgumentParser
+internal import Catalogues
+internal import FetchIndex
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write an entity's records as a catalogue that `import` reads back.",
+        discussion: """
+            Null is null in JSON lines and an empty field in CSV and TSV; an empty text is "" in JSON lines and CSV, and \
+            cannot be told from null in TSV, which holds neither tabs nor line ends either. Data are hexadecimal, dates \
+            ISO 8601 in UTC with all their digits. --print-types prints what `import --types` needs to know.
+            """)
+
+    private static let pieceLength = 1 << 18
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The file, which is replaced when all of it is written; standard output unless said.")
+    var file: String?
+    @Option(help: "The entity.") var entity: String
+    @Option(
+        name: .customLong("where"), parsing: .unconditional, help: "A predicate; all records unless said.")
+    var predicate: String?
+    @Option(help: "Sort keys as of `fetch`; by object number unless said.") var sort: String?
+    @Option(help: "jsonl, csv or tsv; as the file's name tells, or jsonl.") var format: CatalogueFormat?
+    @Flag(help: "Instead of records, the attributes' types, as for `import --types`.") var printTypes = false
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let model = try container.model()
+        let entity = model.entities[try model.number(of: entity)]
+        if printTypes {
+            return Output.line(entity.attributes.map { "\($0.name):\($0.type.name)" }.joined(separator: ","))
+        }
+        let request = try RequestOptions.parse([])
+        var definition = try request.definition(of: entity.name)
+        definition.predicate = try predicate.map { format in
+            try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
+        }
+        definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
+        let file = try file.map { try ExportFile(at: $0) }
+        try write(definition, entity, container) { bytes in
+            if let file { try file.write(bytes) } else { try Output.bytes(bytes) }
+        }
+        try file?.keep()
+    }
+
+    private func write(
+        _ definition: OrderDefinition, _ entity: Entity, _ container: PersistentContainer,
+        _ out: ([UInt8]) throws -> Void
+    ) throws {
+        let format = format ?? file.flatMap { CatalogueFormat(path: $0) } ?? .jsonl
+        let bar = ProgressBar("exporting")
+        defer { bar.finish() }
+        var rows = 0
+        let total = try container.recordCount()
+        var place = "the header"
+        do {
+            var writer = try CatalogueWriter(format, columns: entity.attributes.map(\.name))
+            try container.forEachRecord(of: definition, .init()) { object, record in
+                place = "object \(object.number)"
+                try Self.write(record, as: entity, with: &writer)
+                rows += 1
+                guard writer.bytes.count >= Self.pieceLength else { return }
+                try out(writer.bytes)
+                writer.removeWritten()
+                if file != nil { bar.show(rows: rows, of: total) }
+            }
+            try out(writer.bytes)
+            if writer.emptyTexts > 0 {
+                Output.error("\(writer.emptyTexts) empty texts are read back as null; CSV and JSON lines keep them")
+            }
+        } catch let error as CatalogueWriter.Unwritable {
+            throw Failure("\(place), \(entity.attributes[error.column].name): \(error.reason)")
+        }
+    }
+
+    private static func write(
+        _ record: borrowing RecordView, as entity: Entity, with writer: inout CatalogueWriter
+    ) throws {
+        for (slot, attribute) in entity.attributes.enumerated() {
+            if attribute.type == .string, let range = try record.range(of: slot) {
+                try record.bytes(range).withUnsafeBytes { try writer.append(text: $0) }
+            } else {
+                try writer.append(try record.value(at: slot, as: attribute.type))
+            }
+        }
+        try writer.endRow()
+    }
+}

@@ -1,0 +1,59 @@
+// Texts of stores, files and arguments may hold characters that a terminal would obey: none of them reaches it.
+
+extension String {
+    /// On one line, with pictures in the place of control characters: ␛ for an escape, ␊ for a line end.
+    var visible: String {
+        replacingControls { _ in
+            true
+        } _: {
+            $0.picture
+        }
+    }
+
+    /// The same, but for line ends.
+    var withoutControls: String {
+        replacingControls {
+            $0 != "\n"
+        } _: {
+            $0.picture
+        }
+    }
+
+    /// JSON whose texts have no control characters left; the encoder leaves DEL and those above it.
+    var withControlsEscaped: String {
+        replacingControls {
+            $0 != "\n"
+        } _: { scalar in
+            let digits = String(scalar.value, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+        }
+    }
+
+    private func replacingControls(
+        _ isMeant: (Unicode.Scalar) -> Bool, _ replacement: (Unicode.Scalar) -> String
+    ) -> String {
+        // Most texts have none, which their bytes tell: C2 begins the control characters above ASCII, E2 line separators.
+        guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            if scalar.isControl && isMeant(scalar) {
+                text += replacement(scalar)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isControl: Bool {
+        [.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
+    }
+
+    /// Unicode's picture of a control character; those above ASCII have none.
+    fileprivate var picture: String {
+        let picture = value < 0x20 ? Unicode.Scalar(0x2400 + value) : value == 0x7F ? "\u{2421}" : nil
+        return String(picture ?? "\u{FFFD}")
+    }
+}

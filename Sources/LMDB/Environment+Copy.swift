@@ -1,0 +1,168 @@
+internal import CLMDB
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+extension Environment {
+    /// How the pages of a copy stand.
+    package enum CopyKind: Sendable {
+        /// One after the other, without those that hold nothing.
+        case compact
+        /// As in the original.
+        case plain
+    }
+
+    /// Writes the newest state to a file, while writers go on. The copy is a reader as long as it takes. O(pages).
+    /// mdb_env_copyfd2
+    package func copy(_ kind: CopyKind, to file: CInt) throws {
+        // Counted, so that the map is not moved; and what another process has grown is taken over before LMDB looks.
+        let transaction = try beginRead()
+        try check(mdb_env_copyfd2(handle, file, kind == .compact ? UInt32(MDB_CP_COMPACT) : 0))
+        _ = transaction.view
+    }
+
+    /// What a compaction did.
+    package struct Compaction: Sendable {
+        package let bytesBefore: Int
+        package let bytesAfter: Int
+    }
+
+    /// The folder's environment is open in a process.
+    package struct InUse: Error {
+        package let process: Int
+    }
+
+    /// Puts a compact copy of a folder's data file in its place. Throws `InUse` when any process has the environment
+    /// open: it would go on with the old file. Who opens it meanwhile waits. A process that dies leaves the old file or
+    /// the new one.
+    package static func compact(at path: String) throws -> Compaction {
+        guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
+        defer { free(real) }
+        let path = String(cString: real)
+        return try EnvironmentRegistry.withClosedEnvironment(at: path) {
+            let lock = try EnvironmentLock(inFolder: path)
+            let dataFile = path + "/data.mdb"
+            var before = stat()
+            guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
+            let copy = try NewFile(at: dataFile)
+            try copyFile(dataFile, to: copy.descriptor)
+            // Whom the file belonged to, and who could read it, stays as it was; only its owner or root can give it away.
+            _ = fchown(copy.descriptor, before.st_uid, before.st_gid)
+            guard fchmod(copy.descriptor, before.st_mode & 0o777) == 0 else { throw LMDBError(rawValue: errno) }
+            try compareTables(dataFile, dataFile + ".partial")
+            try replaceFile(with: copy, path, lock)
+            var after = stat()
+            guard stat(dataFile, &after) == 0 else { throw LMDBError(rawValue: errno) }
+            return Compaction(bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
+        }
+    }
+
+    /// Gives the new file the data file's name. The lock file still tells of the old file's transactions: it is made
+    /// unusable before, and anew by LMDB after, so that nobody reads the new file by it, whenever this process dies.
+    private static func replaceFile(
+        with copy: consuming NewFile, _ path: String, _ lock: borrowing EnvironmentLock
+    ) throws {
+        try lock.spoil()
+        var failure: (any Error)?
+        do { try copy.keep() } catch { failure = error }
+        try withHandle(path, flags: 0) { _ in }
+        if let failure { throw failure }
+    }
+
+    private static func copyFile(_ dataFile: String, to file: CInt) throws {
+        try withHandle(dataFile, flags: alone) { try check(mdb_env_copyfd2($0, file, UInt32(MDB_CP_COMPACT))) }
+    }
+
+    /// Throws unless both files have the same tables with as many entries.
+    private static func compareTables(_ old: String, _ new: String) throws {
+        let sizes = try [old, new].map { file in
+            try withHandle(file, flags: alone) { handle in
+                var transaction: OpaquePointer?
+                try check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction))
+                defer { mdb_txn_abort(transaction) }
+                return try tableSizes(transaction)
+            }
+        }
+        guard sizes[0] == sizes[1] else { throw LMDBError.corrupted }
+    }
+
+    private static func tableSizes(_ transaction: OpaquePointer?) throws -> [[UInt8]: Int] {
+        guard let transaction else { throw LMDBError(rawValue: EINVAL) }
+        var main: MDB_dbi = 0
+        try check(mdb_dbi_open(transaction, nil, 0, &main))
+        var sizes: [[UInt8]: Int] = [:]
+        var names: [String] = []
+        try TransactionView(handle: transaction).withCursor(on: Table(handle: main)) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                names.append(cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        for name in names {
+            var table: MDB_dbi = 0
+            var statistics = MDB_stat()
+            try check(mdb_dbi_open(transaction, name, 0, &table))
+            try check(mdb_stat(transaction, table, &statistics))
+            sizes[Array(name.utf8)] = statistics.ms_entries
+        }
+        return sizes
+    }
+
+    /// A data file by its own name, read by who has shut all others out.
+    private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
+
+    private static func withHandle<Value>(
+        _ path: String, flags: UInt32, _ body: (OpaquePointer) throws -> Value
+    ) throws -> Value {
+        var created: OpaquePointer?
+        try check(mdb_env_create(&created))
+        guard let handle = created else { throw LMDBError(rawValue: ENOMEM) }
+        defer { mdb_env_close(handle) }
+        mdb_env_set_maxdbs(handle, Options().maximumTables)
+        mdb_env_set_maxreaders(handle, Options().maximumReaders)
+        try check(mdb_env_open(handle, path, flags, 0o600))
+        return try body(handle)
+    }
+}
+
+/// The lock that each process with an environment shares, held alone: no other process has it open, and who opens it
+/// waits. LMDB locks the first byte of the lock file. fcntl
+private struct EnvironmentLock: ~Copyable {
+    private let file: CInt
+
+    init(inFolder path: String) throws {
+        let opened = open(path + "/lock.mdb", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard opened >= 0 else { throw LMDBError(rawValue: errno) }
+        var range = Self.firstByte
+        if fcntl(opened, F_SETLK, &range) != 0 {
+            let code = errno
+            var holder = Self.firstByte
+            let isKnown = fcntl(opened, F_GETLK, &holder) == 0
+            close(opened)
+            guard code == EACCES || code == EAGAIN, isKnown else { throw LMDBError(rawValue: code) }
+            throw Environment.InUse(process: Int(holder.l_pid))
+        }
+        file = opened
+    }
+
+    deinit { close(file) }
+
+    /// Takes away the mark by which LMDB knows its lock file. LMDB makes the file anew for the first process that opens
+    /// the environment; one that waited and is let in as a second refuses the file.
+    func spoil() throws(LMDBError) {
+        var mark: UInt32 = 0
+        let length = pwrite(file, &mark, MemoryLayout<UInt32>.size, 0)
+        guard length == MemoryLayout<UInt32>.size else { throw LMDBError(rawValue: length < 0 ? errno : EIO) }
+    }
+
+    private static var firstByte: flock {
+        var range = flock()
+        range.l_type = Int16(F_WRLCK)
+        range.l_whence = Int16(SEEK_SET)
+        range.l_len = 1
+        return range
+    }
+}

@@ -1,0 +1,22 @@
+internal import CLMDB
+
+extension TransactionView {
+    /// Pages that hold nothing, by the transaction that freed them: LMDB's table 0, whose values begin with a count.
+    /// Of a read transaction only. O(transactions whose pages wait).
+    package func freePages() throws -> [(transaction: Int, count: Int)] {
+        try withCursor(on: Table(handle: 0)) { cursor in
+            var freed: [(transaction: Int, count: Int)] = []
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                guard cursor.value.byteCount >= 8 else { throw LMDBError.corrupted }
+                let count = cursor.value.unsafeLoadUnaligned(as: UInt64.self)
+                freed.append((Int(clamping: cursor.integerKey), Int(clamping: count)))
+                isAtEntry = try cursor.moveToNext()
+            }
+            return freed
+        }
+    }
+
+    /// The transaction's number; of a write transaction, the one that its commit makes. mdb_txn_id
+    package var identifier: Int { mdb_txn_id(handle) }
+}

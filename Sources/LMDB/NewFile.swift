@@ -1,0 +1,86 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// A file that gets its name when it is whole: until `keep` it is PATH.partial, which is removed with this value, and
+/// which the next writer of the path takes over when the process dies. Only its owner may read it.
+package struct NewFile: ~Copyable {
+    package let path: String
+    package let descriptor: CInt
+    private var isKept = false
+
+    /// Throws EBUSY when another process is writing a file of this path.
+    package init(at path: String) throws(LMDBError) {
+        let partial = path + ".partial"
+        let opened = open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard opened >= 0 else { throw LMDBError(rawValue: errno) }
+        var code: CInt = 0
+        if flock(opened, LOCK_EX | LOCK_NB) != 0 {
+            code = errno == EWOULDBLOCK ? EBUSY : errno
+        } else if !Self.isOnlyName(partial, of: opened) {
+            // Whoever held the lock has just given the file its name.
+            code = EBUSY
+        } else if fchmod(opened, 0o600) != 0 || ftruncate(opened, 0) != 0 {
+            code = errno
+        }
+        if code != 0 {
+            close(opened)
+            throw LMDBError(rawValue: code)
+        }
+        self.path = path
+        descriptor = opened
+    }
+
+    /// Whether a path names the opened file, which is a regular one and has no other name.
+    private static func isOnlyName(_ path: String, of file: CInt) -> Bool {
+        var opened = stat()
+        var named = stat()
+        guard fstat(file, &opened) == 0, lstat(path, &named) == 0 else { return false }
+        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev && opened.st_nlink == 1
+            && opened.st_mode & S_IFMT == S_IFREG
+    }
+
+    deinit {
+        if !isKept { unlink(path + ".partial") }
+        close(descriptor)
+    }
+
+    package func write(_ bytes: RawSpan) throws(LMDBError) {
+        let code = bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return count == 0 ? EIO : errno }
+                rest = rest.dropFirst(count)
+            }
+            return 0
+        }
+        try check(code)
+    }
+
+    /// Brings the bytes to the disk and gives the file its name, in the place of a file that had it. fsync, rename
+    package consuming func keep() throws(LMDBError) {
+        guard fsync(descriptor) == 0, rename(path + ".partial", path) == 0 else { throw LMDBError(rawValue: errno) }
+        isKept = true
+        try Self.synchronize(folderOf: path)
+    }
+
+    /// A name is on the disk when its folder is.
+    private static func synchronize(folderOf path: String) throws(LMDBError) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
+        guard opened >= 0 else { throw LMDBError(rawValue: errno) }
+        defer { close(opened) }
+        // A file system that cannot bring a folder to the disk says EINVAL.
+        guard fsync(opened) == 0 || errno == EINVAL else { throw LMDBError(rawValue: errno) }
+    }
+}
+
+#if canImport(Glibc)
+    private let systemWrite = Glibc.write
+#else
+    private let systemWrite = Darwin.write
+#endif

@@ -1,0 +1,69 @@
+internal import CountedTree
+internal import LMDB
+package import Records
+
+extension CacheDirectory {
+    /// Computes a cache anew in a writer's transaction; one that cannot be computed is taken out. Returns what was done.
+    package func repair(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> String {
+        var request = request
+        request.builder.candidates = { _ in nil }  // no order mends another
+        do {
+            let header = try rebuilt(name, request, in: writer)
+            return "cache \"\(name)\" was damaged: computed anew, \(header.rowCount) rows"
+        } catch let error as StoreError {
+            guard case .corrupted = error else { throw error }
+            return try remove(name, because: "its records cannot be read", in: writer)
+        }
+    }
+
+    /// Takes out a cache that cannot be computed anew, and says why.
+    package func remove(_ name: String, because reason: String, in writer: StoreWriter) throws -> String {
+        _ = try delete(name, in: writer)
+        return "cache \"\(name)\" was damaged and is gone, since \(reason): fetch with its request to make it again"
+    }
+
+    /// Takes out caches whose names are damaged, and nodes that belong to no cache. Returns what was done.
+    package static func removeStrays(in writer: StoreWriter) throws -> [String] {
+        let unnamed = try removeUnnamed(in: writer)
+        let strays = try strayCaches(in: writer)
+        for number in strays { try LMDBNodeStore.deleteNodes(of: number, in: writer) }
+        return (unnamed > 0 ? ["\(unnamed) caches had names that are not UTF-8: gone"] : [])
+            + strays.map { "nodes of number \($0) belonged to no cache: taken out" }
+    }
+
+    private static func removeUnnamed(in writer: StoreWriter) throws -> Int {
+        try writer.view.withCursor(on: writer.tables.caches) { cursor in
+            var removed = 0
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                if cursor.key.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) == nil {
+                    try cursor.deleteCurrent()
+                    removed += 1
+                }
+                isAtEntry = try cursor.moveToNext()
+            }
+            return removed
+        }
+    }
+
+    /// The numbers of caches that nodes are there of, and no header.
+    package static func strayCaches(in reader: StoreReader) throws -> [UInt32] {
+        let known = Set(try names(in: reader).compactMap { try storedNumber(of: $0, in: reader) })
+        return try LMDBNodeStore.caches(in: reader).filter { !known.contains($0) }
+    }
+
+    /// Makes a store's state anew when it cannot be read; as `Store.repairState`, and after all that caches know of.
+    package static func repairState(ofStoreAt path: String) throws -> String? {
+        try Store.repairState(at: path) { view, tables in
+            try view.withCursor(on: tables.caches) { cursor in
+                var newest: UInt64 = 0
+                var isAtEntry = try cursor.moveToFirst()
+                while isAtEntry {
+                    newest = max(newest, (try? CacheHeader(name: "", decoding: cursor.value))?.commit ?? 0)
+                    isAtEntry = try cursor.moveToNext()
+                }
+                return newest
+            }
+        }
+    }
+}

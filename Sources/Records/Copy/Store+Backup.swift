@@ -1,0 +1,104 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import LMDB
+
+/// A back-up that was made.
+public struct StoreBackup: Equatable, Sendable {
+    /// The commit whose state it holds.
+    public let commit: UInt64
+    /// Of its file.
+    public let byteCount: Int
+    /// Whether unused pages were left out, which LMDB can do only when it knows each page to be used or free.
+    public let isCompact: Bool
+}
+
+/// Why a store was not copied.
+public enum StoreCopyError: Error, Equatable, Sendable {
+    /// There is something at the path already.
+    case destinationExists(path: String)
+    /// The text says why.
+    case failed(path: String, String)
+    /// A process has the store open.
+    case inUse(process: Int, program: String?)
+}
+
+extension StoreCopyError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .destinationExists(let path): "\(path) is there already; a back-up is made in a new or empty folder"
+        case .failed(let path, let reason): "\(path) cannot be written: \(reason)"
+        case .inUse(let process, let program):
+            "process \(process)\(program.map { " (\($0))" } ?? "") has the store open; compact it when no process has"
+        }
+    }
+}
+
+extension Store {
+    /// Copies the newest state to a folder that is new or empty, while readers and writers go on. O(bytes of the store).
+    package func backup(to path: String) throws -> StoreBackup {
+        do {
+            let isNew = try Self.makeFolder(path)
+            do { return try copy(toFolder: path) } catch {
+                if isNew { rmdir(path) }
+                throw error
+            }
+        } catch let error as LMDBError {
+            throw StoreCopyError.failed(path: path, error == .busy ? "another back-up is being made there" : "\(error)")
+        }
+    }
+
+    /// Whether the folder is a new one. What a back-up that was killed has left is overwritten.
+    private static func makeFolder(_ path: String) throws -> Bool {
+        if mkdir(path, 0o700) == 0 { return true }
+        guard errno == EEXIST else { throw LMDBError(rawValue: errno) }
+        guard let folder = opendir(path) else { throw StoreCopyError.destinationExists(path: path) }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard [".", "..", "data.mdb.partial"].contains(name) else {
+                throw StoreCopyError.destinationExists(path: path)
+            }
+        }
+        return false
+    }
+
+    private func copy(toFolder path: String) throws -> StoreBackup {
+        let first = try snapshot().commit
+        let dataFile = path + "/data.mdb"
+        let file = try NewFile(at: dataFile)
+        var isCompact = true
+        do { try environment.copy(.compact, to: file.descriptor) } catch let error as LMDBError where error == .leaked {
+            isCompact = false
+            guard ftruncate(file.descriptor, 0) == 0, lseek(file.descriptor, 0, SEEK_SET) == 0 else {
+                throw LMDBError(rawValue: errno)
+            }
+            try environment.copy(.plain, to: file.descriptor)
+        }
+        try file.keep()
+        do {
+            let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)
+            var status = stat()
+            guard stat(dataFile, &status) == 0 else { throw LMDBError(rawValue: errno) }
+            return StoreBackup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
+        } catch {
+            for name in ["data.mdb", "lock.mdb"] { unlink(path + "/" + name) }
+            throw error
+        }
+    }
+
+    /// Opens a back-up, which must be of a commit that there was while it was made.
+    private static func verifyBackup(_ path: String, commits: ClosedRange<UInt64>) throws -> UInt64 {
+        var options = Options()
+        options.isReadOnly = true
+        let commit = try Store(at: path, options: options).snapshot().commit
+        guard commits.contains(commit) else {
+            throw StoreCopyError.failed(path: path, "the back-up is of commit \(commit), and the store was never at it")
+        }
+        return commit
+    }
+}

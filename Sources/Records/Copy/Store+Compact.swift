@@ -1,0 +1,30 @@
+internal import LMDB
+
+/// What a compaction did.
+package struct StoreCompaction: Sendable {
+    package let bytesBefore: Int
+    package let bytesAfter: Int
+}
+
+extension Store {
+    /// Rewrites a store's file without unused pages. No process may have the store open, this one included; who opens
+    /// it meanwhile waits. Should this process die, the store is as it was or compact. O(bytes of the store).
+    package static func compact(at path: String) throws -> StoreCompaction {
+        // It must be a store of this format.
+        var options = Options()
+        options.creates = false
+        _ = try Store(at: path, options: options)
+        do {
+            let compaction = try Environment.compact(at: path)
+            return StoreCompaction(bytesBefore: compaction.bytesBefore, bytesAfter: compaction.bytesAfter)
+        } catch let error as Environment.InUse {
+            throw StoreCopyError.inUse(process: error.process, program: programName(ofProcess: error.process))
+        } catch let error as LMDBError where error == .leaked {
+            throw StoreCopyError.failed(
+                path: path, "some of its pages are neither used nor free; `backup` makes a copy with them")
+        } catch let error as LMDBError {
+            throw StoreCopyError.failed(
+                path: path, error == .busy ? "another process compacts it" : "\(error); it is as it was")
+        }
+    }
+}

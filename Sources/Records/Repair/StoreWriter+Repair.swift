@@ -1,0 +1,111 @@
+internal import LMDB
+
+/// Mends what records can tell; the records themselves are never touched. Each function returns what it did, one
+/// sentence each.
+extension StoreWriter {
+    /// Unique keys, counters and log. O(n log n).
+    package func repair(progress: (Int) -> Void) throws -> [String] {
+        try repairUniqueKeys(progress: progress) + repairCounters() + repairLog()
+    }
+
+    private func repairUniqueKeys(progress: (Int) -> Void) throws -> [String] {
+        let entered = try enterUniqueKeys(progress: progress)
+        let removed = try removeUniqueKeys()
+        var done: [String] = []
+        if entered > 0 { done.append("\(entered) unique keys were missing or led elsewhere: entered") }
+        if removed > 0 { done.append("\(removed) unique keys were of no object: taken out") }
+        return done
+    }
+
+    /// Enters the unique values of records that no key leads to. Of two records with one value, the first keeps it.
+    private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
+        var entered = 0
+        var read = 0
+        for entity in model.entities.indices where !model.entities[entity].uniqueSlots.isEmpty {
+            try scan(entity) { object, record in
+                read += 1
+                if read % 4096 == 0 { progress(read) }
+                for key in uniqueKeys(of: object, record) where !leadsToItsObject(key, entity) {
+                    try putUniqueKey(key, of: object)
+                    entered += 1
+                }
+                return true
+            }
+        }
+        return entered
+    }
+
+    /// Copies, since the record is in place only until something is written. A damaged record has none that are known.
+    private func uniqueKeys(of object: ObjectID, _ record: RawSpan) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        guard isWhole(record) else { return [] }
+        for slot in model.entities[object.entity].uniqueSlots {
+            if let key = try? uniqueKey(object.entity, slot, record) { keys.append(key) }
+        }
+        return keys
+    }
+
+    private func isWhole(_ record: RawSpan) -> Bool { (try? RecordView(record).matchesChecksum) ?? false }
+
+    /// Whether there is an object that a unique key leads to, and it has the value, or is damaged and may have had it.
+    private func leadsToItsObject(_ key: [UInt8], _ entity: Int) -> Bool {
+        guard let object = try? object(entity, unique: key) else { return false }
+        var isRight = false
+        _ = try? record(object) { record in
+            isRight = !isWhole(record) || uniqueKeys(of: object, record).contains(key)
+        }
+        return isRight
+    }
+
+    private func removeUniqueKeys() throws -> Int {
+        var removed = 0
+        try view.withCursor(on: tables.unique) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                let key = [UInt8](copying: cursor.key)
+                let entity = key.count < 4 ? Int.max : Int(key[0]) << 8 | Int(key[1])
+                if !model.entities.indices.contains(entity) || !leadsToItsObject(key, entity) {
+                    try cursor.deleteCurrent()
+                    removed += 1
+                }
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        return removed
+    }
+
+    /// Counts objects anew. The number that the next object gets may grow, lest a number be given out twice, and never
+    /// falls.
+    private func repairCounters() throws -> [String] {
+        var counted = [EntityState](repeating: EntityState(), count: model.entities.count)
+        for entity in model.entities.indices {
+            try scan(entity) { object, _ in
+                counted[entity].count += 1
+                counted[entity].nextObject = max(counted[entity].nextObject, object.number + 1)
+                return true
+            }
+        }
+        // The log may tell of objects that are no more.
+        var commit = state.commit
+        while commit > state.logStart {
+            try? forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, object, count, _ in
+                guard counted.indices.contains(object.entity) else { return }
+                let next = min(object.number &+ count, ObjectID.firstTemporaryNumber)
+                counted[object.entity].nextObject = max(counted[object.entity].nextObject, next)
+            }
+            commit -= 1
+        }
+        var done: [String] = []
+        for (entity, counted) in counted.enumerated() {
+            let stored = try? entityState(entity)
+            var right = counted
+            right.nextObject = max(right.nextObject, stored?.nextObject ?? 0)
+            if stored == right { continue }
+            let key = StoreLayout.entityKey(entity)
+            let bytes = right.encoded
+            try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+            done.append("\(model.entities[entity].name)'s counters were wrong: set to \(right.count) objects")
+        }
+        return done
+    }
+}

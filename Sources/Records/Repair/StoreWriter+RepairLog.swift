@@ -1,0 +1,67 @@
+internal import LMDB
+
+extension StoreWriter {
+    /// Cuts the log behind the last commit of which something is damaged or missing. Caches that are behind are
+    /// computed anew when they are opened. O(log).
+    func repairLog() throws -> [String] {
+        var done: [String] = []
+        if state.logStart > state.commit {
+            state.logStart = state.commit
+            isStateChanged = true
+            done.append("the log began after the newest commit: it begins with the next")
+        }
+        let strays = try removeStrayLogEntries()
+        if strays > 0 { done.append("\(strays) entries of the log belonged to no commit: taken out") }
+        if let last = lastDamagedCommit() {
+            try trimLog(through: last)
+            done.append("the log was damaged: cut up to commit \(last)")
+        }
+        let bytes = try countLogBytes()
+        if bytes != state.logBytes {
+            if done.isEmpty { done.append("the log counted \(state.logBytes) bytes: set to \(bytes)") }
+            state.logBytes = bytes
+            isStateChanged = true
+        }
+        return done
+    }
+
+    /// Takes out entries that are of no commit that the log holds.
+    private func removeStrayLogEntries() throws -> Int {
+        var strays = 0
+        try view.withCursor(on: tables.log) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                let commit = LogKey(cursor.key)?.commit ?? 0
+                if commit <= state.logStart || commit > state.commit {
+                    try cursor.deleteCurrent()
+                    strays += 1
+                }
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        return strays
+    }
+
+    private func lastDamagedCommit() -> UInt64? {
+        var commit = state.commit
+        while commit > state.logStart {
+            do { try forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, _, _, _ in } } catch {
+                return commit
+            }
+            commit -= 1
+        }
+        return nil
+    }
+
+    private func countLogBytes() throws -> UInt64 {
+        var bytes: UInt64 = 0
+        try view.withCursor(on: tables.log) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                bytes += UInt64(cursor.value.byteCount)
+                isAtEntry = try cursor.moveToNext()
+            }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,62 @@
+internal import LMDB
+
+/// A transaction that reads the store, in any process: how old the state is that it sees, and what that costs.
+package struct ReaderInformation: Sendable {
+    package let process: Int
+    /// LMDB's transactions since the one that it sees.
+    package let transactions: Int
+    /// Seconds since the first commit that it does not see; 0 when it sees the newest. Nil when the log does not tell.
+    package let seconds: Double?
+    /// Whether commits that it does not see were cut from the log, so that it is older than `seconds`.
+    package let isOlder: Bool
+    /// Pages that could be used again, were it not for this reader.
+    package let pinnedPages: Int
+    package let pinnedBytes: Int
+
+    static func list(
+        _ readers: [Environment.Reader], in snapshot: Snapshot, _ free: [(transaction: Int, count: Int)], pageSize: Int
+    ) throws -> [ReaderInformation] {
+        let oldest = readers.compactMap(\.transaction).min()
+        let commits = try oldest.map { try RecentCommits(after: $0, in: snapshot) }
+        let newest = snapshot.view.identifier
+        return readers.compactMap { reader in
+            guard let transaction = reader.transaction, let commits else { return nil }
+            // LMDB does not use again what the transaction before a writer's, or one that a reader sees, has freed.
+            let pinned = free.reduce(0) { sum, freed in
+                sum + ((transaction..<max(transaction, newest)).contains(freed.transaction) ? freed.count : 0)
+            }
+            let age = transaction >= newest ? (0, false) : commits.age(ofReaderAt: transaction)
+            return ReaderInformation(
+                process: reader.process, transactions: max(0, newest - transaction), seconds: age?.0,
+                isOlder: age?.1 ?? false, pinnedPages: pinned, pinnedBytes: pinned * pageSize)
+        }
+    }
+}
+
+/// The commits that a reader's transaction does not see, newest first.
+private struct RecentCommits {
+    private var headers: [CommitHeader] = []
+    /// Whether older ones may have been cut from the log.
+    private var isCut = false
+    private let now = currentTime()
+
+    init(after transaction: Int, in snapshot: Snapshot) throws {
+        var commit = snapshot.commit
+        while commit > snapshot.state.logStart {
+            // What is damaged tells no time, and what is before it is not known.
+            guard let header = try? snapshot.commitHeader(commit) else { break }
+            // A compact copy counts transactions from 1: a greater number is of the store that was copied.
+            if header.transaction <= transaction || header.transaction >= headers.last?.transaction ?? .max { return }
+            headers.append(header)
+            commit -= 1
+        }
+        isCut = commit > 0
+    }
+
+    func age(ofReaderAt transaction: Int) -> (Double, Bool)? {
+        guard let last = headers.lastIndex(where: { $0.transaction > transaction }) else {
+            return isCut ? nil : (0, false)
+        }
+        return (max(0, now - headers[last].time), isCut && last == headers.count - 1)
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDB
+
+/// Files that are written beside their name, and copies of environments.
+@Suite struct CopyTests {
+    let folder = TemporaryFolder()
+
+    private func fill() throws -> Environment {
+        let environment = try Environment.open(at: folder.path)
+        let table = try environment.tables([Table.Description("numbers", .integers)], creating: true)[0]
+        for round in 0..<3 {
+            let transaction = try environment.beginWrite()
+            for key in 0..<UInt64(2000) {
+                let value = [UInt8](repeating: UInt8(round), count: 100)
+                try transaction.view.put(value.span.bytes, for: key, in: table)
+            }
+            try transaction.commit()
+        }
+        return environment
+    }
+
+    @Test(arguments: [Environment.CopyKind.compact, .plain]) func aFullDiskEndsACopyAndNothingElse(
+        kind: Environment.CopyKind
+    ) throws {
+        let environment = try fill()
+        let full = open("/dev/full", O_WRONLY)
+        defer { close(full) }
+        #expect(throws: LMDBError(rawValue: ENOSPC)) { try environment.copy(kind, to: full) }
+        #expect(try environment.readers().allSatisfy { $0.transaction == nil })
+        try environment.beginWrite().commit()
+    }
+
+    @Test func aFileAppearsUnderItsNameOnlyWhenItIsWhole() throws {
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let path = folder.path + "/file", bytes = Array("whole".utf8)
+        let mask = umask(0)
+        defer { umask(mask) }
+        do {
+            let file = try NewFile(at: path)
+            try file.write(bytes.span.bytes)
+            #expect(access(path, F_OK) != 0 && access(path + ".partial", F_OK) == 0)
+            #expect(throws: LMDBError.busy) { _ = try NewFile(at: path).path }
+        }
+        #expect(access(path + ".partial", F_OK) != 0, "what was not kept is gone")
+        // What a killed process leaves is taken over, whoever could read it.
+        try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: path + ".partial"))
+        let file = try NewFile(at: path)
+        try file.write(bytes.span.bytes)
+        try file.keep()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes))
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file"])
+    }
+
+    @Test func aLinkInThePlaceOfANewFileIsNotFollowed() throws {
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let path = folder.path + "/file", victim = folder.path + "/victim"
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
+        symlink(victim, path + ".partial")
+        #expect(throws: LMDBError(rawValue: ELOOP)) { _ = try NewFile(at: path).path }
+        unlink(path + ".partial")
+        link(victim, path + ".partial")
+        #expect(throws: LMDBError.busy) { _ = try NewFile(at: path).path }
+        #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
+    }
+
+    @Test func anOpenEnvironmentIsNotCompactedAndAClosedOneIs() throws {
+        var environment: Environment? = try fill()
+        let used = try #require(try environment?.information().usedPages)
+        #expect(throws: Environment.InUse.self) { try Environment.compact(at: folder.path) }
+        environment = nil
+        let compaction = try Environment.compact(at: folder.path)
+        #expect(compaction.bytesBefore >= used * 4096 && compaction.bytesAfter < compaction.bytesBefore)
+        let opened = try Environment.open(at: folder.path)
+        #expect(try opened.information().usedPages * 4096 == compaction.bytesAfter)
+        let table = try opened.tables([Table.Description("numbers", .integers)], creating: false)[0]
+        let reader = try opened.beginRead()
+        #expect(try reader.view.statistics(of: table).entries == 2000)
+        #expect(try reader.view.freePages().isEmpty)
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["data.mdb", "lock.mdb"])
+    }
+
+    /// A page that LMDB lost: the meta pages count one more than there is in trees and free list.
+    @Test func aLostPageIsCopiedPlainlyAndNotCompacted() throws {
+        var environment: Environment? = try fill()
+        environment = nil
+        let path = folder.path + "/data.mdb"
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        for page in 0..<2 {
+            let offset = page * 4096 + 136
+            bytes.withUnsafeMutableBytes { bytes in
+                let last = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                bytes.storeBytes(of: last + 1, toByteOffset: offset, as: UInt64.self)
+            }
+        }
+        bytes.append(Data(count: 4096))
+        try bytes.write(to: URL(fileURLWithPath: path))
+        #expect(throws: LMDBError.leaked) { try Environment.compact(at: folder.path) }
+        environment = try Environment.open(at: folder.path)
+        let copy = folder.path + "/copy"
+        let file = try NewFile(at: copy)
+        #expect(throws: LMDBError.leaked) { try environment?.copy(.compact, to: file.descriptor) }
+        #expect(ftruncate(file.descriptor, 0) == 0 && lseek(file.descriptor, 0, SEEK_SET) == 0)
+        try environment?.copy(.plain, to: file.descriptor)
+        try file.keep()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: copy)).count >= bytes.count)
+    }
+}
