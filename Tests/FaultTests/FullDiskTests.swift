@@ -14,7 +14,7 @@
             try #require(words.count == 9 && words[0] == "finished", "\(lines.suffix(3))")
             // Each kind of failure was met: of a step, of a commit's last write, of a sorted run.
             #expect(Int(words[1]) ?? 0 > 100 && Int(words[3]) ?? 0 > 5 && Int(words[5]) ?? 0 > 5, "\(words)")
-            print("seed \(Scale.seed): \(lines.last ?? "")")
+            print("summary: \(lines.last ?? "")")
         }
 
         private func catalogue(_ rows: Int, in victim: VictimRunner) throws -> String {

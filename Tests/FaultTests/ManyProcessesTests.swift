@@ -72,7 +72,7 @@ import Testing
         for lines in watched { #expect(lines.last?.hasSuffix(" \(last)") == true, "\(lines)") }
         let conflicts = written.compactMap { $0.last?.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
         print(
-            "4 writers, 8 readers, 2 watchers for \(Scale.seconds) s: \(commits.count) commits, \(conflicts) conflicts, "
+            "summary: 4 writers, 8 readers, 2 watchers for \(Scale.seconds) s: \(commits.count) commits, \(conflicts) conflicts, "
                 + "\(states) states read, \(inspections) inspections")
     }
 

@@ -96,7 +96,7 @@
                 #expect(last >= crash.transaction, "\(crash.context): \(last) instead of \(crash.transaction)")
                 saved += last > crash.transaction ? 1 : 0
             }
-            print("\(Scale.crashes) power losses, full: \(saved) saved what was in flight")
+            print("summary: \(Scale.crashes) power losses, full: \(saved) saved what was in flight")
         }
 
         @Test func afterAPowerLossARelaxedStoreLacksTheLastTransactionAtMost() throws {
@@ -111,7 +111,7 @@
             }
             // Else it would be as good as fully durable, and the documentation wrong.
             #expect(lost > 0)
-            print("\(Scale.crashes) power losses, relaxed: \(lost) took the last transaction")
+            print("summary: \(Scale.crashes) power losses, relaxed: \(lost) took the last transaction")
         }
 
         /// LMDB makes its file in place: half of it could be neither opened nor made again.

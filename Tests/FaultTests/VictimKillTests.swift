@@ -53,7 +53,7 @@
             #expect(Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "hits"]), "\(left)")
             #expect(acknowledged > Scale.kills, "kills hit working processes")
             print(
-                "\(Scale.kills) kills, seed \(Scale.seed): \(acknowledged) steps acknowledged, "
+                "summary: \(Scale.kills) kills, seed \(Scale.seed): \(acknowledged) steps acknowledged, "
                     + "\(inFlight) in flight and saved, \(state.rows.count) rows at commit \(state.commit)")
         }
 
