@@ -218,7 +218,7 @@ import Values
     @Test func anOrderOfAMomentCannotBeKept() throws {
         var generator = SeededGenerator(seed: 2)
         let folder = TemporaryFolder()
-        let container = try store(10, using: &generator, at: folder.path)
+        let container = try store(200, using: &generator, at: folder.path)
         let definition = OrderDefinition(
             entity: "Package", predicate: try FetchPredicate("built < now()"), sortKeys: [SortKey("size")])
         #expect(throws: ContextError.self) { try container.withOrder(definition, options("old")) { _ in } }
