@@ -20,7 +20,7 @@ extension PersistentContainer {
     ) throws -> StoreRepair {
         let pages = try Store.checkPages(at: path)
         if !pages.isEmpty {
-            let advice = "nothing can be mended while pages are damaged: restore a back-up, or export what can be read"
+            let advice = "nothing can be mended while pages are damaged: restore a back-up"
             return StoreRepair(defects: pages, repairs: [], left: pages + [advice])
         }
         let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []

@@ -7,7 +7,8 @@ struct BackupCommand: AsyncParsableCommand {
         abstract: "Copy a store's newest state to a new folder, while others write.",
         discussion: """
             The back-up is a store of its own, with caches and log, and without unused pages. To restore it, put its \
-            folder in the place of the store's while no process has that open.
+            folder in the place of the store's while no process has that open. Pages are looked at before they are \
+            copied, values are not: `check` on the back-up compares these with their checksums.
             """)
 
     @OptionGroup var store: StoreArgument

@@ -23,6 +23,7 @@ struct ExportCommand: ParsableCommand {
     var predicate: String?
     @Option(help: "Sort keys as of `fetch`; by object number unless said.") var sort: String?
     @Option(help: "jsonl, csv or tsv; as the file's name tells, or jsonl.") var format: CatalogueFormat?
+    @Flag(help: "Leave out damaged records, name them, and exit with 1.") var skipDamaged = false
     @Flag(help: "Instead of records, the attributes' types, as for `import --types`.") var printTypes = false
 
     func run() throws {
@@ -39,16 +40,18 @@ struct ExportCommand: ParsableCommand {
         }
         definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
         let file = try file.map { try ExportFile(at: $0) }
-        try write(definition, entity, container) { bytes in
+        let damaged = try write(definition, entity, container) { bytes in
             if let file { try file.write(bytes) } else { try Output.bytes(bytes) }
         }
         try file?.keep()
+        for object in damaged { Output.error("\(entity.name) \(object.number) is damaged and was left out") }
+        if !damaged.isEmpty { throw Failure() }
     }
 
     private func write(
         _ definition: OrderDefinition, _ entity: Entity, _ container: PersistentContainer,
         _ out: ([UInt8]) throws -> Void
-    ) throws {
+    ) throws -> [ObjectID] {
         let format = format ?? file.flatMap { CatalogueFormat(path: $0) } ?? .jsonl
         let bar = ProgressBar("exporting")
         defer { bar.finish() }
@@ -57,7 +60,7 @@ struct ExportCommand: ParsableCommand {
         var place = "the header"
         do {
             var writer = try CatalogueWriter(format, columns: entity.attributes.map(\.name))
-            try container.forEachRecord(of: definition, .init()) { object, record in
+            let damaged = try container.forEachRecord(of: definition, skippingDamaged: skipDamaged) { object, record in
                 place = "object \(object.number)"
                 try Self.write(record, as: entity, with: &writer)
                 rows += 1
@@ -70,6 +73,7 @@ struct ExportCommand: ParsableCommand {
             if writer.emptyTexts > 0 {
                 Output.error("\(writer.emptyTexts) empty texts are read back as null; CSV and JSON lines keep them")
             }
+            return damaged
         } catch let error as CatalogueWriter.Unwritable {
             throw Failure("\(place), \(entity.attributes[error.column].name): \(error.reason)")
         }

@@ -39,6 +39,8 @@ extension StoreCopyError: CustomStringConvertible {
 extension Store {
     /// Copies the newest state to a folder that is new or empty, while readers and writers go on. O(bytes of the store).
     package func backup(to path: String) throws -> StoreBackup {
+        try Self.requireOutsideOfStores(path)
+        try Self.requireWholePages(at: self.path)
         do {
             let isNew = try Self.makeFolder(path)
             do { return try copy(toFolder: path) } catch {
@@ -46,7 +48,23 @@ extension Store {
                 throw error
             }
         } catch let error as LMDBError {
-            throw StoreCopyError.failed(path: path, error == .busy ? "another back-up is being made there" : "\(error)")
+            throw StoreCopyError.failed(path: path, error == .busy ? "another back-up is being made there" : error.reason)
+        }
+    }
+
+    /// Throws when the path is in a store's own folder, where nothing else belongs.
+    package static func requireOutsideOfStores(_ path: String) throws {
+        let trimmed = path.last == "/" ? String(path.dropLast()) : path
+        let folder = trimmed.lastIndex(of: "/").map { String(trimmed[...$0]) } ?? "./"
+        if access(folder + "data.mdb", F_OK) == 0 {
+            throw StoreCopyError.failed(path: path, "it is in the folder of a store, which holds nothing else")
+        }
+    }
+
+    /// Throws when pages of a store's file are damaged: LMDB would copy them, or end the process.
+    static func requireWholePages(at path: String) throws {
+        if let defect = try checkPages(at: path).first {
+            throw StoreError.corrupted("\(defect); `fetchindex check` tells all, and nothing was copied")
         }
     }
 

@@ -14,6 +14,7 @@ extension Store {
         var options = Options()
         options.creates = false
         _ = try Store(at: path, options: options)
+        try requireWholePages(at: path)
         do {
             let compaction = try Environment.compact(at: path)
             return StoreCompaction(bytesBefore: compaction.bytesBefore, bytesAfter: compaction.bytesAfter)
@@ -24,7 +25,7 @@ extension Store {
                 path: path, "some of its pages are neither used nor free; `backup` makes a copy with them")
         } catch let error as LMDBError {
             throw StoreCopyError.failed(
-                path: path, error == .busy ? "another process compacts it" : "\(error); it is as it was")
+                path: path, error == .busy ? "another process compacts it" : "\(error.reason); it is as it was")
         }
     }
 }

@@ -37,6 +37,17 @@ extension StoreReader {
         return defects + checkLog()
     }
 
+    /// The objects of an entity whose records do not match their checksums. O(n).
+    package func damagedRecords(of entity: Int) throws -> [ObjectID] {
+        var damaged: [ObjectID] = []
+        try scan(entity) { object, record in
+            let isWhole = (try? RecordView(record).matchesChecksum) ?? false
+            if !isWhole { damaged.append(object) }
+            return true
+        }
+        return damaged
+    }
+
     private func forEachRecord(_ body: (ObjectID, RawSpan) throws -> Void) throws {
         try view.withCursor(on: tables.records) { cursor in
             var isAtEntry = try cursor.moveToFirst()
