@@ -124,6 +124,7 @@ extension Environment {
         mdb_env_set_maxdbs(handle, Options().maximumTables)
         mdb_env_set_maxreaders(handle, Options().maximumReaders)
         try check(mdb_env_open(handle, path, flags, 0o600))
+        try closeWhenExecuting(handle)
         return try body(handle)
     }
 }

@@ -10,8 +10,8 @@ extension Environment {
     ///
     /// LMDB makes its file in place and syncs it with the first commit: a power loss before that may leave a file that
     /// is neither empty nor an environment, and that nothing can open. So it is made in a folder of its own, and gets
-    /// its name when it is whole and on disk. A lock on the folder keeps others from doing the same; what a killed
-    /// process left is taken out by the next.
+    /// its name when it is whole and on disk. A lock on the folder keeps others from doing the same; what a process
+    /// left that was killed before that is taken out by the next.
     static func createDataFile(inFolder folder: String, _ options: Options) throws {
         try requireFiles(["data.mdb", "lock.mdb"], inFolder: folder)
         let path = folder + "/data.mdb"
@@ -20,10 +20,10 @@ extension Environment {
         while flock(lock.descriptor, LOCK_EX) != 0 { if errno != EINTR { throw LMDBError(rawValue: errno) } }
         defer { flock(lock.descriptor, LOCK_UN) }
         if access(path, F_OK) == 0 { return }
-        let workshop = folder + "/new"
+        let workshop = folder + "/data.mdb.making"
         var status = stat()
         if lstat(workshop, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR {
-            throw DataFileError.foreign("its \"new\" is no folder")
+            throw DataFileError.foreign("its data.mdb.making is no folder")
         }
         func clear() { for file in ["/data.mdb", "/lock.mdb", ""] { remove(workshop + file) } }
         clear()

@@ -92,7 +92,7 @@ extension Environment {
     }
 
     /// Whether the system would map so many bytes more.
-    private static func hasRoom(for byteCount: Int) -> Bool {
+    static func hasRoom(for byteCount: Int) -> Bool {
         guard byteCount > 0 else { return true }
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
         guard let room = mmap(nil, byteCount, PROT_READ, flags, -1, 0), room != MAP_FAILED else { return false }

@@ -74,6 +74,9 @@ package final class Environment: Sendable {
 
     deinit { EnvironmentRegistry.close(at: path, opening: opening) }
 
+    private static let smallestMap = 1 << 26
+    private static let staleLockFile =
+        "its lock.mdb tells of another state than its data.mdb, and a process holds it; close the store everywhere"
     /// How often a file that LMDB does not know is tried again.
     private static let mostRefusals = 20
 
@@ -88,6 +91,7 @@ package final class Environment: Sendable {
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
         var mapSize = options.mapSize
+        while mapSize > smallestMap, !hasRoom(for: mapSize) { mapSize /= 2 }
         var refusals = 0
         while true {
             var created: OpaquePointer?
@@ -108,6 +112,14 @@ package final class Environment: Sendable {
                     mdb_env_close(handle)
                     continue
                 }
+                if flags & UInt32(MDB_NOLOCK) == 0, !knowsNewest(handle, options) {
+                    mdb_env_close(handle)
+                    refusals += 1
+                    guard refusals < mostRefusals else { throw DataFileError.damaged(staleLockFile) }
+                    usleep(.random(in: 1000...20_000))
+                    continue
+                }
+                try closeWhenExecuting(handle)
                 if flags & UInt32(MDB_NOLOCK) == 0 { try checkReaders(of: handle) }
                 return handle
             }
@@ -119,7 +131,7 @@ package final class Environment: Sendable {
                 usleep(5000)
                 continue
             }
-            guard code == ENOMEM && mapSize > 1 << 26 else { throw LMDBError(rawValue: code) }
+            guard code == ENOMEM && mapSize > smallestMap else { throw LMDBError(rawValue: code) }
             mapSize /= 2
         }
     }

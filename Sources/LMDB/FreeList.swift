@@ -8,8 +8,10 @@ extension TransactionView {
             var freed: [(transaction: Int, count: Int)] = []
             var isAtEntry = try cursor.moveToFirst()
             while isAtEntry {
-                guard cursor.value.byteCount >= 8 else { throw LMDBError.corrupted }
+                let byteCount = cursor.value.byteCount
+                guard byteCount >= 8 else { throw LMDBError.corrupted }
                 let count = cursor.value.unsafeLoadUnaligned(as: UInt64.self)
+                guard count < UInt64(byteCount / 8) else { throw LMDBError.corrupted }
                 freed.append((Int(clamping: cursor.integerKey), Int(clamping: count)))
                 isAtEntry = try cursor.moveToNext()
             }

@@ -61,15 +61,20 @@ package struct NewFile: ~Copyable {
         try check(code)
     }
 
-    /// Brings the bytes to the disk and gives the file its name, in the place of a file that had it. fsync, rename
-    package consuming func keep() throws(LMDBError) {
-        guard fsync(descriptor) == 0, rename(path + ".partial", path) == 0 else { throw LMDBError(rawValue: errno) }
+    /// Brings the bytes to the disk and gives the file its name, in the place of a file that had it; throws EEXIST where
+    /// there is one that must stay. fsync, rename or link
+    package consuming func keep(replacing: Bool = true) throws(LMDBError) {
+        let partial = path + ".partial"
+        guard fsync(descriptor) == 0, (replacing ? rename(partial, path) : link(partial, path)) == 0 else {
+            throw LMDBError(rawValue: errno)
+        }
+        if !replacing { unlink(partial) }
         isKept = true
         try Self.synchronize(folderOf: path)
     }
 
     /// A name is on the disk when its folder is.
-    private static func synchronize(folderOf path: String) throws(LMDBError) {
+    package static func synchronize(folderOf path: String) throws(LMDBError) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard opened >= 0 else { throw LMDBError(rawValue: errno) }

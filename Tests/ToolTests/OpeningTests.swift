@@ -51,6 +51,54 @@ import Testing
         try expect("the store \(long) cannot be opened: File name too long", "fetch", long, "--entity", "E")
     }
 
+    /// A new store is made beside whatever is in its folder, other stores included.
+    @Test func aStoreInTheFolderOfANewOneStays() throws {
+        for name in ["new", "data.mdb.partial"] {
+            let inner = try folder("stores-\(name)") + "/" + name
+            #expect(try tool.run("import", inner, catalogue, "--entity", "E", "--key", "k").status == 0)
+            let outer = tool.folder.path + "/stores-\(name)"
+            #expect(try tool.run("import", outer, catalogue, "--entity", "E", "--key", "k").status == 0)
+            for store in [inner, outer] {
+                #expect(try tool.run("check", store).output == "the store is whole\n", "\(store)")
+                let entities = try tool.run("info", store, "--output", "json")["entities"] as? [[String: Any]]
+                #expect(entities?.first?["count"] as? Int == 2, "\(store)")
+            }
+        }
+    }
+
+    /// A first process that dies between making the lock file anew and writing the newest transaction into it leaves 0
+    /// there, which those who waited would take for true, and write over the newest commits.
+    @Test func aLockFileThatTellsOfAnotherTransactionIsNotBelieved() throws {
+        let request = ["--entity", "E", "--sort", "n", "--cache", "c"]
+        for number in 0..<4 {
+            let file = try tool.file("\(number).csv", "k,n\n\(number),1\n")
+            #expect(try tool.run("import", tool.store, file, "--entity", "E", "--key", "k").status == 0)
+        }
+        _ = try tool.run(["fetch", tool.store, "--sections-only"] + request)
+        let commit = try #require(try tool.run("info", tool.store, "--output", "json")["commit"] as? Int)
+        let holder = tool.process(["watch", tool.store, "--cache", "c", "--output", "json"])
+        holder.standardOutput = FileHandle.nullDevice
+        try holder.run()
+        // Nobody else has the lock alone once the holder is listed.
+        var readers = 0
+        while readers == 0, holder.isRunning {
+            readers = (try tool.run("info", tool.store, "--output", "json")["readers"] as? [Any])?.count ?? 0
+        }
+        let lock = try #require(FileHandle(forWritingAtPath: tool.store + "/lock.mdb"))
+        try lock.seek(toOffset: 48)  // behind magic, format and a mutex
+        try lock.write(contentsOf: Data(repeating: 0, count: 8))
+        try lock.close()
+        let file = try tool.file("late.csv", "k,n\nlate,1\n")
+        for arguments in [["info", tool.store], ["import", tool.store, file, "--entity", "E", "--key", "k"]] {
+            let refused = try tool.run(arguments)
+            #expect(refused.status == 1 && refused.error.contains("lock.mdb"), "\(refused.output) \(refused.error)")
+        }
+        holder.terminate()
+        holder.waitUntilExit()
+        #expect(try tool.run("info", tool.store, "--output", "json")["commit"] as? Int == commit)
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
     @Test func pathsMayHoldAnything() throws {
         for name in [
             "a b", "蔵書", "it's \"q\"", "new\nline", "%@ %n %s", "é\u{301}", "\u{1B}[31m", "$HOME;`ls`", "*?",

@@ -10,9 +10,9 @@ package struct PageReport: Sendable {
     /// Pages that the free list names.
     package internal(set) var freePages = 0
 
-    mutating func add(_ defect: String) {
+    mutating func add(_ defect: @autoclosure () -> String) {
         count += 1
-        if sentences.count < Self.limit { sentences.append(defect) }
+        if sentences.count < Self.limit { sentences.append(defect()) }
     }
 
     var isWhole: Bool { count == 0 }

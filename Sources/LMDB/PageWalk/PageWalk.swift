@@ -90,16 +90,15 @@ final class PageWalk {
             report.add("page \(page): \(subject) leads there, past the end of the file")
             return false
         }
-        var isFirst = true
         for number in page..<page + count {
-            if !used.insert(number) {
+            // The rest of a run is not looked at: many values may name one run, as long as the file.
+            guard used.insert(number) else {
                 report.add("page \(number): it is used twice, lastly by \(subject)")
-                isFirst = false
-            } else if free.contains(number) {
-                report.add("page \(number): it is used by \(subject) and in the free list")
+                return false
             }
+            if free.contains(number) { report.add("page \(number): it is used by \(subject) and in the free list") }
         }
-        return isFirst
+        return true
     }
 
     /// Takes a page as free.

@@ -43,12 +43,17 @@ extension Store {
         try Self.requireWholePages(at: self.path)
         do {
             let isNew = try Self.makeFolder(path)
-            do { return try copy(toFolder: path) } catch {
+            do {
+                let backup = try copy(toFolder: path)
+                if isNew { try NewFile.synchronize(folderOf: path.last == "/" ? String(path.dropLast()) : path) }
+                return backup
+            } catch {
                 if isNew { rmdir(path) }
                 throw error
             }
         } catch let error as LMDBError {
-            throw StoreCopyError.failed(path: path, error == .busy ? "another back-up is being made there" : error.reason)
+            throw StoreCopyError.failed(
+                path: path, error == .busy ? "another back-up is being made there" : error.reason)
         }
     }
 
@@ -97,7 +102,7 @@ extension Store {
             }
             try environment.copy(.plain, to: file.descriptor)
         }
-        try file.keep()
+        try file.keep(replacing: false)
         do {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)
             var status = stat()

@@ -25,7 +25,7 @@ extension Store {
                 path: path, "some of its pages are neither used nor free; `backup` makes a copy with them")
         } catch let error as LMDBError {
             throw StoreCopyError.failed(
-                path: path, error == .busy ? "another process compacts it" : "\(error.reason); it is as it was")
+                path: path, error == .busy ? "another process compacts it" : error.reason)
         }
     }
 }

@@ -7,6 +7,7 @@ struct LogKey {
         guard key.byteCount == 12 else { return nil }
         commit = UInt64(bigEndian: key.unsafeLoadUnaligned(as: UInt64.self))
         part = UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt32.self))
+        guard commit <= StoreState.greatest else { return nil }
     }
 }
 

@@ -26,7 +26,7 @@ extension Store {
         _ = try view.get(key.span.bytes, in: tables.meta) { isWhole = (try? StoreState(decoding: $0)) != nil }
         if isWhole { return nil }
         var state = StoreState()
-        state.commit = try max(newest(view, tables), clearLog(view, tables)) + 1
+        state.commit = try max(min(newest(view, tables), StoreState.greatest - 1), clearLog(view, tables)) + 1
         state.logStart = state.commit
         // Processes that have the store open know models by their versions: it must be none of theirs.
         state.modelVersion = UInt32(truncatingIfNeeded: UInt64(currentTime() * 1000)) | 1 << 31

@@ -10,6 +10,9 @@ package struct StoreState: Equatable, Sendable {
     /// Grows by one whenever the stored model changes.
     var modelVersion: UInt32 = 0
 
+    /// Of all numbers of commits and bytes.
+    static let greatest: UInt64 = 1 << 62
+
     init() {}
 
     init(decoding bytes: RawSpan) throws {
@@ -19,6 +22,10 @@ package struct StoreState: Equatable, Sendable {
         logBytes = try reader.uint64()
         logLimit = try reader.uint64()
         modelVersion = try reader.uint32()
+        // Checksums find damage, not forgery: no sum of these may overflow.
+        guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }) else {
+            throw StoreError.corrupted("the store's state counts more than there can be")
+        }
     }
 
     var encoded: [UInt8] {

@@ -148,7 +148,7 @@ package final class StoreWriter: StoreReader {
         let bytes = model.encoded
         let key = StoreLayout.modelKey
         try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
-        state.modelVersion += 1
+        state.modelVersion &+= 1
         isStateChanged = true
     }
 
