@@ -31,9 +31,7 @@
 
         private var tool: String { VictimRunner.executable("fetchindex").path }
 
-        /// The thread sanitizer writes files of its own, and dies when it may not.
-        @Test(.enabled(if: ProcessInfo.processInfo.environment["TSAN_OPTIONS"] == nil))
-        func theToolSaysThatAFileMayNotGrow() throws {
+        @Test(.disabled(if: isUnderThreadSanitizer)) func theToolSaysThatAFileMayNotGrow() throws {
             let victim = try VictimRunner()
             let file = try catalogue(20_000, in: victim)
             let command = "'\(tool)' import '\(victim.store)' '\(file)' --entity Row --key id 2>&1"

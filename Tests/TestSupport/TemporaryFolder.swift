@@ -1,5 +1,9 @@
 internal import Foundation
 
+/// Whether the thread sanitizer runs the tests: it needs address space and files of its own, and dies where a test allows
+/// a process little of them.
+package let isUnderThreadSanitizer = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+
 /// A folder of its own for each test, made by its first user and removed with it.
 package final class TemporaryFolder: Sendable {
     package let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
