@@ -1,19 +1,22 @@
 internal import CCSV
 
 /// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An
-/// empty field is null, and "" an empty text.
+/// empty field is null, and "" an empty text. A quotation mark out of place ends the reading: rows after it could be
+/// part of a field, or hide in one.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
     private let parser: UnsafeMutablePointer<csv_parser>
     private let collector = RowCollector()
+    /// What ended the reading; thrown once the rows before it are handed out.
+    private var fault: BadInput?
     package private(set) var columns: [String] = []
 
     package init(_ input: CatalogueInput) throws {
         self.input = input
         reader = try FileReader(input)
         parser = .allocate(capacity: 1)
-        csv_init(parser, UInt8(CSV_REPALL_NL | CSV_EMPTY_IS_NULL))
+        csv_init(parser, UInt8(CSV_REPALL_NL | CSV_EMPTY_IS_NULL | CSV_STRICT | CSV_STRICT_FINI))
         csv_set_space_func(parser) { _ in 0 }  // blanks belong to their fields
         csv_set_blk_size(parser, 1 << 12)
         while try parsePiece() {
@@ -52,14 +55,30 @@ package final class CommaSeparatedSource: RowSource {
 
     /// Pieces go to the parser in small steps, so that few rows wait at a time.
     private func parsePiece() throws -> Bool {
-        try reader.readPiece { piece in
+        if let fault { throw fault }
+        return try reader.readPiece { piece in
             let context = Unmanaged.passUnretained(collector).toOpaque()
             let parsed = csv_parse(parser, piece.baseAddress, piece.count, endField, endRow, context)
-            guard parsed == piece.count else {
-                throw BadInput(
-                    file: input.path, line: collector.rowLine, reason: String(cString: csv_strerror(csv_error(parser))))
-            }
+            if parsed != piece.count { fault = parserFault() }
         }
+    }
+
+    /// Why the parser stopped, and on which line.
+    private func parserFault() -> BadInput {
+        let start = collector.fieldLine
+        guard csv_error(parser) == CSV_EPARSE else {
+            return BadInput(file: input.path, line: start, reason: String(cString: csv_strerror(csv_error(parser))))
+        }
+        guard parser.pointee.quoted != 0 else {
+            let reason = "a field that has a quotation mark must be in quotation marks, with the mark doubled"
+            return BadInput(file: input.path, line: start, reason: reason)
+        }
+        let field = UnsafeRawBufferPointer(start: parser.pointee.entry_buf, count: parser.pointee.entry_pos)
+        let line = start + field.lineEnds
+        let beginning = line == start ? "" : "; the field begins on line \(start)"
+        return BadInput(
+            file: input.path, line: line,
+            reason: "a quotation mark inside a quoted field must be doubled\(beginning)")
     }
 
     /// Refuses a row that is larger than it may be. Nothing after it is read: where it ends may be anywhere.
@@ -76,8 +95,6 @@ package final class CommaSeparatedSource: RowSource {
 
     private func finish() throws {
         let context = Unmanaged.passUnretained(collector).toOpaque()
-        // Strict about the end only: a quotation mark inside of an unquoted field is taken as it is.
-        csv_set_opts(parser, UInt8(CSV_REPALL_NL | CSV_EMPTY_IS_NULL | CSV_STRICT | CSV_STRICT_FINI))
         guard csv_fini(parser, endField, endRow, context) == 0 else {
             throw BadInput(
                 file: input.path, line: collector.fieldLine,

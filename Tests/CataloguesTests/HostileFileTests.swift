@@ -91,6 +91,36 @@ import Testing
         #expect(Reading(.csv, "\"a,b\n1,2\n").error?.hasPrefix("f, line 1: the quotation mark") == true)
     }
 
+    @Test(arguments: [
+        ("1,2\n3,\"x\"yz\n4,5\n", "line 3: a quotation mark inside a quoted field must be doubled"),
+        ("1,2\n3,\"p\" ,q\n4,5\n", "line 3: a quotation mark inside a quoted field must be doubled"),
+        ("1,2\n3,\"\"x\"\"\n", "line 3: a quotation mark inside a quoted field must be doubled"),
+        (
+            "1,2\n100,\"oops\n101,\"v101\"\n102,v\n",
+            "line 4: a quotation mark inside a quoted field must be doubled; the field begins on line 3"
+        ),
+        (
+            "1,2\n3,\"a\r\nb\rc\"\"\"d\n",
+            "line 5: a quotation mark inside a quoted field must be doubled; the field begins on line 3"
+        ),
+        (
+            "1,2\n3,5\" disk\n4,5\n",
+            "line 3: a field that has a quotation mark must be in quotation marks, with the mark doubled"
+        ),
+        (
+            "1,2\n3, \"a\"\n4,5\n",
+            "line 3: a field that has a quotation mark must be in quotation marks, with the mark doubled"
+        ),
+    ]) func aQuotationMarkOutOfPlaceEndsTheReading(rows: String, expected: String) {
+        for length in [1, 3, 1000] {
+            let reading = Reading(.csv, "a,b\n\(rows)".utf8, pieceLength: length)
+            #expect(reading.rows == [["1", "2"]] && reading.columns == ["a", "b"] && reading.bad.isEmpty)
+            #expect(reading.error == "f, \(expected)", "pieces of \(length)")
+        }
+        let header = Reading(.csv, "a,\"b\"c\n1,2\n")
+        #expect(header.error == "f, line 1: a quotation mark inside a quoted field must be doubled")
+    }
+
     @Test func longLinesArePassedOverOrEndTheReading() {
         let long = String(repeating: "x", count: 101)
         let fits = String(repeating: "y", count: 100)
