@@ -15,9 +15,25 @@ package enum JSONScalar: Equatable, Sendable {
             return
         }
         guard let double = Double(digits), double.isFinite else { return nil }
-        let isWhole = double == double.rounded() && double.magnitude < 0x1p53
-        let isNegativeZero = double == 0 && double.sign == .minus
-        self = .number(isWhole && !isNegativeZero ? String(Int64(double)) : digits)
+        self = .number(Self.wholeNumber(digits).map(String.init) ?? digits)
+    }
+
+    /// The integer that a number of JSON's grammar is, by its digits: 2.50e1 is 25. Nil when there is none of 64 bits, and
+    /// for zero below zero, which doubles have and integers have not.
+    private static func wholeNumber(_ number: String) -> Int64? {
+        let parts = number.utf8.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }
+        let isNegative = number.utf8.first == UInt8(ascii: "-")
+        let mantissa = parts[0].dropFirst(isNegative ? 1 : 0).split(separator: UInt8(ascii: "."))
+        let digits = Array(mantissa.joined().drop { $0 == UInt8(ascii: "0") })
+        guard let last = digits.lastIndex(where: { $0 != UInt8(ascii: "0") }) else { return isNegative ? nil : 0 }
+        // No line has so many digits that a larger exponent could give a number of 64 bits.
+        guard let exponent = parts.count == 1 ? 0 : Int(Substring(parts[1])), exponent.magnitude < 1 << 32 else {
+            return nil
+        }
+        let zeros = exponent - (mantissa.count == 1 ? 0 : mantissa[1].count) + digits.count - 1 - last
+        guard zeros >= 0, last + zeros < 19 else { return nil }
+        let significant = String(decoding: digits[...last], as: UTF8.self)
+        return Int64((isNegative ? "-" : "") + significant + String(repeating: "0", count: zeros))
     }
 
     /// Nil for null. A whole number of more than 64 bits is a text: as a double it would lose digits.
@@ -44,8 +60,8 @@ package enum JSONScalar: Equatable, Sendable {
     package func value(as type: ValueType) -> Value? {
         switch self {
         case .null: .null
-        case .string(let text): Value(text, as: type)
-        case .boolean, .number: type == .string ? nil : Value(text, as: type)
+        case .string(let text): Value(catalogueText: text, as: type)
+        case .boolean, .number: type == .string ? nil : Value(catalogueText: text, as: type)
         }
     }
 }

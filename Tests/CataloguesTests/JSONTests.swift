@@ -71,6 +71,41 @@ import Values
         #expect(scalar("5")?.value(as: .string) == nil && scalar("true")?.value(as: .integer) == nil)
     }
 
+    @Test(
+        arguments: [
+            ("100.0000000000000000000000001", nil), ("0.99999999999999999999", nil), ("-0.99999999999999999999", nil),
+            ("1e-1", nil), ("15e-1", nil), ("1e19", nil), ("9223372036854775808.0", nil), ("-0.0", nil), ("-0e9", nil),
+            ("1e-9223372036854775808", nil), ("1.5e0", nil), ("0.0", 0), ("0e99999999999999999999", 0), ("0e-5", 0),
+            ("1e3", 1000), ("1.0", 1), ("-2.50E+1", -25), ("100e-2", 1), ("0.0012e4", 12), ("1000.000e-003", 1),
+            ("9007199254740993.0", 9_007_199_254_740_993), ("9223372036854775807.0", .max),
+            ("-922337203685477580.8e1", .min), ("1e18", 1_000_000_000_000_000_000),
+        ] as [(String, Int64?)]) func aNumberIsWholeByItsDigits(digits: String, whole: Int64?)
+    {
+        #expect(scalar(digits) == .number(whole.map(String.init) ?? digits))
+        #expect(scalar(digits)?.value(as: .integer) == whole.map { .integer($0) })
+        #expect(scalar(digits)?.value(as: .double) == Double(digits).map { .double($0) })
+    }
+
+    @Test func digitsThatADoubleRoundsAwayAreKept() throws {
+        let digits = "100.0000000000000000000000001"
+        #expect(scalar(digits)?.value(as: .decimal)?.description == digits)
+        let line = "{\"a\":\(digits),\"b\":0.99999999999999999999}"
+        #expect(Reading(.jsonl, line).rows == [[digits, "0.99999999999999999999"]])
+        #expect(
+            try JSONLinesSource(CatalogueInput("f", bytes: Array(line.utf8))).types == ["a": .double, "b": .double])
+    }
+
+    @Test func whatFieldsOfFilesSayChangesSayToo() {
+        for (text, number) in [("inf", Double.infinity), ("-inf", -.infinity), ("1e3", 1000)] {
+            #expect(scalar("\"\(text)\"")?.value(as: .double) == .double(number))
+        }
+        #expect(scalar("\"nan\"")?.value(as: .double)?.catalogueText == "nan")
+        let date = "1e+17 seconds after 2001"
+        #expect(scalar("\"\(date)\"")?.value(as: .date)?.catalogueText == date)
+        #expect(
+            scalar("\"inf\"")?.value(as: .decimal) == nil && scalar("\"inf\"")?.value(as: .string) == .string("inf"))
+    }
+
     @Test func wholeNumbersBeyond64BitsAreTextUnlessSaid() {
         let digits = "12345678901234567890"
         let source = try? JSONLinesSource(
