@@ -7,16 +7,17 @@ package final class JSONLinesSource: RowSource {
     private let input: CatalogueInput
     private let splitter: LineSplitter
     package private(set) var columns: [String] = []
-    /// The types that the sampled values have; text where they differ.
+    /// The types that the sampled values have; text where they differ, or all are null.
     package private(set) var types: [String: ValueType] = [:]
 
     package init(_ input: CatalogueInput) throws {
         self.input = input
         splitter = try LineSplitter(input)
-        try sample()
+        let fault = try sample()
         columns = types.keys.sorted()
         if columns.isEmpty {
-            throw UnreadableFile(path: input.path, reason: "has no objects; each line must be a JSON object")
+            throw fault
+                ?? UnreadableFile(path: input.path, reason: "has no objects; each line must be a JSON object")
         }
         guard columns.count <= CatalogueInput.mostColumns else { throw input.tooWide("the sample", line: 1) }
     }
@@ -25,24 +26,31 @@ package final class JSONLinesSource: RowSource {
 
     private struct Sampled: Error {}
 
-    private func sample() throws {
+    /// Gives the fault of the first line that is bad: without columns there is no turn of that line to report it in.
+    private func sample() throws -> (any Error)? {
+        var fault: BadInput?
+        var names: Set<String> = []
         let splitter = try LineSplitter(input)
         do {
             try splitter.forEachLine(
                 { line, number in
                     if number > Self.sampledLines { throw Sampled() }
-                    if line.isEmpty { return }
-                    // A line that is no object is reported when its turn comes.
-                    for (name, value) in (try? object(line, number)) ?? [:] where name.isColumnName {
-                        note(value, of: name)
-                    }
-                }, tooLong: { _ in })
+                    if line.isBlank { return }
+                    do {
+                        for (name, value) in try object(line, number) where name.isColumnName {
+                            names.insert(name)
+                            note(value, of: name)
+                        }
+                    } catch let error as BadInput { fault = fault ?? error }
+                }, tooLong: { fault = fault ?? $0 })
         } catch is Sampled {}
+        for name in names where types[name] == nil { types[name] = .string }
+        return fault
     }
 
     private func note(_ value: JSONScalar, of name: String) {
         switch (types[name], value.type) {
-        case (let old, nil): types[name] = old ?? .some(.string)
+        case (_, nil): break
         case (nil, let new?): types[name] = new
         case (.integer, .double), (.double, .integer): types[name] = .double
         case (let old?, let new?): types[name] = old == new ? old : .string
@@ -54,7 +62,7 @@ package final class JSONLinesSource: RowSource {
         let known = Set(columns)
         try splitter.forEachLine(
             { line, number in
-                if line.isEmpty { return }
+                if line.isBlank { return }
                 let object: [String: JSONScalar]
                 do { object = try self.object(line, number) } catch let error as BadInput { return try bad(error) }
                 if let unknown = object.keys.filter({ !known.contains($0) }).min() {

@@ -79,6 +79,9 @@ package final class LineSplitter {
 }
 
 extension UnsafeRawBufferPointer {
+    /// Whether a line has nothing but blanks, if anything; among lines of JSON it counts as empty.
+    package var isBlank: Bool { allSatisfy { $0 == 0x20 || $0 == 0x09 } }
+
     /// memchr
     func firstOffset(of byte: UInt8, from start: Int) -> Int? {
         guard let base = baseAddress, start < count else { return nil }

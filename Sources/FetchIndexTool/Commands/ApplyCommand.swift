@@ -47,7 +47,7 @@ struct ApplyCommand: ParsableCommand {
             let splitter = try LineSplitter(CatalogueInput(file))
             try splitter.forEachLine(
                 { line, number in
-                    if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return try endTransaction() }
+                    if line.isBlank { return try endTransaction() }
                     try applier.apply(try ChangeLine(line, number, in: file), number)
                 }, tooLong: { throw $0 })
             try endTransaction()
