@@ -74,7 +74,7 @@ import Testing
         let second = try Environment.open(at: folder.path + "/.")
         #expect(first === second)
         first = nil
-        #expect(try second.information().readers == 0)
+        #expect(try second.readers().isEmpty)
         for _ in 0..<20 { _ = try Environment.open(at: folder.path + "-other") }
         try FileManager.default.removeItem(atPath: folder.path + "-other")
     }

@@ -7,7 +7,7 @@ extension CatalogueFormat: ExpressibleByArgument {}
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import a catalogue file, in transactions; an interrupted import can be run again.",
+        abstract: "Import a catalogue file, in transactions; with --key, an interrupted import can be run again.",
         discussion: """
             Files are UTF-8 with lines that end with LF, CRLF or CR, of 64 MiB and 32,768 fields at most. CSV quotes \
             fields as RFC 4180 has it, TSV does not. A line of JSON is one flat object; a member that stands twice makes \
