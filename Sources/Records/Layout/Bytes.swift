@@ -50,9 +50,10 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    package mutating func appendChecksum() {
+    /// What is stored with the bytes may have a checksum of its own that is mixed in.
+    package mutating func appendChecksum(with other: UInt32 = 0) {
         let checksum = withUnsafeBytes { $0.bytes.checksum }
-        appendNumber(checksum)
+        appendNumber(checksum ^ other)
     }
 }
 
@@ -69,13 +70,13 @@ package struct ByteReader: ~Escapable {
         self.subject = subject
     }
 
-    /// Reads bytes that end with their checksum, which must agree.
+    /// Reads bytes that end with their checksum, mixed with another one, which must agree.
     @_lifetime(copy bytes)
-    package init(checked bytes: RawSpan, _ subject: String) throws {
+    package init(checked bytes: RawSpan, with other: UInt32 = 0, _ subject: String) throws {
         guard bytes.byteCount >= 4 else { throw StoreError.corrupted("\(subject) is too short") }
         let contents = bytes.extracting(first: bytes.byteCount - 4)
         let checksum = bytes.unsafeLoadUnaligned(fromByteOffset: bytes.byteCount - 4, as: UInt32.self)
-        guard UInt32(littleEndian: checksum) == contents.checksum else {
+        guard UInt32(littleEndian: checksum) == contents.checksum ^ other else {
             throw StoreError.corrupted("\(subject) does not match its checksum")
         }
         self.init(contents, subject)

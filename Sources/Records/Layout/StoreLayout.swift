@@ -12,7 +12,7 @@ package import LMDB
 ///                                 record                                           -> RecordLayout.swift
 ///     log      commit 8 BE | 0000 time 8 | transaction 8 | author text | entities varint x
 ///                                   (entity, inserted, updated, deleted: varints) | checksum 4
-///              commit 8 BE | part 4 BE  entries | checksum 4
+///              commit 8 BE | part 4 BE  entries | checksum 4     (both: XOR the key's checksum)
 ///                  entry          1 | entity varint | first object varint | count varint        inserted
 ///                                 2 | entity varint | object varint | record length varint | old record    updated
 ///                                 3 | the same                                                   deleted
@@ -33,7 +33,8 @@ package import LMDB
 ///
 /// Versions
 /// - 1: the first.
-/// - 2: the values of unique keys have checksums; a commit in the log names the LMDB transaction that made it.
+/// - 2: the values of unique keys have checksums; a commit in the log names the LMDB transaction that made it,
+///   and the checksums of its parts cover their keys.
 package enum StoreLayout {
     package static let version: UInt32 = 2
 

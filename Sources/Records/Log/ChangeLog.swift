@@ -49,8 +49,7 @@ extension StoreReader {
                 if key.commit > last { break }
                 try proof.begin(key, cursor.value)
                 if key.part > 0 {
-                    let subject = "part \(key.part) of commit \(key.commit) in the log"
-                    try Self.forEachEntry(in: cursor.value, subject) { kind, object, count, old in
+                    try Self.forEachEntry(in: cursor.value, of: key) { kind, object, count, old in
                         proof.note(kind, object.entity, count)
                         if entity.map({ $0 == object.entity }) ?? true { try body(kind, object, count, old) }
                     }
@@ -61,12 +60,12 @@ extension StoreReader {
         try proof.end(through: last)
     }
 
-    /// Calls the body with each entry of a part of the log, which `subject` names for errors.
+    /// Calls the body with each entry of a part of the log, which is stored under a key.
     package static func forEachEntry(
-        in part: RawSpan, _ subject: String,
-        _ body: (LogEntryKind, ObjectID, UInt64, RawSpan) throws -> Void
+        in part: RawSpan, of key: LogKey, _ body: (LogEntryKind, ObjectID, UInt64, RawSpan) throws -> Void
     ) throws {
-        var reader = try ByteReader(checked: part, subject)
+        let subject = key.name
+        var reader = try ByteReader(checked: part, with: key.checksum, subject)
         while !reader.isAtEnd {
             guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
                 throw StoreError.corrupted("\(subject) has an entry of no known kind")

@@ -1,13 +1,29 @@
 /// The key of a part of the log; part 0 is the commit's header.
-struct LogKey {
-    let commit: UInt64
-    let part: UInt32
+package struct LogKey: Hashable {
+    package let commit: UInt64
+    package let part: UInt32
 
-    init?(_ key: RawSpan) {
+    package init(commit: UInt64, part: UInt32) {
+        self.commit = commit
+        self.part = part
+    }
+
+    package init?(_ key: RawSpan) {
         guard key.byteCount == 12 else { return nil }
         commit = UInt64(bigEndian: key.unsafeLoadUnaligned(as: UInt64.self))
         part = UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt32.self))
         guard commit <= StoreState.greatest else { return nil }
+    }
+
+    /// Mixed into the value's checksum, so that no part can take another's place.
+    package var checksum: UInt32 {
+        let key = StoreLayout.logKey(commit: commit, part: part)
+        return key.span.bytes.checksum
+    }
+
+    /// What errors call the part.
+    package var name: String {
+        part == 0 ? "the log's header of commit \(commit)" : "part \(part) of commit \(commit) in the log"
     }
 }
 
@@ -40,7 +56,8 @@ package struct CommitHeader: Equatable, Sendable {
     package let changes: [Int: EntityChanges]
 
     package init(commit: UInt64, decoding bytes: RawSpan) throws {
-        var reader = try ByteReader(checked: bytes, "the log's header of commit \(commit)")
+        let key = LogKey(commit: commit, part: 0)
+        var reader = try ByteReader(checked: bytes, with: key.checksum, key.name)
         self.commit = commit
         time = Double(bitPattern: try reader.uint64())
         transaction = Int(clamping: try reader.uint64())

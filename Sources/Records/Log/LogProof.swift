@@ -18,7 +18,10 @@ struct LogProof {
             counted = try CommitHeader(commit: commit, decoding: copy value).changes
             found = [:]
         }
-        guard key.commit == commit, key.part == nextPart else {
+        guard key.commit == commit else {
+            throw StoreError.corrupted("the log has no part 0 of commit \(key.commit)")
+        }
+        guard key.part == nextPart else {
             throw StoreError.corrupted("the log has no part \(nextPart) of commit \(commit)")
         }
         nextPart += 1

@@ -54,7 +54,7 @@ struct LogWriter {
     }
 
     private mutating func writePart(in writer: StoreWriter) throws {
-        part.appendChecksum()
+        part.appendChecksum(with: LogKey(commit: commit, part: nextPart).checksum)
         try put(part, part: nextPart, in: writer)
         nextPart += 1
         part.removeAll(keepingCapacity: true)
@@ -84,7 +84,7 @@ struct LogWriter {
             header.appendVarint(UInt64(entity))
             for count in [counts.inserted, counts.updated, counts.deleted] { header.appendVarint(UInt64(count)) }
         }
-        header.appendChecksum()
+        header.appendChecksum(with: LogKey(commit: commit, part: 0).checksum)
         try put(header, part: 0, in: writer)
         return byteCount
     }

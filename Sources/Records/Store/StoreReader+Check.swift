@@ -67,12 +67,17 @@ extension StoreReader {
             let view = try RecordView(record)
             var defects = view.check(as: entity).map { "\(name): \($0)" }
             for slot in entity.uniqueSlots {
-                var key = StoreLayout.uniqueKey(entity: object.entity, slot: slot)
-                guard try view.range(of: slot) != nil else { continue }
-                try view.appendOrderKey(of: slot, as: entity.attributes[slot].type, to: &key)
-                uniqueKeys += 1
-                if try key.count > Table.maximumKeyLength || self.object(object.entity, unique: key) != object {
-                    defects.append("\(name): its unique \(entity.attributes[slot].name) does not lead to it")
+                let unique = "\(name): its unique \(entity.attributes[slot].name)"
+                do {
+                    var key = StoreLayout.uniqueKey(entity: object.entity, slot: slot)
+                    guard try view.range(of: slot) != nil else { continue }
+                    try view.appendOrderKey(of: slot, as: entity.attributes[slot].type, to: &key)
+                    uniqueKeys += 1
+                    if try key.count > Table.maximumKeyLength || self.object(object.entity, unique: key) != object {
+                        defects.append("\(unique) does not lead to it")
+                    }
+                } catch {
+                    defects.append("\(unique): \(error)")
                 }
             }
             return defects
@@ -82,23 +87,19 @@ extension StoreReader {
     }
 
     private func checkLog() -> [String] {
-        var defects: [String] = []
-        if state.logStart > state.commit { defects.append("the log starts after the newest commit") }
+        var check = LogCheck(state)
         do {
-            try forEachLogEntry(of: nil, after: state.logStart, through: state.commit) { _, _, _, _ in }
-            _ = try commits(after: state.logStart)
-            var bytes: UInt64 = 0
             try view.withCursor(on: tables.log) { cursor in
                 var isAtEntry = try cursor.moveToFirst()
                 while isAtEntry {
-                    bytes += UInt64(cursor.value.byteCount)
+                    check.read(cursor.key, cursor.value)
                     isAtEntry = try cursor.moveToNext()
                 }
             }
-            if bytes != state.logBytes { defects.append("the log counts \(state.logBytes) bytes and has \(bytes)") }
+            check.end()
+            return check.defects
         } catch {
-            defects.append("\(error)")
+            return check.defects + ["\(error)"]
         }
-        return defects
     }
 }

@@ -85,8 +85,20 @@ enum RecordBody {
                 (try? CacheHeader(name: "n", decoding: written.span.bytes))?.encoded == written,
                 "a cache's header is read as another one")
         }
-        _ = try? CommitHeader(commit: 1, decoding: bytes.span.bytes)
-        try? StoreReader.forEachEntry(in: bytes.span.bytes, "a part") { _, object, count, old in
+        readLog(input)
+    }
+
+    private static func readLog(_ input: [UInt8]) {
+        func part(_ key: LogKey) -> [UInt8] {
+            var part = input
+            part.appendChecksum(with: key.checksum)
+            return part
+        }
+        let header = part(LogKey(commit: 1, part: 0))
+        _ = try? CommitHeader(commit: 1, decoding: header.span.bytes)
+        let key = LogKey(commit: 1, part: 1)
+        let entries = part(key)
+        try? StoreReader.forEachEntry(in: entries.span.bytes, of: key) { _, object, count, old in
             precondition(object.number <= ObjectID.maximumNumber && count >= 0 && old.byteCount <= input.count)
         }
     }

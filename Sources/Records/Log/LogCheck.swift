@@ -1,0 +1,70 @@
+/// Names everything that is wrong with a log, where `LogProof` stops at the first: each part that is damaged, and each
+/// commit whose parts are whole and are not those that it counts.
+struct LogCheck {
+    private let state: StoreState
+    private(set) var defects: [String] = []
+    private var byteCount: UInt64 = 0
+    /// The commit that is read, and what it must add up to, unless something of it is damaged.
+    private var commit: UInt64
+    private var proof: LogProof
+    private var isDamaged = false
+
+    /// Of the log that a store's state tells of.
+    init(_ state: StoreState) {
+        self.state = state
+        commit = state.logStart
+        proof = LogProof(after: commit)
+        if state.logStart > state.commit { defects.append("the log starts after the newest commit") }
+    }
+
+    /// Called with each key and value of the log's table in turn.
+    mutating func read(_ bytes: RawSpan, _ value: RawSpan) {
+        byteCount += UInt64(value.byteCount)
+        guard let key = LogKey(bytes) else {
+            defects.append("the log has a key of its own kind")
+            return
+        }
+        guard key.commit > state.logStart, key.commit <= state.commit else {
+            defects.append("\(key.name) is of no commit that the log holds")
+            return
+        }
+        if key.commit != commit { begin(key.commit) }
+        do {
+            if key.part > 0 {
+                try StoreReader.forEachEntry(in: value, of: key) { kind, object, count, _ in
+                    proof.note(kind, object.entity, count)
+                }
+            }
+            if !isDamaged { try proof.begin(key, value) }
+        } catch {
+            add(error)
+        }
+    }
+
+    /// Called at the end.
+    mutating func end() {
+        endCommit(before: state.commit &+ 1)
+        if byteCount != state.logBytes {
+            defects.append("the log counts \(state.logBytes) bytes and has \(byteCount)")
+        }
+    }
+
+    private mutating func begin(_ next: UInt64) {
+        endCommit(before: next)
+        commit = next
+        proof = LogProof(after: next - 1)
+        isDamaged = false
+    }
+
+    private mutating func endCommit(before next: UInt64) {
+        do { if !isDamaged { try proof.end(through: commit) } } catch { add(error) }
+        let (first, last) = (commit &+ 1, next &- 1)
+        if first == last { defects.append("the log has no commit \(first)") }
+        if first < last { defects.append("the log has no commits \(first) to \(last)") }
+    }
+
+    private mutating func add(_ error: any Error) {
+        defects.append("\(error)")
+        isDamaged = true
+    }
+}

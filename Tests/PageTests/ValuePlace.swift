@@ -1,0 +1,74 @@
+import Foundation
+import OrderCaches
+import Records
+import TestSupport
+
+@testable import LMDB
+
+/// Where a value of one of the store's tables lies in the data file.
+struct ValuePlace {
+    let table: String
+    let key: [UInt8]
+    /// Also on overflow pages: the header of their first is before the value.
+    let offset: Int
+    let count: Int
+}
+
+extension DamagedFile {
+    /// The places of all values in the tables, and of how many pages they are.
+    func values() throws -> (places: [ValuePlace], pages: Int) {
+        guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
+            throw DataFileError.damaged("there is no file")
+        }
+        let length = try file.length()
+        let walk = try PageWalk(file, MetaPage.newest(of: metas), fileLength: length)
+        var trees: [(name: String, tree: TreeRecord)] = []
+        _ = try walk.walk(walk.meta.main, "the main tree", keys: .bytes) { page, key, value in
+            guard case .table(let range) = value else { return "holds no table" }
+            let bytes = page.bytes(range)
+            trees.append((String(decoding: page.bytes(key), as: UTF8.self), TreeRecord(bytes.span.bytes)))
+            return nil
+        }
+        var places: [ValuePlace] = []
+        for (name, tree) in trees {
+            _ = try walk.walk(tree, name, keys: tree.keys ?? .bytes) { page, key, value in
+                let (offset, count): (Int, Int)
+                switch value {
+                case .here(let range):
+                    (offset, count) = (Int(page.pageNumber) * Self.pageSize + range.lowerBound, range.count)
+                case .overflow(let first, let byteCount):
+                    (offset, count) = (Int(first) * Self.pageSize + PageView.headerLength, byteCount)
+                case .table, .unknown: return "holds no value"
+                }
+                places.append(ValuePlace(table: name, key: page.bytes(key), offset: offset, count: count))
+                return nil
+            }
+        }
+        return (places, walk.used.count)
+    }
+}
+
+extension SampleStore {
+    /// The sentence of `check` that names a value of the sample which is damaged; of a record, how it begins.
+    func defect(of place: ValuePlace, caches: [UInt64: String]) -> String {
+        let number = place.key.count == 8 ? place.key.number(at: 0, as: UInt64.self) : 0
+        func mismatch(_ subject: String) -> String { "the store is damaged: \(subject) does not match its checksum" }
+        switch place.table {
+        case "records": return "Item \(ObjectID(rawValue: number).number)"
+        case "unique":
+            let object = data.number(at: place.offset, as: UInt64.self)
+            return "Item \(object): its unique id: " + mismatch("a unique key's value")
+        case "log": return mismatch(LogKey(place.key.span.bytes)?.name ?? "")
+        case "nodes": return "cache \"\(caches[number >> 40] ?? "")\": " + mismatch("node \(number & 0xFF_FFFF_FFFF)")
+        case "caches":
+            return "cache \"\(String(decoding: place.key, as: UTF8.self))\": its header is unusable: damaged"
+        default: break
+        }
+        switch String(decoding: place.key.prefix(6), as: UTF8.self) {
+        case "format": return mismatch("the format version")
+        case "model": return mismatch("the model")
+        case "state": return mismatch("the store's state")
+        default: return "\(Self.model.entities[Int(place.key[6])].name)'s counters: " + mismatch("an entity's state")
+        }
+    }
+}
