@@ -80,9 +80,9 @@ struct SampleStore {
         try writer.commit()
     }
 
-    /// Every fortieth text is too long for a page.
+    /// Every fifteenth text is too long for a page.
     static func values(_ id: Int, _ generator: inout SeededGenerator) -> [Value] {
-        let length = id % 40 == 0 ? Int.random(in: 5000...20000, using: &generator) : id % 150
+        let length = id % 15 == 0 ? Int.random(in: 5000...8000, using: &generator) : id % 150
         return [
             .string("item \(id)"), .string("group \(Int.random(in: 0..<12, using: &generator))"),
             .integer(.random(in: 0..<1000, using: &generator)), .string(String(repeating: "本", count: length / 3)),

@@ -1,0 +1,46 @@
+import TestSupport
+import Testing
+import Values
+
+@testable import LMDB
+@testable import Records
+
+/// `check` names each unique key of an object that is damaged, and what else is wrong with the object.
+@Suite struct UniqueCheckTests {
+    @Test func bothDamagedKeysOfAnObjectAreNamed() throws {
+        let entity = Entity(
+            "Part",
+            [
+                AttributeDescription("code", .string, isUnique: true),
+                AttributeDescription("number", .integer, isUnique: true),
+            ])
+        let test = try TestStore(model: Model(entities: [entity]))
+        let record = try entity.record([.string("a"), .integer(7)])
+        try test.write { try $0.insert(0, record.span.bytes) }
+        let object = ObjectID(entity: 0, number: 1)
+        let keys = entity.uniqueSlots.map { slot in
+            var key = StoreLayout.uniqueKey(entity: 0, slot: slot)
+            OrderKey.append(slot == 0 ? .string("a") : .integer(7), to: &key)
+            return key
+        }
+        try change(keys, of: test) { [$0[0] ^ 1] + $0.dropFirst() }
+        let mismatch = "the store is damaged: a unique key's value does not match its checksum"
+        #expect(
+            try test.store.snapshot().check() == [
+                "Part 1: its unique code: \(mismatch)", "Part 1: its unique number: \(mismatch)",
+            ])
+        try change(keys, of: test) { [$0[0] ^ 1] + $0.dropFirst() }
+        #expect(try test.store.snapshot().object(0, unique: keys[1]) == object)
+    }
+
+    private func change(_ keys: [[UInt8]], of test: TestStore, _ body: ([UInt8]) -> [UInt8]) throws {
+        let transaction = try test.store.environment.beginWrite()
+        for key in keys {
+            var value: [UInt8] = []
+            _ = try transaction.view.get(key.span.bytes, in: test.store.tables.unique) { value = [UInt8](copying: $0) }
+            let changed = body(value)
+            try transaction.view.put(changed.span.bytes, for: key.span.bytes, in: test.store.tables.unique)
+        }
+        try transaction.commit()
+    }
+}
