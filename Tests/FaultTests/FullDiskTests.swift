@@ -31,7 +31,7 @@
 
         private var tool: String { VictimRunner.executable("fetchindex").path }
 
-        @Test(.disabled(if: isUnderThreadSanitizer)) func theToolSaysThatAFileMayNotGrow() throws {
+        @Test(.disabled(if: isUnderSanitizer)) func theToolSaysThatAFileMayNotGrow() throws {
             let victim = try VictimRunner()
             let file = try catalogue(20_000, in: victim)
             let command = "'\(tool)' import '\(victim.store)' '\(file)' --entity Row --key id 2>&1"

@@ -1,8 +1,10 @@
 internal import Foundation
 
-/// Whether the thread sanitizer runs the tests: it needs address space and files of its own, and dies where a test allows
-/// a process little of them.
-package let isUnderThreadSanitizer = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+/// Whether a sanitizer runs the tests: it needs address space and files of its own, and dies where a test allows a process
+/// little of them.
+package let isUnderSanitizer = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
+    ProcessInfo.processInfo.environment[$0] != nil
+}
 
 /// A folder of its own for each test, made by its first user and removed with it.
 package final class TemporaryFolder: Sendable {

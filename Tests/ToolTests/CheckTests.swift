@@ -53,7 +53,7 @@ import Testing
     }
 
     /// Where the system gives no terabyte of addresses, the map is smaller.
-    @Test(.disabled(if: isUnderThreadSanitizer)) func aProcessWithLittleAddressSpaceWritesAStore() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aProcessWithLittleAddressSpaceWritesAStore() throws {
         let command = "ulimit -v 2500000; exec \"$0\" import \"$1\" \"$2\" --entity Row --key id"
         let arguments = ["-c", command, Tool.executable.path, tool.store, rows]
         let result = try TemporaryFolder.run("bash", arguments)

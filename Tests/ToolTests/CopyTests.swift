@@ -53,7 +53,7 @@ import Testing
         #expect(try tool.run("check", backup).status == 0)
     }
 
-    @Test(.disabled(if: isUnderThreadSanitizer)) func aBackupThatFailsLeavesNothing() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aBackupThatFailsLeavesNothing() throws {
         let backup = tool.folder.path + "/b"
         let limited = tool.process([])
         limited.executableURL = URL(fileURLWithPath: "/bin/bash")

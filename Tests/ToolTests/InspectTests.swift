@@ -41,7 +41,7 @@ import Testing
         process.executableURL = root.appendingPathComponent("Scripts/inspect-cache")
         process.arguments = [store, "--output", "json"]
         process.environment = ProcessInfo.processInfo.environment.merging([
-            "PATH": Tool.executable.deletingLastPathComponent().path + ":/usr/bin:/bin"
+            "FETCHINDEX": Tool.executable.path
         ]) { _, new in new }
         let pipe = Pipe()
         process.standardOutput = pipe
