@@ -1,8 +1,8 @@
 internal import CCSV
 
-/// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An
-/// empty field is null, and "" an empty text. A quotation mark out of place ends the reading: rows after it could be
-/// part of a field, or hide in one.
+/// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and
+/// "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field, or hide in
+/// one.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader

@@ -3,8 +3,8 @@ package struct FieldRow {
     /// The line that the row begins on, from 1.
     package var line = 0
     package private(set) var bytes: [UInt8] = []
+    /// Where fields end in the buffer; that of a field without a value has its bits turned round.
     private var ends: [Int] = []
-    private var nulls: Set<Int> = []
 
     package init() {}
 
@@ -14,7 +14,6 @@ package struct FieldRow {
         self.line = line
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
-        if !nulls.isEmpty { nulls.removeAll(keepingCapacity: true) }
     }
 
     package mutating func append(_ field: UnsafeRawBufferPointer) {
@@ -24,13 +23,14 @@ package struct FieldRow {
 
     /// A field that has no value, not even an empty text.
     package mutating func appendNull() {
-        nulls.insert(ends.count)
-        ends.append(bytes.count)
+        ends.append(~bytes.count)
     }
 
-    package func isNull(_ column: Int) -> Bool { nulls.contains(column) }
+    package func isNull(_ column: Int) -> Bool { ends[column] < 0 }
 
-    package func range(of column: Int) -> Range<Int> { (column == 0 ? 0 : ends[column - 1])..<ends[column] }
+    package func range(of column: Int) -> Range<Int> { (column == 0 ? 0 : end(of: column - 1))..<end(of: column) }
+
+    private func end(of column: Int) -> Int { ends[column] < 0 ? ~ends[column] : ends[column] }
 
     package func text(of column: Int) -> String { String(decoding: bytes[range(of: column)], as: UTF8.self) }
 

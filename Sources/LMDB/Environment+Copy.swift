@@ -132,30 +132,26 @@ extension Environment {
 /// The lock that each process with an environment shares, held alone: no other process has it open, and who opens it
 /// waits. LMDB locks the first byte of the lock file. fcntl
 private struct EnvironmentLock: ~Copyable {
-    private let file: CInt
+    private let file: OpenFile
 
     init(inFolder path: String) throws {
-        let opened = open(path + "/lock.mdb", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard opened >= 0 else { throw LMDBError(rawValue: errno) }
+        let opened = try OpenFile(path + "/lock.mdb", O_RDWR | O_CREAT)
         var range = Self.firstByte
-        if fcntl(opened, F_SETLK, &range) != 0 {
+        if fcntl(opened.descriptor, F_SETLK, &range) != 0 {
             let code = errno
             var holder = Self.firstByte
-            let isKnown = fcntl(opened, F_GETLK, &holder) == 0
-            close(opened)
+            let isKnown = fcntl(opened.descriptor, F_GETLK, &holder) == 0
             guard code == EACCES || code == EAGAIN, isKnown else { throw LMDBError(rawValue: code) }
             throw Environment.InUse(process: Int(holder.l_pid))
         }
         file = opened
     }
 
-    deinit { close(file) }
-
     /// Takes away the mark by which LMDB knows its lock file. LMDB makes the file anew for the first process that opens
     /// the environment; one that waited and is let in as a second refuses the file.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
-        let length = pwrite(file, &mark, MemoryLayout<UInt32>.size, 0)
+        let length = pwrite(file.descriptor, &mark, MemoryLayout<UInt32>.size, 0)
         guard length == MemoryLayout<UInt32>.size else { throw LMDBError(rawValue: length < 0 ? errno : EIO) }
     }
 

@@ -61,20 +61,3 @@ extension Environment {
         for folder in [path, path + "/.."] { try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync() }
     }
 }
-
-/// A file that is open as long as this lives.
-private struct OpenFile: ~Copyable {
-    let descriptor: CInt
-
-    init(_ path: String, _ flags: CInt) throws(LMDBError) {
-        descriptor = open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        if descriptor < 0 { throw LMDBError(rawValue: errno) }
-    }
-
-    deinit { close(descriptor) }
-
-    /// A file system that cannot sync folders says EINVAL.
-    borrowing func sync() throws(LMDBError) {
-        if fsync(descriptor) != 0 && errno != EINVAL { throw LMDBError(rawValue: errno) }
-    }
-}

@@ -17,23 +17,25 @@ extension Environment {
     /// commits. He must let go, so that somebody is the first again. A writer that died behind its last step leaves the
     /// number one too small, which LMDB mends when it finds that writer's lock.
     static func knowsNewest(_ handle: OpaquePointer, _ options: Options) -> Bool {
-        if isNewest(handle, flags: UInt32(MDB_RDONLY)) { return true }
+        if filesAgree(handle) { return true }
         if options.isReadOnly { return false }
         // Beginning to write mends what a dead writer left.
-        _ = isNewest(handle, flags: 0)
-        return isNewest(handle, flags: UInt32(MDB_RDONLY))
+        var transaction: OpaquePointer?
+        if mdb_txn_begin(handle, nil, 0, &transaction) == MDB_SUCCESS { mdb_txn_abort(transaction) }
+        return filesAgree(handle)
     }
 
     /// Looked at for a while, since a writer may be just between writing its state and telling of it. An error is left to
     /// those who read or write.
-    private static func isNewest(_ handle: OpaquePointer, flags: UInt32) -> Bool {
+    private static func filesAgree(_ handle: OpaquePointer) -> Bool {
         for _ in 0..<looks {
             var transaction: OpaquePointer?
-            guard mdb_txn_begin(handle, nil, flags, &transaction) == MDB_SUCCESS else { return true }
+            let begun = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+            guard begun == MDB_SUCCESS else { return true }
             let told = mdb_txn_id(transaction)
             mdb_txn_abort(transaction)
             var info = MDB_envinfo()
-            guard flags & UInt32(MDB_RDONLY) != 0, mdb_env_info(handle, &info) == MDB_SUCCESS else { return true }
+            guard mdb_env_info(handle, &info) == MDB_SUCCESS else { return true }
             if told == info.me_last_txnid { return true }
             usleep(pauseInMicroseconds)
         }

@@ -77,63 +77,73 @@ package final class Environment: Sendable {
     private static let smallestMap = 1 << 26
     private static let staleLockFile =
         "its lock.mdb tells of another state than its data.mdb, and a process holds it; close the store everywhere"
-    /// How often a file that LMDB does not know is tried again.
-    private static let mostRefusals = 20
+    /// How often an opening is tried that meets another process between two steps of that one's.
+    private static let mostTries = 20
+
+    /// Another process was between two steps of its own, or died there; the reason stands if it stays so.
+    private struct Unsettled: Error {
+        let reason: any Error
+    }
 
     /// mdb_env_create, mdb_env_open, mdb_reader_check
     static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
         try reserveLockFile(inFolder: path, options)
+        var isLocking = true
+        var reason: any Error = LMDBError.invalidFile
+        for attempt in 0..<mostTries {
+            if attempt > 0 { usleep(.random(in: 1000...20_000)) }
+            let handle = try newHandle(options)
+            do {
+                try open(handle, path, options, isLocking: isLocking)
+                return handle
+            } catch {
+                mdb_env_close(handle)
+                switch error {
+                case let error as Unsettled: reason = error.reason
+                // Whoever may not write the lock file reads without it, and must not read while others write.
+                case let error as LMDBError where error == .permissionDenied && options.isReadOnly && isLocking:
+                    isLocking = false
+                default: throw error
+                }
+            }
+        }
+        throw reason
+    }
+
+    private static func newHandle(_ options: Options) throws(LMDBError) -> OpaquePointer {
+        var mapSize = options.mapSize
+        while mapSize > smallestMap, !hasRoom(for: mapSize) { mapSize /= 2 }
+        var created: OpaquePointer?
+        try check(mdb_env_create(&created))
+        guard let handle = created else { throw LMDBError(rawValue: ENOMEM) }
+        mdb_env_set_maxdbs(handle, options.maximumTables)
+        mdb_env_set_maxreaders(handle, options.maximumReaders)
+        mdb_env_set_mapsize(handle, mapSize)
+        return handle
+    }
+
+    private static func open(
+        _ handle: OpaquePointer, _ path: String, _ options: Options, isLocking: Bool
+    ) throws {
         var flags = UInt32(MDB_NOTLS | MDB_NORDAHEAD)
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
+        if !isLocking { flags |= UInt32(MDB_NOLOCK) }
         switch options.durability {
         case .full: break
         case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
-        var mapSize = options.mapSize
-        while mapSize > smallestMap, !hasRoom(for: mapSize) { mapSize /= 2 }
-        var refusals = 0
-        while true {
-            var created: OpaquePointer?
-            try check(mdb_env_create(&created))
-            guard let handle = created else { throw LMDBError(rawValue: ENOMEM) }
-            mdb_env_set_maxdbs(handle, options.maximumTables)
-            mdb_env_set_maxreaders(handle, options.maximumReaders)
-            mdb_env_set_mapsize(handle, mapSize)
-            let code = mdb_env_open(handle, path, flags, 0o600)
-            if code == EACCES && options.isReadOnly && flags & UInt32(MDB_NOLOCK) == 0 {
-                // Whoever may not write the lock file reads without it, and must not read while others write.
-                mdb_env_close(handle)
-                flags |= UInt32(MDB_NOLOCK)
-                continue
-            }
-            if code == MDB_SUCCESS {
-                guard isCurrent(handle, at: path) else {
-                    mdb_env_close(handle)
-                    continue
-                }
-                if flags & UInt32(MDB_NOLOCK) == 0, !knowsNewest(handle, options) {
-                    mdb_env_close(handle)
-                    refusals += 1
-                    guard refusals < mostRefusals else { throw DataFileError.damaged(staleLockFile) }
-                    usleep(.random(in: 1000...20_000))
-                    continue
-                }
-                try closeWhenExecuting(handle)
-                if flags & UInt32(MDB_NOLOCK) == 0 { try checkReaders(of: handle) }
-                return handle
-            }
-            mdb_env_close(handle)
-            if code == MDB_INVALID && refusals < mostRefusals {
-                // Perhaps it is the lock file, spoiled by a compaction that died: the first process to have it alone
-                // makes it anew.
-                refusals += 1
-                usleep(5000)
-                continue
-            }
-            guard code == ENOMEM && mapSize > smallestMap else { throw LMDBError(rawValue: code) }
-            mapSize /= 2
+        let code = mdb_env_open(handle, path, flags, 0o600)
+        // Perhaps it is the lock file, spoiled by a compaction that died: the first to have it alone makes it anew.
+        if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
+        try check(code)
+        if !isCurrent(handle, at: path) {
+            throw Unsettled(reason: DataFileError.damaged("its data.mdb is replaced time and again"))
         }
+        try closeWhenExecuting(handle)
+        guard isLocking else { return }
+        if !knowsNewest(handle, options) { throw Unsettled(reason: DataFileError.damaged(staleLockFile)) }
+        try freeDeadReaders(of: handle)
     }
 
     /// Whether the opened data file still has its name: who opens for reading only opens it first and locks it then, and
@@ -152,10 +162,9 @@ package final class Environment: Sendable {
 extension Environment {
     /// Frees the places of dead readers. A lock file that was cut off while others held it counts readers that it has
     /// no room for. mdb_reader_check
-    private static func checkReaders(of handle: OpaquePointer) throws {
+    private static func freeDeadReaders(of handle: OpaquePointer) throws {
         var info = MDB_envinfo()
         guard mdb_env_info(handle, &info) == MDB_SUCCESS, info.me_numreaders <= info.me_maxreaders else {
-            mdb_env_close(handle)
             throw DataFileError.damaged("its lock.mdb is cut off; it may be deleted when no process has it open")
         }
         mdb_reader_check(handle, nil)

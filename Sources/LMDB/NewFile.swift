@@ -76,11 +76,7 @@ package struct NewFile: ~Copyable {
     /// A name is on the disk when its folder is.
     package static func synchronize(folderOf path: String) throws(LMDBError) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        guard opened >= 0 else { throw LMDBError(rawValue: errno) }
-        defer { close(opened) }
-        // A file system that cannot bring a folder to the disk says EINVAL.
-        guard fsync(opened) == 0 || errno == EINVAL else { throw LMDBError(rawValue: errno) }
+        try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync()
     }
 }
 

@@ -161,4 +161,23 @@ import Testing
         try Data([UInt8](repeating: 1, count: 5000)).write(to: URL(fileURLWithPath: lockFile))
         #expect(refusal() == nil)
     }
+
+    /// A program that this process starts would keep the locks of files that it gets.
+    @Test func noStartedProgramGetsTheFiles() throws {
+        let environment = try Environment.open(at: folder.path)
+        let reader = try environment.beginRead()
+        let copy = try NewFile(at: folder.path + "/copy")
+        try environment.copy(.plain, to: copy.descriptor)
+        var names: Set<String> = []
+        for number in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            guard let descriptor = CInt(number),
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + number),
+                target.hasPrefix(folder.path + "/")
+            else { continue }
+            names.insert(String(target.dropFirst(folder.path.count + 1)))
+            #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0, "\(target)")
+        }
+        #expect(names == ["data.mdb", "lock.mdb", "copy.partial"])
+        _ = consume reader
+    }
 }

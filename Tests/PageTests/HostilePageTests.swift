@@ -76,6 +76,41 @@ import Testing
         }
     }
 
+    /// Each value that names a run that another has is told of once, and the run is not walked for it again: values times
+    /// pages would take hours.
+    @Test func oneRunThatManyValuesNameIsWalkedOnce() throws {
+        let added = 5000
+        let long = try longValues()
+        try #require(long.count > 20)
+        let head = data.count / DamagedFile.pageSize
+        var changed = data + [UInt8](repeating: 0, count: (added + 1) * DamagedFile.pageSize)
+        changed.set(UInt64(head), at: head * DamagedFile.pageSize)
+        changed.set(4 as UInt16, at: head * DamagedFile.pageSize + 10)
+        changed.set(UInt32(added), at: head * DamagedFile.pageSize + 12)
+        for page in 0..<2 { changed.set(UInt64(head + added), at: page * DamagedFile.pageSize + 136) }
+        for node in long { changed.set(UInt64(head), at: node) }
+        let walk = try DamagedFile(changed).walk()
+        let twice = walk.report.defects.filter { $0.contains("it is used twice") }
+        #expect(twice.count == long.count - 1)
+        #expect(twice.allSatisfy { $0.hasPrefix("page \(head): ") })
+    }
+
+    /// Where in the data the page numbers of all values on overflow pages are.
+    private func longValues() throws -> [Int] {
+        let used = try DamagedFile(data).walk().used
+        return (2..<data.count / DamagedFile.pageSize).flatMap { number -> [Int] in
+            let start = number * DamagedFile.pageSize
+            guard used.contains(UInt64(number)), data.number(at: start, as: UInt64.self) == number,
+                data.number(at: start + 10, as: UInt16.self) == 2
+            else { return [] }
+            let count = (Int(data.number(at: start + 12, as: UInt16.self)) - 16) / 2
+            return (0..<count).filter { isLong($0, of: number) }.map { index in
+                let node = self.node(index, of: number)
+                return node + 8 + Int(data.number(at: node + 6, as: UInt16.self))
+            }
+        }
+    }
+
     @Test func aValueLongerThanItsRunIsFound() throws {
         let walk = try DamagedFile(data).walk()
         let leaf = try page(2) { number in
@@ -143,6 +178,18 @@ import Testing
         if count >= 2 {
             let first = data.number(at: list + 8, as: UInt64.self)
             #expect(has(try defects { $0.set(first, at: list + 16) }, "twice"))
+        }
+    }
+
+    /// What is told of a store without a look at all pages reads the free list through LMDB.
+    @Test func aFreeListWithAForgedCountIsAnErrorOfWhoeverAsksForThePages() throws {
+        let list = try node(0, of: Int(meta.freeList.root)) + 16
+        for count in [UInt64.max, UInt64(Int.max), 1 << 20] {
+            var changed = data
+            changed.set(count, at: list)
+            let file = try DamagedFile(changed)
+            let container = try SampleStore.open(file.folder.path)
+            #expect(throws: StoreError.self, "\(count) pages") { try container.store.environmentInformation() }
         }
     }
 

@@ -147,6 +147,26 @@ import FetchIndex
         full.waitUntilExit()
         #expect(full.terminationStatus == 1)
     }
+
+    @Test func nothingButARegularFileOutsideOfStoresIsReplaced() throws {
+        let file = try tool.file("b.csv", "id\n1\n")
+        _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
+        let pipe = tool.folder.path + "/pipe.csv", link = tool.folder.path + "/link.csv"
+        try #require(mkfifo(pipe, 0o600) == 0 && symlink(file, link) == 0)
+        for (target, reason) in [
+            (pipe, "it is no regular file"), (link, "it is no regular file"),
+            (tool.folder.path, "it is no regular file"),
+            (tool.store + "/out.csv", "store"), (tool.folder.path + "/missing/out.csv", "No such file or directory"),
+        ] {
+            let failed = try tool.run("export", tool.store, target, "--entity", "Book", "--format", "csv")
+            #expect(failed.status == 1 && failed.error.contains(reason), "\(target): \(failed.error)")
+            #expect(failed.error.split(separator: "\n").count == 1)
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "id\n1\n")
+        #expect(try FileManager.default.attributesOfItem(atPath: pipe)[.type] as? FileAttributeType != .typeRegular)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == file)
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
 }
 
 extension Array {

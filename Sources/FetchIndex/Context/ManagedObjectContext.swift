@@ -106,6 +106,7 @@ public final class ManagedObjectContext {
 
     func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {
         guard let number = try? model.number(of: type.entityName) else {
+            // Opening a container with the class's model gives every store the entity, or throws.
             preconditionFailure("The store's model has no entity \(type.entityName).")
         }
         if classes[type.entityName] == nil { classes[type.entityName] = type }

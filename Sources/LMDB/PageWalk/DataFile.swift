@@ -7,22 +7,20 @@
 /// The data file of an environment, read beside LMDB and not through its map, where a page that is missing would end the
 /// process.
 struct DataFile: ~Copyable {
-    private let descriptor: CInt
+    private let file: OpenFile
 
     /// Nil when there is no such file. Does not follow a symbolic link and does not wait for a pipe.
     init?(inFolder path: String) throws {
-        let opened = open(path + "/data.mdb", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        if opened < 0 && errno == ENOENT { return nil }
-        guard opened >= 0 else { throw LMDBError(rawValue: errno) }
-        descriptor = opened
+        do { file = try OpenFile(path + "/data.mdb", O_RDONLY | O_NONBLOCK) } catch {
+            if error.rawValue == ENOENT { return nil }
+            throw error
+        }
     }
-
-    deinit { close(descriptor) }
 
     /// The file's length in bytes, as it is now.
     func length() throws -> Int {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw LMDBError(rawValue: errno) }
+        guard fstat(file.descriptor, &status) == 0 else { throw LMDBError(rawValue: errno) }
         return Int(status.st_size)
     }
 
@@ -31,7 +29,7 @@ struct DataFile: ~Copyable {
         var code: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             while filled < count, let start = buffer.baseAddress {
-                let length = pread(descriptor, start + filled, count - filled, off_t(offset + filled))
+                let length = pread(file.descriptor, start + filled, count - filled, off_t(offset + filled))
                 if length < 0 && errno == EINTR { continue }
                 if length < 0 { code = errno }
                 if length <= 0 { return }

@@ -33,6 +33,7 @@ final class SortedRun {
     private(set) var length = 0
 
     init(inFolder folder: String) throws {
+        // A name that nobody has, made for the owner alone: no link can stand in its place.
         var template = Array((folder + "/sort-XXXXXX").utf8CString)
         file = mkstemp(&template)
         guard file >= 0 else { throw TemporaryFileError.unusable(code: errno) }

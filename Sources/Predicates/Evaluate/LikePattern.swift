@@ -14,8 +14,8 @@ struct LikePattern: Sendable {
         }
     }
 
-    /// Comparisons of a piece or a pattern, 64 bytes at a time, that one text may take: more is somebody's explosive pattern. They
-    /// take about a second.
+    /// Comparisons of a piece or a pattern, 64 bytes at a time, that one text may take: more is somebody's explosive
+    /// pattern. They take about a second.
     static let mostComparisons = 50_000_000
 
     /// The error of a test that takes too long.

@@ -18,7 +18,8 @@ extension Store {
         // Asked before the snapshot, which is a reader too.
         let readers = try environment.readers()
         let snapshot = try self.snapshot()
-        let free = try snapshot.view.freePages()
+        let free: [(transaction: Int, count: Int)]
+        do { free = try snapshot.view.freePages() } catch { throw Self.explain(error, at: path) }
         let information = try environment.information()
         return EnvironmentInformation(
             fileBytes: information.usedPages * information.pageSize,
