@@ -8,8 +8,8 @@ internal import Synchronization
 
 /// An LMDB environment: one folder with its data file and lock file, mapped into memory.
 ///
-/// A process has at most one open environment a path (LMDB's file locks demand it): opening a path again
-/// returns the same object. LMDB does not work on network file systems: its locks live in shared memory.
+/// A process has at most one open environment a file (LMDB's file locks demand it): opening it again returns the same
+/// object. LMDB does not work on network file systems: its locks live in shared memory.
 package final class Environment: Sendable {
     /// How much of a commit has reached the disk when `commit()` returns.
     package enum Durability: UInt8, Sendable {
@@ -39,7 +39,9 @@ package final class Environment: Sendable {
 
     package let path: String
     package let isReadOnly: Bool
-    /// Which opening of a path in this process it is.
+    /// The data file that it has open.
+    let file: FileIdentity
+    /// Which opening of a file in this process it is.
     let opening: UInt64
     // An MDB_env may be used from any thread; it is closed once, under the registry's lock.
     nonisolated(unsafe) let handle: OpaquePointer
@@ -68,11 +70,16 @@ package final class Environment: Sendable {
         self.path = path
         self.opening = opening
         self.isReadOnly = options.isReadOnly
-        self.handle = try Environment.openHandle(at: path, options: options)
+        let handle = try Environment.openHandle(at: path, options: options)
+        do { file = try Environment.dataFile(of: handle) } catch {
+            mdb_env_close(handle)
+            throw error
+        }
+        self.handle = handle
         mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    deinit { EnvironmentRegistry.close(at: path, opening: opening) }
+    deinit { EnvironmentRegistry.close(file, opening: opening) }
 
     private static let smallestMap = 1 << 26
     private static let staleLockFile =
@@ -147,15 +154,19 @@ package final class Environment: Sendable {
     }
 
     /// Whether the opened data file still has its name: who opens for reading only opens it first and locks it then, and
-    /// may have waited for a compaction that put another in its place. mdb_env_get_fd
+    /// may have waited for a compaction that put another in its place.
     private static func isCurrent(_ handle: OpaquePointer, at path: String) -> Bool {
-        var file: CInt = -1
-        var opened = stat()
-        var named = stat()
-        guard mdb_env_get_fd(handle, &file) == MDB_SUCCESS, fstat(file, &opened) == 0,
-            stat(path + "/data.mdb", &named) == 0
-        else { return true }
-        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+        guard let opened = try? dataFile(of: handle), let named = FileIdentity(ofPath: path + "/data.mdb") else {
+            return true
+        }
+        return opened == named
+    }
+
+    /// mdb_env_get_fd
+    private static func dataFile(of handle: OpaquePointer) throws(LMDBError) -> FileIdentity {
+        var descriptor: CInt = -1
+        try check(mdb_env_get_fd(handle, &descriptor))
+        return try FileIdentity(ofOpen: descriptor)
     }
 }
 

@@ -17,6 +17,9 @@ extension CacheDirectory {
         } catch let error as UnusableHeader {
             return ["its header is unusable: \(error.reason.rawValue)"]
         }
+        guard try Self.number(of: name, in: reader) != nil else {
+            return ["its number \(header.number) is another cache's too, or none that a cache can have"]
+        }
         guard header.commit <= reader.commit else {
             return ["it is of commit \(header.commit), and the newest is \(reader.commit)"]
         }

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import FetchIndex
+
 /// Every byte of every value, and some keys and whole entries, changed behind the store's back: errors of the library's
 /// own types, a rebuilt cache or right answers, and never a trap. What reads get wrong, `check` finds.
 @Suite(.serialized) struct FlippedValueTests {
@@ -48,6 +50,17 @@ import Testing
             try expectHarmless(
                 [(entry.key, table, cut)], of: store, sound, "\(table) \(entry.key) cut to \(cut.count) bytes")
         }
+    }
+
+    /// Whoever changes one of two caches with one number would change the other one's nodes.
+    @Test func aCacheWithTheNumberOfAnotherIsFoundAndComputedAnew() throws {
+        let store = try DamageableStore()
+        let header = try #require(store.entries.first { $0.key == Array("fresh".utf8) }).value
+        let folder = try store.copy([(Array("fresh, too".utf8), "caches", header)])
+        let repair = try PersistentContainer.repair(at: folder.path) { _, _ in }
+        #expect(repair.defects.count == 2 && repair.defects.allSatisfy { $0.contains("is another cache's too") })
+        #expect(repair.repairs.count == 1 && repair.left == [], "\(repair)")
+        #expect(DamageProbe(folder).defects == [])
     }
 
     private func expectHarmless(
