@@ -1,0 +1,96 @@
+import FetchIndex
+import Foundation
+import Records
+import TestSupport
+import Testing
+
+/// Processes that wait in the middle of opening a store, while others change its files below them.
+@Suite struct HandOverTests {
+    static let rows = 20_000
+
+    let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        let text = "id\n" + (0..<Self.rows).map { "\($0)\n" }.joined()
+        _ = try tool.run("import", tool.store, try tool.file("rows.csv", text), "--entity", "Row", "--key", "id")
+    }
+
+    /// The names of the store's files that a process has open.
+    private func openFiles(of process: String) -> Set<String> {
+        let folder = "/proc/\(process)/fd/"
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let paths = descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: folder + $0) }
+        return Set(paths.filter { $0.hasPrefix(tool.store + "/") }.map { String($0.dropFirst(tool.store.count + 1)) })
+    }
+
+    private func start(_ arguments: [String]) throws -> Process {
+        let process = tool.process(arguments)
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    private func finish(_ process: Process) -> Int32 {
+        kill(process.processIdentifier, SIGCONT)
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    private func insertion(_ key: Int) throws -> [String] {
+        let file = try tool.file("\(key).jsonl", "{\"op\":\"insert\",\"key\":\(key)}\n")
+        return ["apply", tool.store, file, "--entity", "Row"]
+    }
+
+    /// A compaction that has its lock, and does not go on.
+    private func stoppedCompaction() throws -> Process {
+        for _ in 0..<50 {
+            let compaction = try start(["compact", tool.store])
+            while compaction.isRunning {
+                guard openFiles(of: "\(compaction.processIdentifier)").contains("data.mdb.partial") else { continue }
+                kill(compaction.processIdentifier, SIGSTOP)
+                // Has it come to its end meanwhile, then once more.
+                if access(tool.store + "/data.mdb.partial", F_OK) == 0 { return compaction }
+                break
+            }
+            #expect(finish(compaction) == 0)
+        }
+        throw CocoaError(.fileNoSuchFile)
+    }
+
+    /// Who opens for reading only has the data file before he waits for the lock.
+    @Test func aReaderThatWaitedForACompactionReadsTheNewFile() async throws {
+        let compaction = try stoppedCompaction()
+        let path = tool.store
+        let opening = Task.detached {
+            var options = Store.Options()
+            options.isReadOnly = true
+            return try PersistentContainer(path: path, options: options)
+        }
+        while !openFiles(of: "self").isSuperset(of: ["data.mdb", "lock.mdb"]) { usleep(1000) }
+        usleep(20_000)
+        #expect(finish(compaction) == 0)
+        let container = try await opening.value
+        #expect(try tool.run(insertion(Self.rows)).status == 0)
+        #expect(try container.store.snapshot().entityState(0).count == UInt64(Self.rows) + 1)
+    }
+
+    /// A compaction that dies may leave a lock file that LMDB does not know; whoever is the first to have it alone makes
+    /// it anew, and those who waited are not alone.
+    @Test func writersThatWaitedForACompactionThatDiedAreLetIn() throws {
+        let compaction = try stoppedCompaction()
+        let writers = try (0..<3).map { try start(insertion(Self.rows + $0)) }
+        for writer in writers {
+            while !openFiles(of: "\(writer.processIdentifier)").contains("lock.mdb") { usleep(1000) }
+        }
+        usleep(20_000)
+        let lock = try #require(FileHandle(forUpdatingAtPath: tool.store + "/lock.mdb"))
+        try lock.write(contentsOf: Data(count: 4))
+        kill(compaction.processIdentifier, SIGKILL)
+        compaction.waitUntilExit()
+        #expect(writers.map(finish) == [0, 0, 0])
+        #expect(try tool.run("info", tool.store).output.contains("Row: 20,003 objects"))
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+}
