@@ -16,9 +16,9 @@ extension Environment {
         try requireFiles(["data.mdb", "lock.mdb"], inFolder: folder)
         let path = folder + "/data.mdb"
         if access(path, F_OK) == 0 { return }
-        let lock = try OpenFile(folder, O_RDONLY | O_DIRECTORY)
-        while flock(lock.descriptor, LOCK_EX) != 0 { if errno != EINTR { throw LMDBError(rawValue: errno) } }
-        defer { flock(lock.descriptor, LOCK_UN) }
+        let file = try OpenFile(folder, O_RDONLY | O_DIRECTORY)
+        try file.lock()
+        defer { flock(file.descriptor, LOCK_UN) }
         if access(path, F_OK) == 0 { return }
         let workshop = folder + "/data.mdb.making"
         var status = stat()
@@ -27,6 +27,7 @@ extension Environment {
         }
         func clear() { for file in ["/data.mdb", "/lock.mdb", ""] { remove(workshop + file) } }
         clear()
+        if access(workshop, F_OK) == 0 { throw DataFileError.foreign("its data.mdb.making has foreign files in it") }
         if mkdir(workshop, 0o700) != 0 { throw LMDBError(rawValue: errno) }
         defer { clear() }
         mdb_env_close(try openHandle(at: workshop, options: options))

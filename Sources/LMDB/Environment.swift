@@ -40,9 +40,10 @@ package final class Environment: Sendable {
     package let path: String
     package let isReadOnly: Bool
     /// The data file that it has open.
-    let file: FileIdentity
-    /// Which opening of a file in this process it is.
-    let opening: UInt64
+    let dataFile: FileIdentity
+    /// Which opening in this process it is.
+    private let opening: UInt64
+    private let gate: FolderGate
     // An MDB_env may be used from any thread; it is closed once, under the registry's lock.
     nonisolated(unsafe) let handle: OpaquePointer
     /// Transactions that are open in this process: the map may only be resized when there are none.
@@ -61,17 +62,17 @@ package final class Environment: Sendable {
         }
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
-        if !options.isReadOnly && options.creates { try createDataFile(inFolder: String(cString: real), options) }
         return try EnvironmentRegistry.open(at: String(cString: real), options: options)
     }
 
-    init(path: String, options: Options, opening: UInt64) throws {
+    init(path: String, options: Options, opening: UInt64, gate: FolderGate) throws {
         try Environment.checkFiles(inFolder: path, creates: options.creates && !options.isReadOnly)
         self.path = path
         self.opening = opening
+        self.gate = gate
         self.isReadOnly = options.isReadOnly
         let handle = try Environment.openHandle(at: path, options: options)
-        do { file = try Environment.dataFile(of: handle) } catch {
+        do { dataFile = try Environment.dataFile(of: handle) } catch {
             mdb_env_close(handle)
             throw error
         }
@@ -79,7 +80,7 @@ package final class Environment: Sendable {
         mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    deinit { EnvironmentRegistry.close(file, opening: opening) }
+    deinit { EnvironmentRegistry.close(opening: opening, gate) }
 
     private static let smallestMap = 1 << 26
     private static let staleLockFile =
@@ -93,12 +94,15 @@ package final class Environment: Sendable {
     }
 
     /// mdb_env_create, mdb_env_open, mdb_reader_check
+    ///
+    /// Those who try again do so one by one, lest they keep each other from being alone with the lock file.
     static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
         try reserveLockFile(inFolder: path, options)
         var isLocking = true
-        var reason: any Error = LMDBError.invalidFile
-        for attempt in 0..<mostTries {
-            if attempt > 0 { usleep(.random(in: 1000...20_000)) }
+        var tries = 0
+        var folder: OpenFile?
+        defer { flock(folder?.descriptor ?? -1, LOCK_UN) }
+        while true {
             let handle = try newHandle(options)
             do {
                 try open(handle, path, options, isLocking: isLocking)
@@ -106,15 +110,19 @@ package final class Environment: Sendable {
             } catch {
                 mdb_env_close(handle)
                 switch error {
-                case let error as Unsettled: reason = error.reason
                 // Whoever may not write the lock file reads without it, and must not read while others write.
                 case let error as LMDBError where error == .permissionDenied && options.isReadOnly && isLocking:
                     isLocking = false
+                case let error as Unsettled:
+                    tries += 1
+                    if tries == mostTries { throw error.reason }
+                    if folder == nil { folder = try OpenFile(path, O_RDONLY | O_DIRECTORY) }
+                    try folder?.lock()
+                    usleep(.random(in: 1000...20_000))
                 default: throw error
                 }
             }
         }
-        throw reason
     }
 
     private static func newHandle(_ options: Options) throws(LMDBError) -> OpaquePointer {
@@ -160,6 +168,17 @@ package final class Environment: Sendable {
             return true
         }
         return opened == named
+    }
+
+    /// Throws `EnvironmentMoved` when the path no longer leads to the data file that is open. Costs a stat.
+    package func requireInPlace() throws(EnvironmentMoved) {
+        guard FileIdentity(ofPath: path + "/data.mdb") == dataFile else { throw EnvironmentMoved(path: path) }
+    }
+
+    /// Whether others know what this process reads.
+    var isLocking: Bool {
+        var flags: UInt32 = 0
+        return mdb_env_get_flags(handle, &flags) == MDB_SUCCESS && flags & UInt32(MDB_NOLOCK) == 0
     }
 
     /// mdb_env_get_fd

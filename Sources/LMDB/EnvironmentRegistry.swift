@@ -6,94 +6,136 @@ internal import CLMDB
 #endif
 internal import Synchronization
 
-/// The environments that this process has open, by their data files.
+/// The environments that this process has open, by their files.
 ///
-/// This is the package's one global state, and it is LMDB's: closing a second environment of a file would drop the
-/// process's file locks on the first. A path would not tell: its folder may have been renamed, or deleted and made anew.
+/// This is the package's one global state, and it is LMDB's: closing a second environment of a lock file would drop the
+/// process's locks on it. A path would not tell: its folder may have been renamed, or deleted and made anew.
 enum EnvironmentRegistry {
     private struct Entry {
         weak var environment: Environment?
-        // Closed once, under the registry's lock.
+        // Closed once, under the gate's lock and the registry's.
         nonisolated(unsafe) let handle: OpaquePointer
         /// Tells one opening of a file from the next, whose handle may have the same address.
         let opening: UInt64
+        let gate: FolderGate
+        let path: String
+        let dataFile: FileIdentity
+        /// Nil when it was opened without a lock.
+        let lockFile: FileIdentity?
+    }
+
+    private enum Found {
+        case nothing
+        case open(Environment)
+        /// One of the files is open, under another path or with another one beside it.
+        case moved(Environment?)
     }
 
     private struct State {
-        var entries: [FileIdentity: Entry] = [:]
+        var gates: [FileIdentity: WeakGate] = [:]
+        var entries: [Entry] = []
         var openings: UInt64 = 0
 
-        /// The environment that has a file open. Closes one whose last owner has let go and waits for the lock to do it.
-        mutating func environment(of file: FileIdentity?) -> Environment? {
-            guard let file, let entry = entries[file] else { return nil }
-            if let environment = entry.environment { return environment }
-            mdb_env_close(entry.handle)
-            entries[file] = nil
-            return nil
+        mutating func find(_ path: String, _ gate: FolderGate) -> Found {
+            let dataFile = FileIdentity(ofPath: path + "/data.mdb")
+            let lockFile = FileIdentity(ofPath: path + "/lock.mdb")
+            while let index = entries.firstIndex(where: {
+                $0.dataFile == dataFile || $0.lockFile != nil && $0.lockFile == lockFile
+            }) {
+                let entry = entries[index]
+                if let environment = entry.environment {
+                    let isSame =
+                        entry.path == path && entry.dataFile == dataFile
+                        && (entry.lockFile == nil || entry.lockFile == lockFile)
+                    return isSame ? .open(environment) : .moved(environment)
+                }
+                // Its last owner has let go, and waits for the gate to close it.
+                guard entry.gate === gate else { return .moved(nil) }
+                mdb_env_close(entry.handle)
+                entries.remove(at: index)
+            }
+            return .nothing
         }
     }
 
     private static let state = Mutex(State())
 
+    /// Makes the environment where the options say so, and opens it. Other folders' openings do not wait for it.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
-        // The environment leaves the lock before anyone can let go of it: its closing takes the lock too.
-        let environment = try state.withLock { state in
-            if let open = state.environment(of: FileIdentity(ofPath: path + "/data.mdb")) { return open }
-            state.openings += 1
-            let environment = try Environment(path: path, options: options, opening: state.openings)
-            state.entries[environment.file] = Entry(
-                environment: environment, handle: environment.handle, opening: environment.opening)
-            return environment
+        let gate = try gate(ofFolder: path)
+        // The environment leaves the locks before anyone can let go of it: its closing takes them too.
+        let found: Found = try gate.lock.withLock { _ in
+            let found = state.withLock { $0.find(path, gate) }
+            guard case .nothing = found else { return found }
+            if !options.isReadOnly && options.creates { try Environment.createDataFile(inFolder: path, options) }
+            let opening = state.withLock { state in
+                state.openings += 1
+                return state.openings
+            }
+            let environment = try Environment(path: path, options: options, opening: opening, gate: gate)
+            let entry = Entry(
+                environment: environment, handle: environment.handle, opening: opening, gate: gate, path: path,
+                dataFile: environment.dataFile,
+                lockFile: environment.isLocking ? FileIdentity(ofPath: path + "/lock.mdb") : nil)
+            state.withLock { $0.entries.append(entry) }
+            return .open(environment)
         }
+        guard case .open(let environment) = found else { throw EnvironmentMoved(path: path) }
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment
     }
 
     /// Runs a body while no environment of a folder is open in this process, or can be opened.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
-        var open: Environment?  // let go of when the lock is
-        return try state.withLock { state in
-            open = state.environment(of: FileIdentity(ofPath: path + "/data.mdb"))
-            guard open == nil else { throw Environment.InUse(process: Int(getpid())) }
+        let gate = try gate(ofFolder: path)
+        var found = Found.nothing  // let go of when the locks are
+        return try gate.lock.withLock { _ in
+            found = state.withLock { $0.find(path, gate) }
+            guard case .nothing = found else { throw Environment.InUse(process: Int(getpid())) }
             return try body()
         }
     }
 
-    static func close(_ file: FileIdentity, opening: UInt64) {
-        state.withLock { state in
-            guard let entry = state.entries[file], entry.opening == opening else { return }
-            mdb_env_close(entry.handle)
-            state.entries[file] = nil
+    static func close(opening: UInt64, _ gate: FolderGate) {
+        gate.lock.withLock { _ in
+            state.withLock { state in
+                guard let index = state.entries.firstIndex(where: { $0.opening == opening }) else { return }
+                mdb_env_close(state.entries[index].handle)
+                state.entries.remove(at: index)
+            }
+        }
+    }
+
+    private static func gate(ofFolder path: String) throws(LMDBError) -> FolderGate {
+        guard let folder = FileIdentity(ofPath: path) else { throw LMDBError(rawValue: errno) }
+        return state.withLock { state in
+            if let gate = state.gates[folder]?.gate { return gate }
+            let gate = FolderGate()
+            state.gates = state.gates.filter { $0.value.gate != nil }
+            state.gates[folder] = WeakGate(gate: gate)
+            return gate
         }
     }
 }
 
-/// What makes a file itself, whatever its name. A file that is open keeps it from all others. stat
-struct FileIdentity: Hashable, Sendable {
-    private let device: UInt64
-    private let number: UInt64
+/// Lets one at a time open, close or compact the environment of a folder.
+final class FolderGate: Sendable {
+    let lock = Mutex(())
+}
 
-    private init(_ status: stat) {
-        device = UInt64(truncatingIfNeeded: status.st_dev)
-        number = UInt64(truncatingIfNeeded: status.st_ino)
-    }
-
-    /// Nil where there is no file, or none that may be looked at.
-    init?(ofPath path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    init(ofOpen descriptor: CInt) throws(LMDBError) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw LMDBError(rawValue: errno) }
-        self.init(status)
-    }
+private struct WeakGate {
+    weak var gate: FolderGate?
 }
 
 /// The path is open in this process for reading only.
 package struct EnvironmentIsReadOnly: Error, CustomStringConvertible {
     package let path: String
     package var description: String { "\(path) is already open read-only in this process" }
+}
+
+/// The folder or one of its files has another name or another file's than when this process opened it. Reading goes on
+/// from what was opened.
+package struct EnvironmentMoved: Error, CustomStringConvertible {
+    package let path: String
+    package var description: String { "its files were moved or replaced while this process has them open" }
 }

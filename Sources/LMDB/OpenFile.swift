@@ -16,6 +16,11 @@ struct OpenFile: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// Waits until nobody else has the file locked, and keeps it so until it is closed. flock
+    borrowing func lock() throws(LMDBError) {
+        while flock(descriptor, LOCK_EX) != 0 { if errno != EINTR { throw LMDBError(rawValue: errno) } }
+    }
+
     /// A file system that cannot bring folders to the disk says EINVAL. fsync
     borrowing func sync() throws(LMDBError) {
         if fsync(descriptor) != 0 && errno != EINVAL { throw LMDBError(rawValue: errno) }

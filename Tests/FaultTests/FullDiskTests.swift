@@ -52,14 +52,18 @@
             #expect(checked == 0, "\(defects)")
         }
 
-        @Test func theToolSurvivesAFullFileSystem() throws {
-            let victim = try VictimRunner()
+        /// A file system in memory; nil where none can be mounted.
+        private func mounted(megabytes: Int, in victim: VictimRunner) throws -> String? {
             let disk = victim.folder.path + "/disk"
             try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
-            guard try shell("mount -t tmpfs -o size=3m none '\(disk)' 2>/dev/null").status == 0 else {
-                print("no file system can be mounted here: a full one is not tried")
-                return
-            }
+            if try shell("mount -t tmpfs -o size=\(megabytes)m none '\(disk)' 2>/dev/null").status == 0 { return disk }
+            print("no file system can be mounted here: a full one is not tried")
+            return nil
+        }
+
+        @Test func theToolSurvivesAFullFileSystem() throws {
+            let victim = try VictimRunner()
+            guard let disk = try mounted(megabytes: 3, in: victim) else { return }
             defer { _ = try? shell("umount '\(disk)'") }
             let file = try catalogue(20_000, in: victim)
             let command = "'\(tool)' import '\(disk)/store' '\(file)' --entity Row --key id 2>&1"
@@ -75,6 +79,43 @@
             let (status, output) = try shell(command)
             #expect(status == 0 && output.contains("20,000 inserted"), "\(output)")
             #expect(try shell("'\(tool)' check '\(disk)/store'").status == 0)
+        }
+
+        /// Each does its work or says in one sentence that it cannot; the store stays whole, and nothing is left behind.
+        @Test func copiesAndRebuildsSurviveAFullFileSystem() throws {
+            let victim = try VictimRunner()
+            guard let disk = try mounted(megabytes: 40, in: victim) else { return }
+            defer { _ = try? shell("umount '\(disk)'") }
+            let store = "'\(disk)/store'"
+            let importing = "import \(store) '\(try catalogue(10_000, in: victim))' --entity Row --key id"
+            let fetch = "fetch \(store) --entity Row --sort note --sections-only --cache"
+            for command in [importing, fetch + " c"] { #expect(try shell("'\(tool)' \(command)").status == 0) }
+            var failures: [String: Int] = [:]
+            for room in [0, 4, 40, 400, 1000, 2000] {
+                _ = try shell(
+                    "head -c $(($(df --output=avail -k '\(disk)' | tail -1) - \(room)))K /dev/zero > '\(disk)/filling'")
+                for command in [
+                    "backup \(store) '\(disk)/copy'", "compact \(store)",
+                    "export \(store) '\(disk)/o.csv' --entity Row",
+                    "cache rebuild \(store)", "\(fetch) new", "cache delete \(store) c", "check \(store) --repair",
+                ] {
+                    let (status, output) = try shell("'\(tool)' \(command) 2>&1")
+                    if status != 0 {
+                        failures[String(command.prefix { $0 != " " }), default: 0] += 1
+                        #expect(
+                            status == 1 && output.hasPrefix("fetchindex: ") && output.count(where: { $0 == "\n" }) == 1,
+                            "\(room) KiB free, \(command): \(output)")
+                    }
+                    _ = try shell("rm -rf '\(disk)/copy' '\(disk)/o.csv'")
+                }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: disk).sorted() == ["filling", "store"])
+                let files = try Set(FileManager.default.contentsOfDirectory(atPath: disk + "/store"))
+                #expect(files.isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "hits"]), "\(files)")
+                _ = try shell("rm '\(disk)/filling'")
+                #expect(try shell("'\(tool)' check \(store)").status == 0)
+                #expect(try shell("'\(tool)' \(fetch) c").status == 0)
+            }
+            #expect(Set(failures.keys).isSuperset(of: ["backup", "compact", "export"]), "\(failures)")
         }
     }
 #endif

@@ -117,9 +117,11 @@ import Testing
     }
 
     @Test func aKilledReaderPinsNothingAfterTheNextOpening() throws {
-        let sign = victim.folder.path + "/never"
-        let readers = try (0..<4).map { _ in try victim.start("reader", ["sign=\(sign)"]) }
-        for reader in readers { try reader.waitForLine() }
+        // One that lives on: else the next opening would be the first, which makes the lock file anew.
+        let end = victim.folder.path + "/end"
+        let living = try victim.start("reader", ["sign=\(end)"])
+        let readers = try (0..<4).map { _ in try victim.start("reader", ["sign=\(end)"]) }
+        for reader in readers + [living] { try reader.waitForLine() }
         // Killed within their reads, as they do nothing else.
         for reader in readers { kill(reader.process.processIdentifier, SIGKILL) }
         for reader in readers { _ = try reader.finish() }
@@ -131,5 +133,8 @@ import Testing
             VictimRunner.executable("fetchindex").path, ["info", victim.store, "--output", "json"])
         #expect(information.status == 0)
         for process in dead { #expect(!information.output.contains("\"process\":\(process)")) }
+        #expect(living.process.isRunning)
+        _ = try raise("end")
+        #expect(try living.finish().last?.hasPrefix("finished") == true)
     }
 }

@@ -79,23 +79,6 @@ import Testing
         try FileManager.default.removeItem(atPath: folder.path + "-other")
     }
 
-    /// By its file, not by its name: a second environment of the file would drop the first one's locks.
-    @Test func aRenamedFolderIsTheSameAndOneMadeAnewIsNot() throws {
-        let renamed = folder.path + "-renamed"
-        defer { try? FileManager.default.removeItem(atPath: renamed) }
-        let first = try Environment.open(at: folder.path)
-        let table = try first.tables([Table.Description("bytes")], creating: true)[0]
-        try FileManager.default.moveItem(atPath: folder.path, toPath: renamed)
-        #expect(try Environment.open(at: renamed) === first)
-        let second = try Environment.open(at: folder.path)
-        #expect(second !== first)
-        #expect(throws: Environment.InUse.self) { try Environment.compact(at: renamed) }
-        try FileManager.default.removeItem(atPath: folder.path)
-        #expect(try Environment.open(at: folder.path) !== second)
-        let reader = try first.beginRead()
-        #expect(try reader.view.statistics(of: table).entries == 0)
-    }
-
     @Test func aMissingFolderAndAForeignFileAreErrors() throws {
         var options = Environment.Options()
         options.isReadOnly = true

@@ -140,6 +140,8 @@ import FetchIndex
         let jsonl = try tool.run("export", tool.store, "--entity", "One")
         #expect(jsonl.output == "{\"a\":1}\n{\"a\":null}\n")
         #expect(try tool.run("export", tool.store, "--entity", "Nothing").status == 2)
+        let nameless = try tool.run("export", tool.store, tool.folder.path + "/out.foo", "--entity", "One")
+        #expect(nameless.status == 2 && nameless.error.contains("does not tell its format"), "\(nameless.error)")
         let full = tool.process(["export", tool.store, "--entity", "One"])
         full.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
         full.standardError = FileHandle.nullDevice

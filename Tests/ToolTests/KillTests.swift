@@ -74,6 +74,7 @@ import Testing
             changes += "{\"op\":\"insert\",\"key\":\"new-\(number)-b\",\"values\":{\"section\":\"n\"}}\n\n"
         }
         let transactions = changes.components(separatedBy: "\n\n")
+        var acknowledgements = 0
         for _ in 0..<Self.kills {
             let done = (try count() - 60_000) / 2
             let rest = transactions.dropFirst(done).joined(separator: "\n\n")
@@ -83,11 +84,13 @@ import Testing
             _ = try kill(arguments, after: .random(in: 30...700, using: &generator), output: output)
             // Each transaction is acknowledged by a line, once it is on disk.
             let acknowledged = try String(contentsOfFile: output, encoding: .utf8).count { $0 == "\n" }
+            acknowledgements += acknowledged
             let rows = try count()
             #expect(rows % 2 == 0, "seed \(Self.seed): \(rows) rows")
             #expect(rows >= 60_000 + 2 * (done + acknowledged), "seed \(Self.seed): acknowledged and lost")
             let check = try tool.run("check", tool.store)
             #expect(check.status == 0, "seed \(Self.seed): \(check.output)")
         }
+        #expect(acknowledgements > 0)
     }
 }

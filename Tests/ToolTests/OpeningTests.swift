@@ -93,8 +93,20 @@ import Testing
             let refused = try tool.run(arguments)
             #expect(refused.status == 1 && refused.error.contains("lock.mdb"), "\(refused.output) \(refused.error)")
         }
+        // Many at once, each of whom must for a moment be alone: they do not keep each other from it.
+        let many = try (0..<8).map { _ in
+            let process = tool.process(["info", tool.store])
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            return process
+        }
+        usleep(300_000)
+        let areWaiting = many.allSatisfy { $0.isRunning }
+        #expect(areWaiting)
         holder.terminate()
         holder.waitUntilExit()
+        for process in many { process.waitUntilExit() }
+        #expect(many.map(\.terminationStatus) == [Int32](repeating: 0, count: many.count))
         #expect(try tool.run("info", tool.store, "--output", "json")["commit"] as? Int == commit)
         #expect(try tool.run("check", tool.store).status == 0)
     }
@@ -116,7 +128,9 @@ import Testing
     }
 
     /// Tests may run as root, whom no permission stops: then the tool runs as nobody.
-    private func runAsOther(_ arguments: String...) throws -> Tool.Result? {
+    private func runAsOther(_ arguments: String...) throws -> Tool.Result? { try runAsOther(arguments) }
+
+    private func runAsOther(_ arguments: [String]) throws -> Tool.Result? {
         if geteuid() != 0 { return try tool.run(arguments) }
         let setpriv = "/usr/bin/setpriv"
         guard FileManager.default.isExecutableFile(atPath: setpriv) else {
@@ -155,6 +169,12 @@ import Testing
         if let read = try runAsOther("fetch", store, "--entity", "E", "--cache", "c", "--output", "json") {
             #expect(read.status == 0 && read["count"] as? Int == 2, "\(read)")
         }
+        // Where he may write: nobody's folder.
+        let target = try folder("others")
+        chmod(target, 0o777)
+        for arguments in [["backup", store, target + "/copy"], ["check", store], ["info", store]] {
+            if let read = try runAsOther(arguments) { #expect(read.status == 0, "\(arguments[0]): \(read)") }
+        }
         if let written = try runAsOther("import", store, catalogue, "--entity", "E") {
             #expect(written.status == 1 && written.error == refused, "\(written)")
         }
@@ -175,7 +195,10 @@ import Testing
         guard try HostileInputTests.run(mount, ["-o", "remount,ro,bind", mounted]) == 0 else { return }
         let read = try tool.run("fetch", mounted, "--entity", "E", "--cache", "c", "--output", "json")
         #expect(read.status == 0 && read["count"] as? Int == 2)
-        #expect(try tool.run("check", mounted).status == 0)
+        for arguments in [["check", mounted], ["backup", mounted, tool.folder.path + "/copy"]] {
+            let read = try tool.run(arguments)
+            #expect(read.status == 0, "\(read.error)")
+        }
         try expect(
             "the store \(mounted) cannot be opened: Read-only file system", "import", mounted, catalogue, "--entity",
             "E")

@@ -160,6 +160,22 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    /// Nightly jobs make stores anew.
+    @Test func aWatcherOfAStoreThatIsReplacedSaysSo() throws {
+        _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
+        _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
+        let watch = tool.process(["watch", tool.store, "--cache", "c"])
+        let (output, error) = (Pipe(), Pipe())
+        (watch.standardOutput, watch.standardError) = (output, error)
+        try watch.run()
+        #expect(!output.fileHandleForReading.availableData.isEmpty)
+        try FileManager.default.removeItem(atPath: tool.store)
+        let text = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        watch.waitUntilExit()
+        let sentence = "the files of the store \(tool.store) were moved or replaced while this process has them open"
+        #expect(watch.terminationStatus == 1 && text == "fetchindex: \(sentence)\n", "\(text)")
+    }
+
     @Test func whatCannotBeWatchedIsOneSentence() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         let result = try tool.run("watch", tool.store, "--cache", "c")

@@ -6,7 +6,8 @@ extension PersistentContainer {
     static let commitInterval = Duration.milliseconds(40)
 
     /// The numbers of new commits as they arrive, from this process and from others; where several arrive at once, the
-    /// last. Within 40 ms of a commit, at 25 looks at shared memory a second. Ends when the task is cancelled.
+    /// last. Within 40 ms of a commit, at 25 looks at shared memory a second. Ends when the task is cancelled, and when the
+    /// store's files are moved or replaced.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)
         return AsyncStream { await watch.next() }
@@ -44,7 +45,7 @@ private final class CommitWatch: Sendable {
     }
 
     func next() async -> UInt64? {
-        while !Task.isCancelled {
+        while !Task.isCancelled, (try? store.requireInPlace()) != nil {
             if let newest = look() { return newest }
             try? await Task.sleep(for: PersistentContainer.commitInterval)
         }

@@ -27,6 +27,9 @@ struct ExportCommand: ParsableCommand {
     @Flag(help: "Instead of records, the attributes' types, as for `import --types`.") var printTypes = false
 
     func run() throws {
+        guard let format = format ?? (file.map { CatalogueFormat(path: $0) } ?? .jsonl) else {
+            throw ValidationError("The name \(file ?? "") does not tell its format; say --format csv, tsv or jsonl.")
+        }
         let container = try store.open(forWriting: false)
         let model = try container.model()
         let entity = model.entities[try model.number(of: entity)]
@@ -40,7 +43,7 @@ struct ExportCommand: ParsableCommand {
         }
         definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
         let file = try file.map { try ExportFile(at: $0) }
-        let damaged = try write(definition, entity, container) { bytes in
+        let damaged = try write(definition, entity, container, format) { bytes in
             if let file { try file.write(bytes) } else { try Output.bytes(bytes) }
         }
         try file?.keep()
@@ -49,10 +52,9 @@ struct ExportCommand: ParsableCommand {
     }
 
     private func write(
-        _ definition: OrderDefinition, _ entity: Entity, _ container: PersistentContainer,
+        _ definition: OrderDefinition, _ entity: Entity, _ container: PersistentContainer, _ format: CatalogueFormat,
         _ out: ([UInt8]) throws -> Void
     ) throws -> [ObjectID] {
-        let format = format ?? file.flatMap { CatalogueFormat(path: $0) } ?? .jsonl
         let bar = ProgressBar("exporting")
         defer { bar.finish() }
         var rows = 0

@@ -18,7 +18,7 @@ struct FetchCommand: ParsableCommand {
     @OptionGroup var output: OutputOption
 
     func validate() throws {
-        guard offset >= 0, limit ?? 0 >= 0 else { throw ValidationError("--offset and --limit are not negative.") }
+        guard offset >= 0, limit ?? 0 >= 0 else { throw ValidationError("--offset and --limit must not be negative.") }
     }
 
     func run() throws {

@@ -42,6 +42,7 @@ struct WatchCommand: AsyncParsableCommand {
             try context.mergeChanges()
             if let error = printer.error { throw error }
         }
+        try container.store.requireInPlace()
     }
 }
 

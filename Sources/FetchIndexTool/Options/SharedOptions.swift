@@ -31,7 +31,7 @@ struct StoreArgument: ParsableArguments {
     }
 }
 
-/// What shapes an order, as BEHAVIOUR's syntax of the tool has it.
+/// What shapes an order.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .customLong("where"), parsing: .unconditional,

@@ -26,7 +26,9 @@ extension Environment {
         options.creates = false
         do {
             return try open(at: path, options: options)
-        } catch let error as LMDBError where [.permissionDenied, .readOnlyFileSystem].contains(error) {
+        } catch {
+            let isRefused = [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error as? LMDBError)
+            guard isRefused || error is EnvironmentIsReadOnly else { throw error }
             options.isReadOnly = true
             return try open(at: path, options: options)
         }

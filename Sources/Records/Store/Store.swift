@@ -80,6 +80,7 @@ package final class Store: Sendable {
         case DataFileError.foreign(let reason): StoreError.notAStore(path: path, reason)
         case DataFileError.damaged(let reason): StoreError.corrupted(reason)
         case let error as LMDBError: explain(error, at: path)
+        case let error as EnvironmentMoved: StoreError.moved(path: error.path)
         default: error
         }
     }
@@ -128,11 +129,17 @@ package final class Store: Sendable {
 
     private func beginWrite(author: String, waits: Bool) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
+        try requireInPlace()
         if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
         do { return try StoreWriter(self, author: author, lock) } catch let error as LMDBError {
             throw StoreError(failedWrite: error) ?? error
         }
+    }
+
+    /// Throws `StoreError.moved` when the store's path no longer leads to the file that is open. Costs a stat.
+    package func requireInPlace() throws {
+        do { try environment.requireInPlace() } catch { throw StoreError.moved(path: error.path) }
     }
 
     /// Whether a writer of this store object is open. Who waits for another one then may wait for itself.

@@ -33,6 +33,9 @@ public enum StoreError: Error, Equatable, Sendable {
     /// whole or not at all, which shows when the store is opened again: once this process has let go of its containers
     /// and contexts.
     case mustBeReopened
+    /// The store's folder or files were moved or replaced while this process has them open: what it wrote could not be
+    /// found there. Open the store again once the process has let go of its containers and contexts.
+    case moved(path: String)
     /// A transaction is used on another thread than the one that began it.
     case wrongThread
     /// The thread has a transaction of the store open, for whose end it would wait.
@@ -64,6 +67,8 @@ extension StoreError: CustomStringConvertible {
         case .notSaved(let reason): "the store's file cannot be written, and nothing was saved: \(reason)"
         case .mustBeReopened:
             "a commit failed in its last step, and the store must be closed by this process and opened again"
+        case .moved(let path):
+            "the files of the store \(path) were moved or replaced while this process has them open"
         case .wrongThread: "a write transaction ends on the thread that began it"
         case .wouldWaitForItself: "this thread is writing to the store already, and would wait for itself"
         case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"

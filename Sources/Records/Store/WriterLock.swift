@@ -24,5 +24,9 @@ struct WriterLock: ~Copyable {
         file = opened
     }
 
-    deinit { close(file) }
+    /// Unlocked first: a program that is just being started has the file until it runs.
+    deinit {
+        flock(file, LOCK_UN)
+        close(file)
+    }
 }

@@ -133,7 +133,8 @@ import Values
 
     /// Each of these is answered by a kept order, whatever the literal's type.
     @Test(arguments: [
-        ("size == 2", "by size"), ("size > 2.5 AND size < 9", "by size"), ("size IN {3.0, 2}", "by size"), ("rate == 2", "by rate"),
+        ("size == 2", "by size"), ("size > 2.5 AND size < 9", "by size"), ("size IN {3.0, 2}", "by size"),
+        ("rate == 2", "by rate"),
         ("rate IN {2}", "by rate"), ("price == 1.5", "by price"), ("price > 1", "by price"),
         ("name BEGINSWITH '影'", "by name"),
         ("built BETWEEN {'2001-01-03', '2001-01-04'}", "by built"), ("name == nil AND size * 2 == 4", "by name"),

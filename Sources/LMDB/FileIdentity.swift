@@ -1,0 +1,29 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// What makes a file itself, whatever its name. No other file has it as long as this one is open. stat
+struct FileIdentity: Hashable, Sendable {
+    private let device: UInt64
+    private let number: UInt64
+
+    private init(_ status: stat) {
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        number = UInt64(truncatingIfNeeded: status.st_ino)
+    }
+
+    /// Nil where there is no file, or none that may be looked at. Does not follow a symbolic link.
+    init?(ofPath path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init(ofOpen descriptor: CInt) throws(LMDBError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw LMDBError(rawValue: errno) }
+        self.init(status)
+    }
+}
