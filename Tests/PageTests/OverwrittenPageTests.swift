@@ -42,7 +42,7 @@ import Testing
             let defects = try file.defects()
             #expect(defects.isEmpty == isOnlyFree, "cut off at \(length): \(defects)")
             if isOnlyFree { continue }
-            #expect(throws: (any Error).self, "cut off at \(length)") {
+            #expect(throws: StoreError.self, "cut off at \(length)") {
                 try SampleStore.open(file.folder.path).check { _, _ in }
             }
         }
