@@ -17,7 +17,9 @@ extension Environment {
         let path = folder + "/data.mdb"
         if access(path, F_OK) == 0 { return }
         let file = try OpenFile(folder, O_RDONLY | O_DIRECTORY)
-        try file.lock()
+        guard try file.lock(until: .now + patience) else {
+            throw DataFileError.foreign("another program has its folder locked")
+        }
         defer { flock(file.descriptor, LOCK_UN) }
         if access(path, F_OK) == 0 { return }
         let workshop = folder + "/data.mdb.making"

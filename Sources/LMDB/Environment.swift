@@ -41,6 +41,8 @@ package final class Environment: Sendable {
     package let isReadOnly: Bool
     /// The data file that it has open.
     let dataFile: FileIdentity
+    /// Nil when it was opened without a lock.
+    let lockFile: FileIdentity?
     /// Which opening in this process it is.
     private let opening: UInt64
     private let gate: FolderGate
@@ -72,7 +74,10 @@ package final class Environment: Sendable {
         self.gate = gate
         self.isReadOnly = options.isReadOnly
         let handle = try Environment.openHandle(at: path, options: options)
-        do { dataFile = try Environment.dataFile(of: handle) } catch {
+        do {
+            dataFile = try Environment.dataFile(of: handle)
+            lockFile = try Environment.lockFile(of: handle, at: path)
+        } catch {
             mdb_env_close(handle)
             throw error
         }
@@ -85,8 +90,8 @@ package final class Environment: Sendable {
     private static let smallestMap = 1 << 26
     private static let staleLockFile =
         "its lock.mdb tells of another state than its data.mdb, and a process holds it; close the store everywhere"
-    /// How often an opening is tried that meets another process between two steps of that one's.
-    private static let mostTries = 20
+    /// How long an opening is tried that meets another process between two steps of that one's.
+    static let patience = Duration.seconds(5)
 
     /// Another process was between two steps of its own, or died there; the reason stands if it stays so.
     private struct Unsettled: Error {
@@ -99,7 +104,7 @@ package final class Environment: Sendable {
     static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
         try reserveLockFile(inFolder: path, options)
         var isLocking = true
-        var tries = 0
+        var end: ContinuousClock.Instant?
         var folder: OpenFile?
         defer { flock(folder?.descriptor ?? -1, LOCK_UN) }
         while true {
@@ -114,10 +119,11 @@ package final class Environment: Sendable {
                 case let error as LMDBError where error == .permissionDenied && options.isReadOnly && isLocking:
                     isLocking = false
                 case let error as Unsettled:
-                    tries += 1
-                    if tries == mostTries { throw error.reason }
-                    if folder == nil { folder = try OpenFile(path, O_RDONLY | O_DIRECTORY) }
-                    try folder?.lock()
+                    let last = end ?? .now + patience
+                    end = last
+                    if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
+                    let hasTurn = try folder?.lock(until: last)
+                    if hasTurn == false || ContinuousClock.now > last { throw error.reason }
                     usleep(.random(in: 1000...20_000))
                 default: throw error
                 }
@@ -152,7 +158,7 @@ package final class Environment: Sendable {
         // Perhaps it is the lock file, spoiled by a compaction that died: the first to have it alone makes it anew.
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)
-        if !isCurrent(handle, at: path) {
+        if try !isCurrent(handle, at: path) {
             throw Unsettled(reason: DataFileError.damaged("its data.mdb is replaced time and again"))
         }
         try closeWhenExecuting(handle)
@@ -163,22 +169,23 @@ package final class Environment: Sendable {
 
     /// Whether the opened data file still has its name: who opens for reading only opens it first and locks it then, and
     /// may have waited for a compaction that put another in its place.
-    private static func isCurrent(_ handle: OpaquePointer, at path: String) -> Bool {
-        guard let opened = try? dataFile(of: handle), let named = FileIdentity(ofPath: path + "/data.mdb") else {
-            return true
-        }
-        return opened == named
+    private static func isCurrent(_ handle: OpaquePointer, at path: String) throws(LMDBError) -> Bool {
+        try FileIdentity(ofPath: path + "/data.mdb") == dataFile(of: handle)
     }
 
-    /// Throws `EnvironmentMoved` when the path no longer leads to the data file that is open. Costs a stat.
-    package func requireInPlace() throws(EnvironmentMoved) {
-        guard FileIdentity(ofPath: path + "/data.mdb") == dataFile else { throw EnvironmentMoved(path: path) }
+    /// Throws `EnvironmentMoved` when the path no longer leads to the files that are open: others would open the folder
+    /// without knowing of this process. Costs two stats.
+    package func requireInPlace() throws {
+        guard try FileIdentity(ofPath: path + "/data.mdb") == dataFile,
+            try lockFile == nil || FileIdentity(ofPath: path + "/lock.mdb") == lockFile
+        else { throw EnvironmentMoved(path: path) }
     }
 
-    /// Whether others know what this process reads.
-    var isLocking: Bool {
+    /// The lock file of an environment that uses it. mdb_env_get_flags
+    private static func lockFile(of handle: OpaquePointer, at path: String) throws(LMDBError) -> FileIdentity? {
         var flags: UInt32 = 0
-        return mdb_env_get_flags(handle, &flags) == MDB_SUCCESS && flags & UInt32(MDB_NOLOCK) == 0
+        try check(mdb_env_get_flags(handle, &flags))
+        return flags & UInt32(MDB_NOLOCK) == 0 ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
     }
 
     /// mdb_env_get_fd

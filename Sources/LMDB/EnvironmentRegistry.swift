@@ -18,16 +18,14 @@ enum EnvironmentRegistry {
         /// Tells one opening of a file from the next, whose handle may have the same address.
         let opening: UInt64
         let gate: FolderGate
-        let path: String
         let dataFile: FileIdentity
-        /// Nil when it was opened without a lock.
         let lockFile: FileIdentity?
     }
 
-    private enum Found {
+    private enum Found: Sendable {
         case nothing
         case open(Environment)
-        /// One of the files is open, under another path or with another one beside it.
+        /// One of the files is open, and not beside the other one.
         case moved(Environment?)
     }
 
@@ -36,17 +34,14 @@ enum EnvironmentRegistry {
         var entries: [Entry] = []
         var openings: UInt64 = 0
 
-        mutating func find(_ path: String, _ gate: FolderGate) -> Found {
-            let dataFile = FileIdentity(ofPath: path + "/data.mdb")
-            let lockFile = FileIdentity(ofPath: path + "/lock.mdb")
+        mutating func find(_ dataFile: FileIdentity?, _ lockFile: FileIdentity?, _ gate: FolderGate) -> Found {
             while let index = entries.firstIndex(where: {
                 $0.dataFile == dataFile || $0.lockFile != nil && $0.lockFile == lockFile
             }) {
                 let entry = entries[index]
                 if let environment = entry.environment {
                     let isSame =
-                        entry.path == path && entry.dataFile == dataFile
-                        && (entry.lockFile == nil || entry.lockFile == lockFile)
+                        entry.dataFile == dataFile && (entry.lockFile == nil || entry.lockFile == lockFile)
                     return isSame ? .open(environment) : .moved(environment)
                 }
                 // Its last owner has let go, and waits for the gate to close it.
@@ -62,10 +57,9 @@ enum EnvironmentRegistry {
 
     /// Makes the environment where the options say so, and opens it. Other folders' openings do not wait for it.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
-        let gate = try gate(ofFolder: path)
         // The environment leaves the locks before anyone can let go of it: its closing takes them too.
-        let found: Found = try gate.lock.withLock { _ in
-            let found = state.withLock { $0.find(path, gate) }
+        let found: Found = try withGate(ofFolder: path) { gate in
+            let found = try find(path, gate)
             guard case .nothing = found else { return found }
             if !options.isReadOnly && options.creates { try Environment.createDataFile(inFolder: path, options) }
             let opening = state.withLock { state in
@@ -74,26 +68,32 @@ enum EnvironmentRegistry {
             }
             let environment = try Environment(path: path, options: options, opening: opening, gate: gate)
             let entry = Entry(
-                environment: environment, handle: environment.handle, opening: opening, gate: gate, path: path,
-                dataFile: environment.dataFile,
-                lockFile: environment.isLocking ? FileIdentity(ofPath: path + "/lock.mdb") : nil)
+                environment: environment, handle: environment.handle, opening: opening, gate: gate,
+                dataFile: environment.dataFile, lockFile: environment.lockFile)
             state.withLock { $0.entries.append(entry) }
             return .open(environment)
         }
         guard case .open(let environment) = found else { throw EnvironmentMoved(path: path) }
+        // Another path may lead to the files, but theirs must.
+        try environment.requireInPlace()
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment
     }
 
     /// Runs a body while no environment of a folder is open in this process, or can be opened.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
-        let gate = try gate(ofFolder: path)
         var found = Found.nothing  // let go of when the locks are
-        return try gate.lock.withLock { _ in
-            found = state.withLock { $0.find(path, gate) }
+        return try withGate(ofFolder: path) { gate in
+            found = try find(path, gate)
             guard case .nothing = found else { throw Environment.InUse(process: Int(getpid())) }
             return try body()
         }
+    }
+
+    private static func find(_ path: String, _ gate: FolderGate) throws -> Found {
+        let dataFile = try FileIdentity(ofPath: path + "/data.mdb")
+        let lockFile = try FileIdentity(ofPath: path + "/lock.mdb")
+        return state.withLock { $0.find(dataFile, lockFile, gate) }
     }
 
     static func close(opening: UInt64, _ gate: FolderGate) {
@@ -106,9 +106,22 @@ enum EnvironmentRegistry {
         }
     }
 
-    private static func gate(ofFolder path: String) throws(LMDBError) -> FolderGate {
-        guard let folder = FileIdentity(ofPath: path) else { throw LMDBError(rawValue: errno) }
-        return state.withLock { state in
+    private static func withGate<Value: Sendable>(
+        ofFolder path: String, _ body: (FolderGate) throws -> Value
+    ) throws -> Value {
+        while true {
+            guard let folder = try FileIdentity(ofPath: path) else { throw LMDBError(rawValue: ENOENT) }
+            let gate = gate(of: folder)
+            let value: Value? = try gate.lock.withLock { _ in
+                // The folder may have been made anew while another one had the gate.
+                try FileIdentity(ofPath: path) == folder ? try body(gate) : nil
+            }
+            if let value { return value }
+        }
+    }
+
+    private static func gate(of folder: FileIdentity) -> FolderGate {
+        state.withLock { state in
             if let gate = state.gates[folder]?.gate { return gate }
             let gate = FolderGate()
             state.gates = state.gates.filter { $0.value.gate != nil }

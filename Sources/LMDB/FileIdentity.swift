@@ -14,10 +14,13 @@ struct FileIdentity: Hashable, Sendable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// Nil where there is no file, or none that may be looked at. Does not follow a symbolic link.
-    init?(ofPath path: String) {
+    /// Nil where there is no file. Does not follow a symbolic link. Throws when the system does not tell.
+    init?(ofPath path: String) throws(LMDBError) {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
+        if lstat(path, &status) != 0 {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw LMDBError(rawValue: errno)
+        }
         self.init(status)
     }
 

@@ -16,9 +16,14 @@ struct OpenFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Waits until nobody else has the file locked, and keeps it so until it is closed. flock
-    borrowing func lock() throws(LMDBError) {
-        while flock(descriptor, LOCK_EX) != 0 { if errno != EINTR { throw LMDBError(rawValue: errno) } }
+    /// Locks the file until it is closed; false when somebody else has it locked all the time. flock
+    borrowing func lock(until end: ContinuousClock.Instant) throws(LMDBError) -> Bool {
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw LMDBError(rawValue: errno) }
+            if ContinuousClock.now > end { return false }
+            usleep(1000)
+        }
+        return true
     }
 
     /// A file system that cannot bring folders to the disk says EINVAL. fsync

@@ -53,8 +53,8 @@ extension Environment {
     package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
 
     /// Waits for the write transaction that another thread or process holds. Makes the map larger first when three
-    /// quarters of it are used, unless a transaction of this process is open. Throws `EnvironmentMoved` when what was
-    /// written could not be found under the environment's path.
+    /// quarters of it are used, unless a transaction of this process is open. Throws `EnvironmentMoved` when
+    /// what is written could not be found under the environment's path.
     package func beginWrite() throws -> WriteTransaction {
         try requireInPlace()
         makeRoom()

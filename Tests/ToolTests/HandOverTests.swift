@@ -1,6 +1,7 @@
 import FetchIndex
 import Foundation
 import Records
+import Synchronization
 import TestSupport
 import Testing
 
@@ -38,6 +39,14 @@ import Testing
         return process.terminationStatus
     }
 
+    private func wait(until isSo: () throws -> Bool) throws {
+        let end = Date().addingTimeInterval(30)
+        while try !isSo() {
+            try #require(Date() < end)
+            usleep(1000)
+        }
+    }
+
     private func insertion(_ key: Int) throws -> [String] {
         let file = try tool.file("\(key).jsonl", "{\"op\":\"insert\",\"key\":\(key)}\n")
         return ["apply", tool.store, file, "--entity", "Row"]
@@ -60,20 +69,23 @@ import Testing
     }
 
     /// Who opens for reading only has the data file before he waits for the lock.
-    @Test func aReaderThatWaitedForACompactionReadsTheNewFile() async throws {
+    @Test func aReaderThatWaitedForACompactionReadsTheNewFile() throws {
         let compaction = try stoppedCompaction()
         let path = tool.store
-        let opening = Task.detached {
+        let container = Mutex<PersistentContainer?>(nil)
+        let opening = Thread {
             var options = Store.Options()
             options.isReadOnly = true
-            return try PersistentContainer(path: path, options: options)
+            let opened = try? PersistentContainer(path: path, options: options)
+            container.withLock { $0 = opened }
         }
-        while !openFiles(of: "self").isSuperset(of: ["data.mdb", "lock.mdb"]) { usleep(1000) }
-        usleep(20_000)
+        opening.start()
+        try wait { openFiles(of: "self").isSuperset(of: ["data.mdb", "lock.mdb"]) }
         #expect(finish(compaction) == 0)
-        let container = try await opening.value
+        try wait { opening.isFinished }
         #expect(try tool.run(insertion(Self.rows)).status == 0)
-        #expect(try container.store.snapshot().entityState(0).count == UInt64(Self.rows) + 1)
+        let opened = try #require(container.withLock { $0 })
+        #expect(try opened.store.snapshot().entityState(0).count == UInt64(Self.rows) + 1)
     }
 
     /// A compaction that dies may leave a lock file that LMDB does not know; whoever is the first to have it alone makes
@@ -82,7 +94,7 @@ import Testing
         let compaction = try stoppedCompaction()
         let writers = try (0..<3).map { try start(insertion(Self.rows + $0)) }
         for writer in writers {
-            while !openFiles(of: "\(writer.processIdentifier)").contains("lock.mdb") { usleep(1000) }
+            try wait { openFiles(of: "\(writer.processIdentifier)").contains("lock.mdb") }
         }
         usleep(20_000)
         let lock = try #require(FileHandle(forUpdatingAtPath: tool.store + "/lock.mdb"))

@@ -12,13 +12,19 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    /// Starts a command and kills it after a while. False when it was done before.
-    private func kill(_ arguments: [String], after milliseconds: Int, output: String? = nil) throws -> Bool {
+    /// Starts a command and kills it after a while, which may begin with the first line of its output. False when it was
+    /// done before.
+    private func kill(
+        _ arguments: [String], after milliseconds: Int, output: String? = nil, havingWritten: Bool = false
+    ) throws -> Bool {
         let process = tool.process(arguments)
         if let output { try Data().write(to: URL(fileURLWithPath: output)) }
         process.standardOutput = output.flatMap(FileHandle.init(forWritingAtPath:)) ?? FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
+        if havingWritten, let output {
+            while process.isRunning, try Data(contentsOf: URL(fileURLWithPath: output)).isEmpty { usleep(1000) }
+        }
         usleep(UInt32(milliseconds * 1000))
         guard process.isRunning else { return false }
         Foundation.kill(process.processIdentifier, SIGKILL)
@@ -75,13 +81,14 @@ import Testing
         }
         let transactions = changes.components(separatedBy: "\n\n")
         var acknowledgements = 0
-        for _ in 0..<Self.kills {
+        for round in 0..<Self.kills {
             let done = (try count() - 60_000) / 2
             let rest = transactions.dropFirst(done).joined(separator: "\n\n")
             let file = try tool.file("changes.jsonl", rest)
             let output = tool.folder.path + "/acknowledged"
             let arguments = ["apply", tool.store, file, "--output", "json"] + request
-            _ = try kill(arguments, after: .random(in: 30...700, using: &generator), output: output)
+            _ = try kill(
+                arguments, after: .random(in: 30...700, using: &generator), output: output, havingWritten: round == 0)
             // Each transaction is acknowledged by a line, once it is on disk.
             let acknowledged = try String(contentsOfFile: output, encoding: .utf8).count { $0 == "\n" }
             acknowledgements += acknowledged

@@ -169,7 +169,17 @@ import Testing
         (watch.standardOutput, watch.standardError) = (output, error)
         try watch.run()
         #expect(!output.fileHandleForReading.availableData.isEmpty)
-        try FileManager.default.removeItem(atPath: tool.store)
+        // What was committed before is told, and a short absence does no harm.
+        _ = try tool.run("import", tool.store, try tool.file("more.csv", "id\nb\n"), "--entity", "Row")
+        try FileManager.default.moveItem(atPath: tool.store, toPath: tool.store + "-away")
+        usleep(200_000)
+        try FileManager.default.moveItem(atPath: tool.store + "-away", toPath: tool.store)
+        usleep(200_000)
+        #expect(watch.isRunning)
+        _ = try tool.run("import", tool.store, try tool.file("last.csv", "id\nc\n"), "--entity", "Row")
+        try FileManager.default.moveItem(atPath: tool.store, toPath: tool.store + "-away")
+        let batches = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(batches.components(separatedBy: "row insert").count == 3, "\(batches)")
         let text = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         watch.waitUntilExit()
         let sentence = "the files of the store \(tool.store) were moved or replaced while this process has them open"

@@ -162,7 +162,7 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
     /// Whether the context merges as commits arrive, of other contexts and of other processes. A context that was made
-    /// outside of any actor merges when it is next used.
+    /// outside of any actor merges when it is next used. Becomes false when the store's files are moved or replaced.
     public var automaticallyMergesChanges: Bool {
         get { mergeTask != nil || mergesWhenUsed }
         set {
@@ -175,6 +175,7 @@ extension ManagedObjectContext {
                 // What was committed before it was asked for, and then what is.
                 guard await context.merge() else { return }
                 for await _ in commits { guard await context.merge() else { return } }
+                if !Task.isCancelled { await context.stopMerging() }
             }
         }
     }
@@ -189,6 +190,14 @@ private final class UncheckedContext: @unchecked Sendable {
         self.context = context
         self.isolation = isolation
     }
+
+    /// There are no commits to come.
+    func stopMerging() async {
+        guard let isolation else { return }
+        await stopMerging(isolation)
+    }
+
+    private func stopMerging(_ isolation: isolated any Actor) { context?.mergeTask = nil }
 
     /// False when the context or its actor is gone.
     func merge() async -> Bool {

@@ -7,7 +7,7 @@ extension PersistentContainer {
 
     /// The numbers of new commits as they arrive, from this process and from others; where several arrive at once, the
     /// last. Within 40 ms of a commit, at 25 looks at shared memory a second. Ends when the task is cancelled, and when the
-    /// store's files are moved or replaced.
+    /// store's files have been moved or replaced for a second.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)
         return AsyncStream { await watch.next() }
@@ -20,6 +20,9 @@ private final class CommitWatch: Sendable {
         var transaction: Int
         var commit: UInt64
     }
+
+    /// Looks at a store that was moved: it may come back.
+    private static let mostMissed = 25
 
     private let store: Store
     private let seen: Mutex<Seen>
@@ -44,9 +47,17 @@ private final class CommitWatch: Sendable {
         }
     }
 
+    /// Nil when it is cancelled, or when the store has been elsewhere for a while.
     func next() async -> UInt64? {
-        while !Task.isCancelled, (try? store.requireInPlace()) != nil {
+        var missed = 0
+        while !Task.isCancelled, missed <= Self.mostMissed {
             if let newest = look() { return newest }
+            do {
+                try store.requireInPlace()
+                missed = 0
+            } catch {
+                if case StoreError.moved = error { missed += 1 }
+            }
             try? await Task.sleep(for: PersistentContainer.commitInterval)
         }
         return nil

@@ -42,7 +42,7 @@ struct WatchCommand: AsyncParsableCommand {
             try context.mergeChanges()
             if let error = printer.error { throw error }
         }
-        try container.store.requireInPlace()
+        throw StoreError.moved(path: container.store.path)
     }
 }
 

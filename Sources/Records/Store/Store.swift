@@ -49,7 +49,7 @@ package final class Store: Sendable {
             throw Self.explain(error, at: path)
         }
         if !options.isReadOnly, options.creates {
-            do { if try !hasFormat() { try create(options.durability) } } catch let error as LMDBError {
+            do { if try !hasFormat() { try create(options.durability) } } catch {
                 throw Self.explain(error, at: path)
             }
         }
@@ -122,24 +122,29 @@ package final class Store: Sendable {
         return writer
     }
 
-    /// Nil when another writer is busy.
+    /// Nil when another writer is busy, or when the store was moved: what caches keep can wait.
     package func tryBeginWrite(author: String = "") throws -> StoreWriter? {
-        try beginWrite(author: author, waits: false)
+        do { return try beginWrite(author: author, waits: false) } catch StoreError.moved { return nil }
     }
 
     private func beginWrite(author: String, waits: Bool) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
         try requireInPlace()
         if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
-        guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
-        do { return try StoreWriter(self, author: author, lock) } catch let error as LMDBError {
-            throw StoreError(failedWrite: error) ?? error
+        do {
+            guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
+            return try StoreWriter(self, author: author, lock)
+        } catch {
+            try requireInPlace()
+            throw (error as? LMDBError).flatMap(StoreError.init(failedWrite:)) ?? error
         }
     }
 
-    /// Throws `StoreError.moved` when the store's path no longer leads to the file that is open. Costs a stat.
+    /// Throws `StoreError.moved` when the store's path no longer leads to the files that are open. Costs two stats.
     package func requireInPlace() throws {
-        do { try environment.requireInPlace() } catch { throw StoreError.moved(path: error.path) }
+        do { try environment.requireInPlace() } catch let error as EnvironmentMoved {
+            throw StoreError.moved(path: error.path)
+        }
     }
 
     /// Whether a writer of this store object is open. Who waits for another one then may wait for itself.

@@ -1,0 +1,47 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import Records
+
+/// A store's files that go elsewhere while it is open.
+@Suite struct MovedStoreTests {
+    @Test func openingAndWritingAreErrorsOfTheStoreAndReadingGoesOn() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(at: folder.path, model: TestStore.books)
+        let away = folder.path + "-away"
+        defer { try? FileManager.default.removeItem(atPath: away) }
+        try FileManager.default.moveItem(atPath: folder.path, toPath: away)
+        let moved = StoreError.moved(path: store.path)
+        #expect(throws: moved) { try store.beginWrite() }
+        #expect(try store.tryBeginWrite() == nil)
+        #expect(throws: StoreError.self) { try Store(at: away) }
+        #expect(try store.snapshot().commit == 0)
+        try FileManager.default.moveItem(atPath: away, toPath: folder.path)
+        try store.beginWrite().commit()
+    }
+
+    /// A writer that waits for its turn looks again when it has it.
+    @Test func aWriterThatWaitsWhileTheFilesAreMovedIsToldSo() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(at: folder.path, model: TestStore.books)
+        let away = folder.path + "-away"
+        defer { try? FileManager.default.removeItem(atPath: away) }
+        let lock = open(store.path + "/writer.lock", O_RDWR)
+        try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
+        let result = ThreadResult()
+        let waiting = Thread { result.error = #expect(throws: StoreError.self) { try store.beginWrite() } }
+        waiting.start()
+        usleep(100_000)
+        try FileManager.default.moveItem(atPath: folder.path, toPath: away)
+        close(lock)
+        let end = Date().addingTimeInterval(30)
+        while !waiting.isFinished, Date() < end { usleep(1000) }
+        #expect(waiting.isFinished && result.error == .moved(path: store.path))
+    }
+
+    private final class ThreadResult: @unchecked Sendable {
+        var error: StoreError?
+    }
+}
