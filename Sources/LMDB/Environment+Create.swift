@@ -6,6 +6,9 @@ internal import CLMDB
 #endif
 
 extension Environment {
+    /// How long whoever makes an environment waits for others who have its folder locked.
+    private static let patience = Duration.seconds(30)
+
     /// Puts an empty data file into a folder that has none.
     ///
     /// LMDB makes its file in place and syncs it with the first commit: a power loss before that may leave a file that
@@ -18,7 +21,8 @@ extension Environment {
         if access(path, F_OK) == 0 { return }
         let file = try OpenFile(folder, O_RDONLY | O_DIRECTORY)
         guard try file.lock(until: .now + patience) else {
-            throw DataFileError.foreign("another program has its folder locked")
+            if access(path, F_OK) == 0 { return }
+            throw LMDBError.busy
         }
         defer { flock(file.descriptor, LOCK_UN) }
         if access(path, F_OK) == 0 { return }
@@ -32,7 +36,7 @@ extension Environment {
         if access(workshop, F_OK) == 0 { throw DataFileError.foreign("its data.mdb.making has foreign files in it") }
         if mkdir(workshop, 0o700) != 0 { throw LMDBError(rawValue: errno) }
         defer { clear() }
-        mdb_env_close(try openHandle(at: workshop, options: options))
+        mdb_env_close(try openHandle(at: workshop, options: options).handle)
         if options.durability != .none { try OpenFile(workshop + "/data.mdb", O_RDWR).sync() }
         if rename(workshop + "/data.mdb", path) != 0 { throw LMDBError(rawValue: errno) }
     }

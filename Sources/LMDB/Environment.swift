@@ -73,15 +73,10 @@ package final class Environment: Sendable {
         self.opening = opening
         self.gate = gate
         self.isReadOnly = options.isReadOnly
-        let handle = try Environment.openHandle(at: path, options: options)
-        do {
-            dataFile = try Environment.dataFile(of: handle)
-            lockFile = try Environment.lockFile(of: handle, at: path)
-        } catch {
-            mdb_env_close(handle)
-            throw error
-        }
-        self.handle = handle
+        let opened = try Environment.openHandle(at: path, options: options)
+        handle = opened.handle
+        dataFile = opened.dataFile
+        lockFile = opened.lockFile
         mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -90,41 +85,52 @@ package final class Environment: Sendable {
     private static let smallestMap = 1 << 26
     private static let staleLockFile =
         "its lock.mdb tells of another state than its data.mdb, and a process holds it; close the store everywhere"
-    /// How long an opening is tried that meets another process between two steps of that one's.
-    static let patience = Duration.seconds(5)
+    /// How often an opening is tried that meets another process between two steps of that one's, and how long it waits
+    /// for its turn each time.
+    private static let mostTries = 12
+    private static let turn = Duration.milliseconds(500)
 
     /// Another process was between two steps of its own, or died there; the reason stands if it stays so.
     private struct Unsettled: Error {
         let reason: any Error
     }
 
+    /// An open environment, and the files that it has; no lock file when it was opened without a lock.
+    struct Opened {
+        let handle: OpaquePointer
+        let dataFile: FileIdentity
+        let lockFile: FileIdentity?
+    }
+
     /// mdb_env_create, mdb_env_open, mdb_reader_check
     ///
     /// Those who try again do so one by one, lest they keep each other from being alone with the lock file.
-    static func openHandle(at path: String, options: Options) throws -> OpaquePointer {
+    static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
-        var isLocking = true
-        var end: ContinuousClock.Instant?
+        // Where the lock file cannot be written, LMDB goes without it.
+        var isLocking = !(options.isReadOnly && access(path, W_OK) != 0 && errno == EROFS)
+        var tries = 0
         var folder: OpenFile?
         defer { flock(folder?.descriptor ?? -1, LOCK_UN) }
         while true {
             let handle = try newHandle(options)
             do {
-                try open(handle, path, options, isLocking: isLocking)
-                return handle
+                return try open(handle, path, options, isLocking: isLocking)
             } catch {
                 mdb_env_close(handle)
+                flock(folder?.descriptor ?? -1, LOCK_UN)
                 switch error {
                 // Whoever may not write the lock file reads without it, and must not read while others write.
                 case let error as LMDBError where error == .permissionDenied && options.isReadOnly && isLocking:
                     isLocking = false
                 case let error as Unsettled:
-                    let last = end ?? .now + patience
-                    end = last
-                    if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
-                    let hasTurn = try folder?.lock(until: last)
-                    if hasTurn == false || ContinuousClock.now > last { throw error.reason }
+                    tries += 1
+                    if tries == mostTries { throw error.reason }
                     usleep(.random(in: 1000...20_000))
+                    try checkFiles(inFolder: path, creates: false)
+                    if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
+                    // Somebody else's lock must not keep it waiting: then it is tried all the same.
+                    _ = try folder?.lock(until: .now + turn)
                 default: throw error
                 }
             }
@@ -145,7 +151,7 @@ package final class Environment: Sendable {
 
     private static func open(
         _ handle: OpaquePointer, _ path: String, _ options: Options, isLocking: Bool
-    ) throws {
+    ) throws -> Opened {
         var flags = UInt32(MDB_NOTLS | MDB_NORDAHEAD)
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
         if !isLocking { flags |= UInt32(MDB_NOLOCK) }
@@ -154,23 +160,30 @@ package final class Environment: Sendable {
         case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
+        // LMDB does not tell which lock file it has, and may have waited long for it.
+        func lockFile() throws(LMDBError) -> FileIdentity? {
+            isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
+        }
+        let lockFileBefore = try lockFile()
         let code = mdb_env_open(handle, path, flags, 0o600)
         // Perhaps it is the lock file, spoiled by a compaction that died: the first to have it alone makes it anew.
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)
-        if try !isCurrent(handle, at: path) {
-            throw Unsettled(reason: DataFileError.damaged("its data.mdb is replaced time and again"))
+        let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())
+        // Who opens for reading only opens the data file first and locks it then: there may be another one now.
+        let named = try FileIdentity(ofPath: path + "/data.mdb")
+        if named == nil { throw LMDBError(rawValue: ENOENT) }
+        if named != opened.dataFile || lockFileBefore != opened.lockFile
+            || isLocking && !options.isReadOnly && opened.lockFile == nil
+        {
+            throw Unsettled(reason: DataFileError.damaged("its files are replaced time and again"))
         }
         try closeWhenExecuting(handle)
-        guard isLocking else { return }
-        if !knowsNewest(handle, options) { throw Unsettled(reason: DataFileError.damaged(staleLockFile)) }
-        try freeDeadReaders(of: handle)
-    }
-
-    /// Whether the opened data file still has its name: who opens for reading only opens it first and locks it then, and
-    /// may have waited for a compaction that put another in its place.
-    private static func isCurrent(_ handle: OpaquePointer, at path: String) throws(LMDBError) -> Bool {
-        try FileIdentity(ofPath: path + "/data.mdb") == dataFile(of: handle)
+        if isLocking {
+            if !knowsNewest(handle, options) { throw Unsettled(reason: DataFileError.damaged(staleLockFile)) }
+            try freeDeadReaders(of: handle)
+        }
+        return opened
     }
 
     /// Throws `EnvironmentMoved` when the path no longer leads to the files that are open: others would open the folder
@@ -179,13 +192,6 @@ package final class Environment: Sendable {
         guard try FileIdentity(ofPath: path + "/data.mdb") == dataFile,
             try lockFile == nil || FileIdentity(ofPath: path + "/lock.mdb") == lockFile
         else { throw EnvironmentMoved(path: path) }
-    }
-
-    /// The lock file of an environment that uses it. mdb_env_get_flags
-    private static func lockFile(of handle: OpaquePointer, at path: String) throws(LMDBError) -> FileIdentity? {
-        var flags: UInt32 = 0
-        try check(mdb_env_get_flags(handle, &flags))
-        return flags & UInt32(MDB_NOLOCK) == 0 ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
     }
 
     /// mdb_env_get_fd

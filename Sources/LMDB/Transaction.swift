@@ -40,8 +40,9 @@ package struct WriteTransaction: ~Copyable {
     }
 
     /// mdb_txn_commit. An error leaves the environment as it was before the transaction, but for `LMDBError.panic`: then
-    /// whether it is committed shows when the environment is opened again.
+    /// whether it is committed shows when the environment is opened again. Throws `EnvironmentMoved` as `beginWrite` does.
     package consuming func commit() throws {
+        try environment.requireInPlace()
         isCommitted = true  // mdb_txn_commit ends the transaction, also when it fails
         let code = mdb_txn_commit(view.handle)
         if code != MDB_SUCCESS && environment.isDead { throw LMDBError.panic }

@@ -118,7 +118,7 @@ import Testing
                 print("no folder can be mounted here: two names of one are not tried")
                 return
             }
-            defer { _ = try? TemporaryFolder.run("umount", [other.path]) }
+            defer { _ = try? TemporaryFolder.run("umount", ["-l", other.path]) }
             #expect(try Environment.open(at: other.path) === environment)
             #expect(throws: Environment.InUse.self) { try Environment.compact(at: other.path) }
         }

@@ -22,6 +22,20 @@ import Testing
         try store.beginWrite().commit()
     }
 
+    /// What a commit acknowledges is at the store's path.
+    @Test func aTransactionWhoseFilesAreMovedIsNotCommitted() throws {
+        let test = try TestStore(model: TestStore.books)
+        let path = test.store.path
+        let writer = try test.store.beginWrite()
+        let record = try test.book("a", 1, "a")
+        _ = try writer.put(0, record.span.bytes, uniqueSlot: 0)
+        try FileManager.default.moveItem(atPath: path, toPath: path + "-away")
+        #expect(throws: StoreError.moved(path: path)) { try writer.commit() }
+        try FileManager.default.moveItem(atPath: path + "-away", toPath: path)
+        #expect(try test.store.snapshot().commit == 0)
+        try test.store.beginWrite().commit()
+    }
+
     /// A writer that waits for its turn looks again when it has it.
     @Test func aWriterThatWaitsWhileTheFilesAreMovedIsToldSo() throws {
         let folder = TemporaryFolder()
@@ -30,12 +44,13 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: away) }
         let lock = open(store.path + "/writer.lock", O_RDWR)
         try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
+        defer { close(lock) }
         let result = ThreadResult()
         let waiting = Thread { result.error = #expect(throws: StoreError.self) { try store.beginWrite() } }
         waiting.start()
         usleep(100_000)
         try FileManager.default.moveItem(atPath: folder.path, toPath: away)
-        close(lock)
+        flock(lock, LOCK_UN)
         let end = Date().addingTimeInterval(30)
         while !waiting.isFinished, Date() < end { usleep(1000) }
         #expect(waiting.isFinished && result.error == .moved(path: store.path))

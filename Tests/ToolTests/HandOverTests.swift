@@ -105,4 +105,25 @@ import Testing
         #expect(try tool.run("info", tool.store).output.contains("Row: 20,003 objects"))
         #expect(try tool.run("check", tool.store).status == 0)
     }
+
+    /// Whoever waited for the lock of a file that is gone by then has no lock that others know of.
+    @Test func anOpenerWhoseLockFileIsTakenAwayTakesTheNewOne() throws {
+        _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c", "--sections-only")
+        let compaction = try stoppedCompaction()
+        let watch = tool.process(["watch", tool.store, "--cache", "c"])
+        let output = Pipe()
+        watch.standardOutput = output
+        try watch.run()
+        try wait { openFiles(of: "\(watch.processIdentifier)").contains("lock.mdb") }
+        usleep(20_000)
+        #expect(rename(tool.store + "/lock.mdb", tool.folder.path + "/lock.mdb") == 0)
+        kill(compaction.processIdentifier, SIGKILL)
+        compaction.waitUntilExit()
+        #expect(!output.fileHandleForReading.availableData.isEmpty)
+        let refused = try tool.run("compact", tool.store)
+        #expect(refused.status == 1 && refused.error.contains("has the store open"), "\(refused)")
+        #expect(watch.isRunning)
+        kill(watch.processIdentifier, SIGKILL)
+        watch.waitUntilExit()
+    }
 }

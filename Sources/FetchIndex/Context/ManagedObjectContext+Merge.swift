@@ -162,7 +162,8 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
     /// Whether the context merges as commits arrive, of other contexts and of other processes. A context that was made
-    /// outside of any actor merges when it is next used. Becomes false when the store's files are moved or replaced.
+    /// outside of any actor merges when it is next used. Becomes false when ``PersistentContainer/commits``
+    /// ends, since the store's files were moved.
     public var automaticallyMergesChanges: Bool {
         get { mergeTask != nil || mergesWhenUsed }
         set {
@@ -175,7 +176,7 @@ extension ManagedObjectContext {
                 // What was committed before it was asked for, and then what is.
                 guard await context.merge() else { return }
                 for await _ in commits { guard await context.merge() else { return } }
-                if !Task.isCancelled { await context.stopMerging() }
+                await context.stopMerging()
             }
         }
     }
@@ -197,7 +198,10 @@ private final class UncheckedContext: @unchecked Sendable {
         await stopMerging(isolation)
     }
 
-    private func stopMerging(_ isolation: isolated any Actor) { context?.mergeTask = nil }
+    /// A task that was cancelled is not the context's any more.
+    private func stopMerging(_ isolation: isolated any Actor) {
+        if !Task.isCancelled { context?.mergeTask = nil }
+    }
 
     /// False when the context or its actor is gone.
     func merge() async -> Bool {

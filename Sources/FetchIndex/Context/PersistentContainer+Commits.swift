@@ -2,11 +2,11 @@ internal import Records
 internal import Synchronization
 
 extension PersistentContainer {
-    /// How long a commit may stay unnoticed. Asking costs a look at shared memory.
+    /// How long a commit may stay unnoticed. Asking costs a look at shared memory and two stats.
     static let commitInterval = Duration.milliseconds(40)
 
     /// The numbers of new commits as they arrive, from this process and from others; where several arrive at once, the
-    /// last. Within 40 ms of a commit, at 25 looks at shared memory a second. Ends when the task is cancelled, and when the
+    /// last. Within 40 ms of a commit, at 25 looks a second. Ends when the task is cancelled, and when the
     /// store's files have been moved or replaced for a second.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)

@@ -20,8 +20,8 @@ extension CacheDirectory {
 
     /// Opens the order of a request under a name: as it is, caught up from the change log, or rebuilt.
     ///
-    /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). Where the store is read-only,
-    /// or another writer is busy, the order is caught up in memory and the cache stays as it was; a rebuild waits for
+    /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). Where the store is read-only
+    /// or was moved, or another writer is busy, the order is caught up in memory and the cache stays as it was; a rebuild waits for
     /// its turn.
     package func open(_ name: String, _ request: OrderRequest) throws -> OpenedOrder {
         try Self.validate(name)
@@ -36,7 +36,11 @@ extension CacheDirectory {
         case .rebuild(let reason):
             // A writer that is open in this process may be the caller's own, which would wait for itself.
             if store.isReadOnly || store.hasOpenWriter { return try compute(request, in: snapshot, .rebuilt(reason)) }
-            return try bringUpToDate(name, request, try store.beginWrite())
+            let writer: StoreWriter
+            do { writer = try store.beginWrite() } catch StoreError.moved {
+                return try compute(request, in: snapshot, .rebuilt(reason))
+            }
+            return try bringUpToDate(name, request, writer)
         }
     }
 

@@ -124,7 +124,12 @@ package final class Store: Sendable {
 
     /// Nil when another writer is busy, or when the store was moved: what caches keep can wait.
     package func tryBeginWrite(author: String = "") throws -> StoreWriter? {
-        do { return try beginWrite(author: author, waits: false) } catch StoreError.moved { return nil }
+        do { return try beginWrite(author: author, waits: false) } catch {
+            switch error {
+            case StoreError.moved, StoreError.inaccessible: return nil
+            default: throw error
+            }
+        }
     }
 
     private func beginWrite(author: String, waits: Bool) throws -> StoreWriter? {
@@ -135,16 +140,16 @@ package final class Store: Sendable {
             guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
             return try StoreWriter(self, author: author, lock)
         } catch {
-            try requireInPlace()
+            do { try environment.requireInPlace() } catch let error as EnvironmentMoved {
+                throw StoreError.moved(path: error.path)
+            } catch {}
             throw (error as? LMDBError).flatMap(StoreError.init(failedWrite:)) ?? error
         }
     }
 
     /// Throws `StoreError.moved` when the store's path no longer leads to the files that are open. Costs two stats.
     package func requireInPlace() throws {
-        do { try environment.requireInPlace() } catch let error as EnvironmentMoved {
-            throw StoreError.moved(path: error.path)
-        }
+        do { try environment.requireInPlace() } catch { throw Self.explain(error, at: path) }
     }
 
     /// Whether a writer of this store object is open. Who waits for another one then may wait for itself.

@@ -207,6 +207,8 @@ package final class StoreWriter: StoreReader {
         if let ended = transaction.take() {
             do { try ended.commit() } catch let error as LMDBError {
                 throw StoreError(failedWrite: error) ?? error
+            } catch let error as EnvironmentMoved {
+                throw StoreError.moved(path: error.path)
             }
         }
     }
