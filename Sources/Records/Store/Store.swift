@@ -134,7 +134,6 @@ package final class Store: Sendable {
 
     private func beginWrite(author: String, waits: Bool) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
-        try requireInPlace()
         if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         do {
             guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
