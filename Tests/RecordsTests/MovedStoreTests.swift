@@ -45,18 +45,14 @@ import Testing
         let lock = open(store.path + "/writer.lock", O_RDWR)
         try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
         defer { close(lock) }
-        let result = ThreadResult()
-        let waiting = Thread { result.error = #expect(throws: StoreError.self) { try store.beginWrite() } }
+        let moved = StoreError.moved(path: store.path)
+        let waiting = Thread { #expect(throws: moved) { try store.beginWrite() } }
         waiting.start()
         usleep(100_000)
         try FileManager.default.moveItem(atPath: folder.path, toPath: away)
         flock(lock, LOCK_UN)
         let end = Date().addingTimeInterval(30)
         while !waiting.isFinished, Date() < end { usleep(1000) }
-        #expect(waiting.isFinished && result.error == .moved(path: store.path))
-    }
-
-    private final class ThreadResult: @unchecked Sendable {
-        var error: StoreError?
+        #expect(waiting.isFinished)
     }
 }
