@@ -61,13 +61,13 @@
         @Test func theRecorderSeesWhatLMDBWrites() throws {
             let victim = try VictimRunner()
             let trace = victim.folder.path + "/trace"
-            _ = try victim.run("script", "count=3", "trace=\(trace)")
+            _ = try victim.run("script", "count=12", "trace=\(trace)")
             let events = try WriteTrace(path: trace).events
             func count(_ isCounted: (WriteTrace.Event) -> Bool) -> Int { events.count(where: isCounted) }
             #expect(count { if case .write(_, _, isDurable: false) = $0 { true } else { false } } > 3)
             #expect(count { if case .write(_, _, isDurable: true) = $0 { true } else { false } } > 3)
             #expect(count { if case .sync = $0 { true } else { false } } > 3)
-            #expect(count { if case .done = $0 { true } else { false } } == 3)
+            #expect(count { if case .done = $0 { true } else { false } } == 12)
         }
     }
 #endif
