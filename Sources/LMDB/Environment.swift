@@ -46,7 +46,7 @@ package final class Environment: Sendable {
     /// Which opening in this process it is.
     private let opening: UInt64
     private let gate: FolderGate
-    // An MDB_env may be used from any thread; it is closed once, under the registry's lock.
+    // An MDB_env may be used from any thread; it is closed once, under the gate's lock.
     nonisolated(unsafe) let handle: OpaquePointer
     /// Transactions that are open in this process: the map may only be resized when there are none.
     let openTransactions = Mutex(0)

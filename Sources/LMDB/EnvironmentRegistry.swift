@@ -146,8 +146,8 @@ package struct EnvironmentIsReadOnly: Error, CustomStringConvertible {
     package var description: String { "\(path) is already open read-only in this process" }
 }
 
-/// The folder or one of its files has another name or another file's than when this process opened it. Reading goes on
-/// from what was opened.
+/// The path no longer leads to the files that this process opened there, or one of its files is open without the other.
+/// What was opened can still be read.
 package struct EnvironmentMoved: Error, CustomStringConvertible {
     package let path: String
     package var description: String { "its files were moved or replaced while this process has them open" }

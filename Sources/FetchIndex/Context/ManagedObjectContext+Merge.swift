@@ -182,7 +182,8 @@ extension ManagedObjectContext {
     }
 }
 
-/// Carries a context to its own isolation domain, and is opened only there. It keeps neither alive.
+/// Carries a context to its own isolation domain, and is opened only there: that makes it safe to send. It keeps neither
+/// alive.
 private final class UncheckedContext: @unchecked Sendable {
     private weak var context: ManagedObjectContext?
     private weak var isolation: (any Actor)?
