@@ -103,6 +103,7 @@ open class ManagedObject {
         guard let context = managedObjectContext, !isDeleted else { return }
         let attribute = entity.attributes[slot]
         if let type = value.type, type != attribute.type {
+            // A program's own value: what comes from files is converted, and refused, before it gets here.
             preconditionFailure(
                 "\(entity.name).\(attribute.name) is \(attribute.type.nameWithArticle), not \(type.nameWithArticle).")
         }

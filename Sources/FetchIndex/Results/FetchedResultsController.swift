@@ -205,6 +205,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName))
         let id = id ?? managedObjectContext.container.temporaryID(entity ?? 0)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
+            // Only a program can do this, by using another class for the entity later: nothing is read from the store here.
             preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
         }
         return object

@@ -125,6 +125,7 @@ package struct LiveOrder {
 
     /// Moves an order without a name to a new commit, by the edits that lead there. O(k log n).
     package mutating func move(_ step: Step) throws -> OrderChange {
+        // Which of the two an order is, was said when it was made, and is in no file.
         guard let memory else { preconditionFailure("A named order moves to what was stored of it.") }
         let builder = request.builder
         let fork = ForkNodeStore(over: memory)
