@@ -21,6 +21,8 @@ struct FetchIndexTool: ParsableCommand {
 @main
 enum Main {
     static func main() async {
+        // What is closed is opened, so that no other file gets its descriptor and what is printed there fails.
+        StandardDescriptors.occupy()
         // Whoever reads the output may stop; that is no fault.
         signal(SIGPIPE, SIG_DFL)
         // A file that may not grow further is an error like a full disk.
@@ -28,11 +30,10 @@ enum Main {
         do {
             var command = try FetchIndexTool.parseAsRoot()
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
-            guard Output.flush() else {
-                throw Failure("the output cannot be written: \(String(cString: strerror(errno)))")
-            }
+            try Output.flush()
         } catch {
-            Output.flush()
+            // What was read before the error is printed; the error says more than a loss of that.
+            try? Output.flush()
             exit(report(error))
         }
     }
@@ -53,7 +54,7 @@ enum Main {
         switch FetchIndexTool.exitCode(for: error) {
         case .success:
             Output.write(FetchIndexTool.fullMessage(for: error) + "\n")
-            Output.flush()
+            do { try Output.flush() } catch { return report(error) }
             return 0
         case .validationFailure:
             Output.errorLines("fetchindex: " + FetchIndexTool.message(for: error))

@@ -117,6 +117,7 @@ extension Environment {
     private static func withHandle<Value>(
         _ path: String, flags: UInt32, _ body: (OpaquePointer) throws -> Value
     ) throws -> Value {
+        Descriptors.occupyStandard()
         var created: OpaquePointer?
         try check(mdb_env_create(&created))
         guard let handle = created else { throw LMDBError(rawValue: ENOMEM) }
@@ -124,7 +125,7 @@ extension Environment {
         mdb_env_set_maxdbs(handle, Options().maximumTables)
         mdb_env_set_maxreaders(handle, Options().maximumReaders)
         try check(mdb_env_open(handle, path, flags, 0o600))
-        try closeWhenExecuting(handle)
+        guard try closeWhenExecuting(handle) else { throw LMDBError.badDescriptor }
         return try body(handle)
     }
 }

@@ -42,10 +42,12 @@ extension Environment {
         return false
     }
 
-    /// Programs that this process starts do not get the data file. mdb_env_get_fd
-    static func closeWhenExecuting(_ handle: OpaquePointer) throws(LMDBError) {
+    /// Programs that this process starts do not get the data file. False when the file has a standard descriptor, into
+    /// which the process could print. mdb_env_get_fd
+    static func closeWhenExecuting(_ handle: OpaquePointer) throws(LMDBError) -> Bool {
         var file: CInt = -1
         try check(mdb_env_get_fd(handle, &file))
         guard fcntl(file, F_SETFD, FD_CLOEXEC) == 0 else { throw LMDBError(rawValue: errno) }
+        return Descriptors.isSafe(file)
     }
 }

@@ -106,6 +106,7 @@ package final class Environment: Sendable {
     ///
     /// Those who try again do so one by one, lest they keep each other from being alone with the lock file.
     static func openHandle(at path: String, options: Options) throws -> Opened {
+        Descriptors.occupyStandard()
         try reserveLockFile(inFolder: path, options)
         // Where the lock file cannot be written, LMDB goes without it.
         var isLocking = !(options.isReadOnly && access(path, W_OK) != 0 && errno == EROFS)
@@ -178,7 +179,8 @@ package final class Environment: Sendable {
         {
             throw Unsettled(reason: DataFileError.damaged("its files are replaced time and again"))
         }
-        try closeWhenExecuting(handle)
+        // Another thread may have closed a standard descriptor between.
+        guard try closeWhenExecuting(handle) else { throw Unsettled(reason: LMDBError.badDescriptor) }
         if isLocking {
             if !knowsNewest(handle, options) { throw Unsettled(reason: DataFileError.damaged(staleLockFile)) }
             try freeDeadReaders(of: handle)

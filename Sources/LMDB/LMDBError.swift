@@ -17,6 +17,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let pageNotFound = LMDBError(rawValue: MDB_PAGE_NOTFOUND)
     package static let keyExists = LMDBError(rawValue: MDB_KEYEXIST)
     package static let permissionDenied = LMDBError(rawValue: EACCES)
+    package static let badDescriptor = LMDBError(rawValue: EBADF)
     package static let busy = LMDBError(rawValue: EBUSY)
     /// What a compact copy says of a page that is neither used nor free.
     package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)

@@ -14,7 +14,7 @@ package struct NewFile: ~Copyable {
     /// Throws EBUSY when another process is writing a file of this path.
     package init(at path: String) throws(LMDBError) {
         let partial = path + ".partial"
-        let opened = open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let opened = Descriptors.open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
         guard opened >= 0 else { throw LMDBError(rawValue: errno) }
         var code: CInt = 0
         if flock(opened, LOCK_EX | LOCK_NB) != 0 {

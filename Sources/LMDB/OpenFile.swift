@@ -10,7 +10,7 @@ struct OpenFile: ~Copyable {
     let descriptor: CInt
 
     init(_ path: String, _ flags: CInt) throws(LMDBError) {
-        descriptor = open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        descriptor = Descriptors.open(path, flags | O_NOFOLLOW | O_CLOEXEC)
         if descriptor < 0 { throw LMDBError(rawValue: errno) }
     }
 

@@ -183,6 +183,6 @@ private final class BatchPrinter {
             Output.line("")
         }
         // Whoever reads along sees each transaction as it is done.
-        Output.flush()
+        try Output.flush()
     }
 }

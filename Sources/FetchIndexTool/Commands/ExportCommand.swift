@@ -44,7 +44,10 @@ struct ExportCommand: ParsableCommand {
         definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
         let file = try file.map { try ExportFile(at: $0) }
         let damaged = try write(definition, entity, container, format) { bytes in
-            if let file { try file.write(bytes) } else { try Output.bytes(bytes) }
+            if let file { return try file.write(bytes) }
+            Output.bytes(bytes)
+            // Nobody waits for the rest of what is lost.
+            try Output.flush()
         }
         try file?.keep()
         for object in damaged { Output.error("\(entity.name) \(object.number) is damaged and was left out") }

@@ -61,7 +61,7 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
         } else {
             for line in ChangeReport(change).lines { Output.line(line) }
         }
-        guard Output.flush() else { throw Failure("the output cannot be written") }
+        try Output.flush()
     }
 
     func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {

@@ -1,5 +1,6 @@
 #if canImport(Glibc)
-    internal import Glibc
+    // `stdout` is a variable to Swift, which nothing here changes.
+    @preconcurrency internal import Glibc
 #else
     internal import Darwin
 #endif
@@ -11,14 +12,10 @@
 
 /// The tool's standard output, which is buffered, and standard error, which is not.
 enum Output {
-    static func write(_ text: String) { print(text, terminator: "") }
+    static func write(_ text: String) { bytes(Array(text.utf8)) }
 
-    /// Bytes as they are, after all text so far.
-    static func bytes(_ bytes: [UInt8]) throws {
-        guard flush(), write(bytes[...], to: 1) else {
-            throw Failure("the output cannot be written: \(String(cString: strerror(errno)))")
-        }
-    }
+    /// Bytes as they are.
+    static func bytes(_ bytes: [UInt8]) { bytes.withUnsafeBytes { _ = fwrite($0.baseAddress, 1, $0.count, stdout) } }
 
     /// False when the file takes no more.
     private static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) -> Bool {
@@ -35,9 +32,15 @@ enum Output {
     /// Text for people. What may have line ends of its own, from a store or a file, is made `visible` before.
     static func line(_ text: String) { write(text.withoutControls + "\n") }
 
-    /// False when something that was written did not reach its file.
-    @discardableResult
-    static func flush() -> Bool { fflush(nil) == 0 }
+    /// Brings what was written so far to its file. Throws when it, or something before, did not get there: output that
+    /// is lost is never exit code 0.
+    static func flush() throws {
+        errno = 0
+        guard fflush(stdout) == 0, ferror(stdout) == 0 else {
+            let reason = errno == 0 ? "" : ": \(String(cString: strerror(errno)))"
+            throw Failure("the output cannot be written\(reason)")
+        }
+    }
 
     /// One sentence on standard error. Paths and names in it may hold anything: what a terminal would obey is blanked.
     static func error(_ sentence: String) {

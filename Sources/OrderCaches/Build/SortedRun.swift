@@ -3,6 +3,7 @@
 #else
     internal import Darwin
 #endif
+internal import LMDB
 internal import Records
 
 /// A temporary file of the store failed.
@@ -35,10 +36,12 @@ final class SortedRun {
     init(inFolder folder: String) throws {
         // A name that nobody has, made for the owner alone: no link can stand in its place.
         var template = Array((folder + "/sort-XXXXXX").utf8CString)
-        file = mkstemp(&template)
+        let opened = mkstemp(&template)
+        guard opened >= 0 else { throw TemporaryFileError.unusable(code: errno) }
+        unlink(template)
+        file = Descriptors.raised(opened)
         guard file >= 0 else { throw TemporaryFileError.unusable(code: errno) }
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)
-        unlink(template)
     }
 
     deinit { close(file) }

@@ -3,6 +3,7 @@
 #else
     internal import Darwin
 #endif
+internal import LMDB
 
 /// How often each cache was a hit, and when last: statistics in a file beside the store, so that a hit writes nothing
 /// to the store. For cache number n, at 16 x n: count 8 | last hit 8 (seconds since 1970, a double).
@@ -18,7 +19,7 @@ struct HitCounters {
     /// Counts a hit, under a lock on the file that other processes respect. Does nothing where the file cannot be
     /// written.
     func count(_ cache: UInt32, time: Double) {
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        let file = Descriptors.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return }
         defer { close(file) }
         guard flock(file, LOCK_EX) == 0 else { return }
@@ -30,7 +31,7 @@ struct HitCounters {
 
     /// Forgets the hits of a cache that is deleted.
     func reset(_ cache: UInt32) {
-        let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        let file = Descriptors.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return }
         defer { close(file) }
         write(Entry(), of: cache, to: file)
@@ -38,7 +39,7 @@ struct HitCounters {
 
     /// The hits of a cache and the time of the last; nil when there was none.
     func hits(of cache: UInt32) -> (count: Int, last: Double?) {
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        let file = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return (0, nil) }
         defer { close(file) }
         let entry = read(cache, from: file)

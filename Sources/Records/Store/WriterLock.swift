@@ -12,7 +12,7 @@ struct WriterLock: ~Copyable {
 
     /// Nil when another writer holds the lock and `waits` is false. flock
     init?(inFolder path: String, waits: Bool) throws(LMDBError) {
-        let opened = open(path + "/writer.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let opened = Descriptors.open(path + "/writer.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
         guard opened >= 0 else { throw LMDBError(rawValue: errno) }
         while flock(opened, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
