@@ -48,6 +48,14 @@ extension Environment {
         }
     }
 
+    /// Whether the newest state holds nothing: no table, and no entry of a program that uses no named tables.
+    package func isEmpty() throws -> Bool {
+        let transaction = try beginRead()
+        var main: MDB_dbi = 0
+        try check(mdb_dbi_open(transaction.view.handle, nil, 0, &main))
+        return try transaction.view.statistics(of: Table(handle: main)).entries == 0
+    }
+
     /// Commits even when reading: only so do the handles outlive the transaction.
     private func openTables(_ descriptions: [Table.Description], flags: UInt32) throws -> [String: Table] {
         let transaction = try begin(flags: flags)

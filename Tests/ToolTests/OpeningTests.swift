@@ -51,6 +51,31 @@ import Testing
         try expect("the store \(long) cannot be opened: File name too long", "fetch", long, "--entity", "E")
     }
 
+    /// An environment of another program, with tables or without: no command writes to it.
+    @Test func theEnvironmentOfAnotherProgramStaysAsItIs() throws {
+        for (name, options) in [("tables", ["-s", "theirs"]), ("plain", []), ("same-name", ["-s", "meta"])] {
+            let path = try folder("theirs-\(name)")
+            let dump = try tool.file(
+                "dump-\(name)", "VERSION=3\nformat=print\ntype=btree\nHEADER=END\n key\n value\nDATA=END\n")
+            #expect(try TemporaryFolder.run("mdb_load", options + ["-f", dump, path]).status == 0)
+            let file = URL(fileURLWithPath: path + "/data.mdb")
+            let before = try Data(contentsOf: file)
+            for arguments in [
+                ["import", path, catalogue, "--entity", "E", "--key", "k"], ["fetch", path, "--entity", "E"],
+                ["apply", path, try tool.file("c.jsonl", ""), "--entity", "E"], ["check", path, "--repair"],
+                ["compact", path], ["cache", "rebuild", path], ["cache", "delete", path, "--all"],
+            ] {
+                let result = try tool.run(arguments)
+                #expect(result.status == 1, "\(name), \(arguments): \(result.output)")
+                // `check` says what is missing, as of a store whose pages are damaged.
+                if arguments[0] != "check" {
+                    #expect(result.error.contains("\(path) is not a FetchIndex store: "), "\(arguments)")
+                }
+                #expect(try Data(contentsOf: file) == before, "\(name), \(arguments)")
+            }
+        }
+    }
+
     /// A new store is made beside whatever is in its folder, other stores included.
     @Test func aStoreInTheFolderOfANewOneStays() throws {
         for name in ["new", "data.mdb.partial"] {

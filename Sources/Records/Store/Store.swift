@@ -44,7 +44,7 @@ package final class Store: Sendable {
         try model?.validate()
         do {
             environment = try Self.openEnvironment(at: path, options)
-            tables = try StoreTables(environment, creating: options.creates)
+            tables = try Self.openTables(of: environment, creating: options.creates && !options.isReadOnly)
         } catch {
             throw Self.explain(error, at: path)
         }
@@ -93,6 +93,20 @@ package final class Store: Sendable {
         environmentOptions.mapSize = options.mapSize
         try Environment.requireFiles(["writer.lock", "hits"], inFolder: path)
         return try Environment.open(at: path, options: environmentOptions)
+    }
+
+    /// Opens the tables. Makes them only in an environment that holds nothing: another program's is no place for a store.
+    private static func openTables(of environment: Environment, creating: Bool) throws -> StoreTables {
+        do {
+            return try StoreTables(environment, creating: false)
+        } catch let error as LMDBError where error == .tableNotFound && creating {
+            if try environment.isEmpty() { return try StoreTables(environment, creating: true) }
+        }
+        // Another process may have made them after the first look.
+        do { return try StoreTables(environment, creating: false) } catch let error as LMDBError
+        where error == .tableNotFound {
+            throw DataFileError.foreign("its LMDB file has the data of another program")
+        }
     }
 
     private static func explain(_ error: LMDBError, at path: String) -> any Error {
