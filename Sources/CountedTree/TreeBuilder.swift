@@ -22,9 +22,12 @@ package struct TreeBuilder {
 
     package var count: Int { measure.count }
 
-    /// Adds an entry. Traps unless its key is greater than the last one's.
+    /// Adds an entry. Throws `corrupted` unless its key is greater than the last one's: records that are damaged may give
+    /// two of the same key.
     package mutating func append(_ key: RawSpan, weight: Int = 1) throws {
-        precondition(count == 0 || key.compare(lastKey.span.bytes) > 0, "Keys must come in ascending order.")
+        guard count == 0 || key.compare(lastKey.span.bytes) > 0 else {
+            throw TreeError.corrupted(node: 0, "its keys do not ascend")
+        }
         let stored = try store.storedForm(of: key)
         if levels[0].writer.byteCount + levels[0].writer.cost(of: stored) > store.capacity {
             let length = key.commonPrefixLength(lastKey.span.bytes) + 1

@@ -1,9 +1,18 @@
 internal import CLMDB
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
 
 /// A position in a table. After a move that returned true, `key` and `value` are the entry there, in place,
 /// valid until the cursor moves or its transaction writes.
 package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
+    private let keys: Table.Keys
+    /// The key that `moveToNext` comes from: copied, since moving and deleting give pages back.
+    private var passedKey: [UInt8] = []
+    private var hasDeleted = false
     private var currentKey = MDB_val()
     private var currentValue = MDB_val()
     /// What `fetch` read, kept so that it is read.
@@ -15,6 +24,7 @@ package struct Cursor: ~Copyable {
         try check(mdb_cursor_open(transaction, table.handle, &opened))
         guard let opened else { throw LMDBError.corrupted }
         handle = opened
+        keys = table.keys
     }
 
     deinit { mdb_cursor_close(handle) }
@@ -40,10 +50,47 @@ package struct Cursor: ~Copyable {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
-    package mutating func moveToFirst() throws -> Bool { try move(MDB_FIRST) }
-    package mutating func moveToLast() throws -> Bool { try move(MDB_LAST) }
-    package mutating func moveToNext() throws -> Bool { try move(MDB_NEXT) }
-    package mutating func moveToPrevious() throws -> Bool { try move(MDB_PREV) }
+    package mutating func moveToFirst() throws -> Bool {
+        hasDeleted = false
+        return try move(MDB_FIRST)
+    }
+
+    package mutating func moveToLast() throws -> Bool {
+        hasDeleted = false
+        return try move(MDB_LAST)
+    }
+
+    /// Throws `LMDBError.corrupted` when the next key is not greater: damaged pages could lead in circles.
+    package mutating func moveToNext() throws -> Bool {
+        if keys == .integers, !hasDeleted {
+            let last = integerKey
+            guard try move(MDB_NEXT) else { return false }
+            guard integerKey > last else { throw LMDBError.corrupted }
+            return true
+        }
+        if !hasDeleted { passKey() }
+        hasDeleted = false
+        guard try move(MDB_NEXT) else { return false }
+        guard isKeyGreaterThanPassed else { throw LMDBError.corrupted }
+        return true
+    }
+
+    private mutating func passKey() {
+        passedKey.removeAll(keepingCapacity: true)
+        passedKey.append(contentsOf: UnsafeRawBufferPointer(start: currentKey.mv_data, count: currentKey.mv_size))
+    }
+
+    private var isKeyGreaterThanPassed: Bool {
+        passedKey.withUnsafeBytes { passed in
+            if keys == .integers {
+                return passed.count != 8 || integerKey > passed.loadUnaligned(as: UInt64.self)
+            }
+            let key = UnsafeRawBufferPointer(start: currentKey.mv_data, count: currentKey.mv_size)
+            guard let start = key.baseAddress, let passedStart = passed.baseAddress else { return !key.isEmpty }
+            let order = memcmp(start, passedStart, min(key.count, passed.count))
+            return order == 0 ? key.count > passed.count : order > 0
+        }
+    }
 
     /// To the first entry whose key is the given one or greater. MDB_SET_RANGE
     package mutating func move(toKeyFrom key: RawSpan) throws -> Bool {
@@ -92,6 +139,8 @@ package struct Cursor: ~Copyable {
 
     /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor.
     package mutating func deleteCurrent() throws {
+        passKey()
+        hasDeleted = true
         try check(mdb_cursor_del(handle, 0), writtenIn: mdb_cursor_txn(handle))
     }
 
@@ -120,6 +169,7 @@ package struct Cursor: ~Copyable {
     private mutating func put(_ value: inout MDB_val, for key: UInt64, flags: UInt32) throws {
         currentKey = MDB_val()
         currentValue = MDB_val()
+        hasDeleted = false
         var key = key
         let code = withUnsafeMutableBytes(of: &key) { bytes in
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
@@ -137,6 +187,7 @@ package struct Cursor: ~Copyable {
 
     private mutating func settle(_ code: CInt, _ key: MDB_val, _ value: MDB_val) throws -> Bool {
         let isFound = try checkFound(code)
+        hasDeleted = false
         currentKey = isFound ? key : MDB_val()
         currentValue = isFound ? value : MDB_val()
         return isFound

@@ -30,6 +30,14 @@ extension Environment {
         }
     }
 
+    /// Called after each write, so it must cost next to nothing.
+    static func noteWrite(in transaction: OpaquePointer?) {
+        guard let context = mdb_env_get_userctx(mdb_txn_env(transaction)) else { return }
+        Unmanaged<Environment>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            $0.hasWritten.store(true, ordering: .relaxed)
+        }
+    }
+
     /// As `check`, for calls that write. Remembers that the map was full, so that the next transaction makes it larger.
     func checkWrite(_ code: CInt) throws {
         guard code == MDB_MAP_FULL else { return try check(code) }

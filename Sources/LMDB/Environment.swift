@@ -31,6 +31,8 @@ package final class Environment: Sendable {
         /// Of the map, in bytes. Address space is free on 64 bit, so that the map need not grow; a system that refuses
         /// gets less.
         package var mapSize = 1 << 40
+        /// Asked before LMDB reads the file.
+        package var witness: Witness?
         package var maximumTables: UInt32 = 16
         package var maximumReaders: UInt32 = 510
 
@@ -51,6 +53,8 @@ package final class Environment: Sendable {
     /// Transactions that are open in this process: the map may only be resized when there are none.
     let openTransactions = Mutex(0)
     let openTables = Mutex<[String: Table]>([:])
+    /// Whether the write transaction has written anything; there is one at a time.
+    let hasWritten = Atomic(false)
     /// Whether a write found the map full since it last grew.
     let isMapFull = Atomic(false)
     /// Whether the system refused the map when it was to be mapped anew: nothing can be read or written any more.
@@ -68,7 +72,8 @@ package final class Environment: Sendable {
     }
 
     init(path: String, options: Options, opening: UInt64, gate: FolderGate) throws {
-        try Environment.checkFiles(inFolder: path, creates: options.creates && !options.isReadOnly)
+        try Environment.checkFiles(
+            inFolder: path, creates: options.creates && !options.isReadOnly, options.witness)
         self.path = path
         self.opening = opening
         self.gate = gate
@@ -128,7 +133,7 @@ package final class Environment: Sendable {
                     tries += 1
                     if tries == mostTries { throw error.reason }
                     usleep(.random(in: 1000...20_000))
-                    try checkFiles(inFolder: path, creates: false)
+                    try checkFiles(inFolder: path, creates: false, options.witness)
                     if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
                     // Somebody else's lock must not keep it waiting: then it is tried all the same.
                     _ = try folder?.lock(until: .now + turn)

@@ -5,7 +5,7 @@ extension TransactionView {
     /// Of a read transaction only. O(transactions whose pages wait). Throws `DataFileError` when a list is longer than its
     /// value.
     package func freePages() throws -> [(transaction: Int, count: Int)] {
-        try withCursor(on: Table(handle: 0)) { cursor in
+        try withCursor(on: Table(handle: 0, keys: .integers)) { cursor in
             var freed: [(transaction: Int, count: Int)] = []
             var isAtEntry = try cursor.moveToFirst()
             while isAtEntry {

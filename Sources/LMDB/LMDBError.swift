@@ -26,6 +26,12 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     /// The meta page could not be written: the environment does nothing more until it is closed by all who have it.
     package static let panic = LMDBError(rawValue: MDB_PANIC)
 
+    /// Whether LMDB met pages that it cannot have written.
+    package var isDamage: Bool {
+        [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_BAD_TXN, MDB_BAD_VALSIZE, MDB_BAD_DBI, MDB_INCOMPATIBLE]
+            .contains(rawValue)
+    }
+
     /// Whether the system could not write a file. A short write of LMDB's, as a full disk makes it, is EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
@@ -41,7 +47,8 @@ extension LMDBError: CustomStringConvertible {
 
     /// One sentence for users. A transaction that meets a failed write is given up.
     package var description: String {
-        isFailedWrite ? "the store's file cannot be written, and nothing was saved: \(reason)" : reason
+        if isFailedWrite { return "the store's file cannot be written, and nothing was saved: \(reason)" }
+        return isDamage ? "the store is damaged: LMDB met a page that it cannot have written (\(reason))" : reason
     }
 }
 
@@ -61,4 +68,5 @@ func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
 func check(_ code: CInt, writtenIn transaction: OpaquePointer) throws {
     if code == MDB_MAP_FULL { try Environment.of(transaction)?.checkWrite(code) }
     try check(code)
+    Environment.noteWrite(in: transaction)
 }

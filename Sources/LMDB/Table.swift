@@ -6,6 +6,7 @@ internal import Synchronization
 /// A byte key is 1 to 511 bytes long (LMDB's limit); keys of an integer table are 64-bit integers.
 package struct Table: Sendable {
     let handle: MDB_dbi
+    let keys: Keys
 
     /// How the keys of a table are made and ordered.
     package enum Keys: Sendable {
@@ -53,7 +54,7 @@ extension Environment {
         let transaction = try beginRead()
         var main: MDB_dbi = 0
         try check(mdb_dbi_open(transaction.view.handle, nil, 0, &main))
-        return try transaction.view.statistics(of: Table(handle: main)).entries == 0
+        return try transaction.view.statistics(of: Table(handle: main, keys: .bytes)).entries == 0
     }
 
     /// Commits even when reading: only so do the handles outlive the transaction.
@@ -66,7 +67,7 @@ extension Environment {
                 if flags == 0 { keyFlags |= UInt32(MDB_CREATE) }
                 var handle: MDB_dbi = 0
                 try checkWrite(mdb_dbi_open(transaction, description.name, keyFlags, &handle))
-                opened[description.name] = Table(handle: handle)
+                opened[description.name] = Table(handle: handle, keys: description.keys)
             }
         } catch {
             mdb_txn_abort(transaction)

@@ -32,7 +32,11 @@ package struct WriteTransaction: ~Copyable {
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment
         self.view = TransactionView(handle: try environment.begin(flags: 0))
+        environment.hasWritten.store(false, ordering: .relaxed)
     }
+
+    /// Whether anything was written in it: if not, committing it does nothing.
+    package var hasWritten: Bool { environment.hasWritten.load(ordering: .relaxed) }
 
     deinit {
         if !isCommitted { mdb_txn_abort(view.handle) }

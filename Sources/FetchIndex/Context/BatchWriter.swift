@@ -76,10 +76,12 @@ public final class BatchWriter {
         return try transaction().record(object, { _ in }) ? object : nil
     }
 
-    /// An object's values in the order of the entity's attributes; empty when there is no such object.
+    /// An object's values in the order of the entity's attributes. Throws `StoreError.unknownObject` when there is no such
+    /// object.
     public func values(of object: ObjectID) throws -> [Value] {
-        var values: [Value] = []
+        var values: [Value]?
         _ = try transaction().record(object) { values = try entity.values(of: $0) }
+        guard let values else { throw StoreError.unknownObject("\(object.number)") }
         return values
     }
 

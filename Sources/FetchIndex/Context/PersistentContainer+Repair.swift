@@ -46,7 +46,8 @@ extension PersistentContainer {
         do {
             guard let header = try CacheDirectory.header(name, in: writer) else { return nil }
             identity = header.identity
-        } catch is UnusableHeader {
+        } catch let error as UnusableHeader {
+            if error.reason == .formatChanged { return nil }
             return try caches.remove(name, because: "its request cannot be read", in: writer)
         }
         do {

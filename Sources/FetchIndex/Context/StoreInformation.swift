@@ -125,7 +125,7 @@ extension PersistentContainer {
             }
             header = found
         } catch let error as UnusableHeader {
-            return ["its header is unusable: \(error.reason.rawValue)"]
+            return error.defects
         }
         var options = OrderOptions(cacheName: name)
         options.progress = progress

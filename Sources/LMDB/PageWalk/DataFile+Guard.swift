@@ -13,7 +13,7 @@ extension Environment {
     /// harm: LMDB takes what they say, and a page that is missing from the file ends the process.
     ///
     /// The lock file is only looked at from outside: closing it would drop the locks that this process has on it.
-    static func checkFiles(inFolder path: String, creates: Bool) throws {
+    static func checkFiles(inFolder path: String, creates: Bool, _ witness: Witness?) throws {
         let lengths = try requireFiles(["data.mdb", "lock.mdb"], inFolder: path)
         if let length = lengths["lock.mdb"], (1..<shortestLockFile).contains(length) {
             throw DataFileError.foreign("its lock.mdb is not LMDB's; it may be deleted when no process has it open")
@@ -24,7 +24,7 @@ extension Environment {
             if creates, try file.length() == 0 { return }
             if let metas = try MetaPage.both(of: file) {
                 let length = try file.length()
-                guard let error = try defect(of: file, metas, length) else { return }
+                guard let error = try defect(of: file, metas, length, witness) else { return }
                 // Nobody wrote between two looks.
                 if let last, last.metas == metas, last.length == length { throw error }
                 last = (metas, length, error)
@@ -58,10 +58,12 @@ extension Environment {
         return lengths
     }
 
-    private static func defect(of file: consuming DataFile, _ metas: [MetaPage], _ length: Int) throws -> DataFileError?
-    {
+    private static func defect(
+        of file: consuming DataFile, _ metas: [MetaPage], _ length: Int, _ witness: Witness?
+    ) throws -> DataFileError? {
         let meta = MetaPage.newest(of: metas)
-        if let defect = meta.defect { return .damaged(defect) }
+        if let defect = MetaPage.defect(of: metas) ?? meta.defect { return .damaged(defect) }
+        if let witness, let defect = try file.defect(of: meta, by: witness) { return .damaged(defect) }
         if UInt64(length / meta.pageSize) >= meta.pageCount { return nil }
         // The last pages may be free, and were never written then.
         do {

@@ -63,6 +63,14 @@ struct MetaPage: Equatable {
         metas[0].transaction < metas[1].transaction ? metas[1] : metas[0]
     }
 
+    /// What is wrong with the two pages beside each other; nil when nothing is. Each transaction writes one of them, so
+    /// their numbers follow each other, whether or not a write failed. A new file has 0 twice.
+    static func defect(of metas: [MetaPage]) -> String? {
+        let (first, second) = (metas[0].transaction, metas[1].transaction)
+        if max(first, second) - min(first, second) == 1 || first == 0 && second == 0 { return nil }
+        return "the first pages of its data.mdb are of the transactions \(first) and \(second), which do not follow each other"
+    }
+
     /// What is wrong with the page beside what `init` looks at; nil when nothing is. Of the older page LMDB reads
     /// nothing else, and a write that failed may have left half of its transaction there.
     var defect: String? {

@@ -130,6 +130,11 @@ struct PageView {
         }
     }
 
+    /// Whether a byte key is the given one or stands before it.
+    func isKey(_ left: Range<Int>, notAfter right: [UInt8]) -> Bool {
+        bytes(left) == right || isKey(left, before: right, .bytes)
+    }
+
     private static func isKey(
         _ left: UnsafeRawBufferPointer, before right: UnsafeRawBufferPointer, _ keys: Table.Keys
     ) -> Bool {

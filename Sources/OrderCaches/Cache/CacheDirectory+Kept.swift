@@ -21,8 +21,7 @@ extension CacheDirectory {
                 header.identity.entityVersion == version, isFresh(header, entity, in: reader)
             else { return nil }
             let shape = try OrderShape(hasSections: !header.identity.section.isEmpty)
-            let nodes = LMDBNodeStore(
-                in: reader, cache: header.number, nextNode: header.nextNode, checksBytes: true)
+            let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
             return KeptOrder(
                 name: name, identity: header.identity,
                 order: try header.order(entity: entity, shape: shape, in: nodes))

@@ -15,7 +15,7 @@ extension CacheDirectory {
             guard let found = try Self.header(name, in: reader) else { throw UnknownCache(name: name) }
             header = found
         } catch let error as UnusableHeader {
-            return ["its header is unusable: \(error.reason.rawValue)"]
+            return error.defects
         }
         guard try Self.number(of: name, in: reader) != nil else {
             return ["its number \(header.number) is another cache's too, or none that a cache can have"]

@@ -1,14 +1,14 @@
 internal import CountedTree
 internal import Records
 
-/// What the caches table holds of a cache, under its name.
+/// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys.
 ///
 ///     version 2 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
 ///     identity: entity, entity version, predicate, sort, section, collation: six texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
-    static let version: UInt16 = 1
+    static let version: UInt16 = 2
 
     package let name: String
     package let number: UInt32
@@ -127,4 +127,9 @@ package struct CacheHeader: Sendable {
 /// A header that cannot be used, and so a cache that is rebuilt.
 package struct UnusableHeader: Error {
     package let reason: RebuildReason
+
+    /// What `verify` says of it: a cache of another format is whole, and is rebuilt when it is opened.
+    package var defects: [String] {
+        reason == .formatChanged ? [] : ["its header is unusable: \(reason.rawValue)"]
+    }
 }

@@ -1,4 +1,5 @@
 internal import CountedTree
+internal import LMDB
 internal import Records
 
 extension Error {
@@ -9,6 +10,7 @@ extension Error {
     /// make the rebuild fail in its turn.
     var isDamage: Bool {
         if case .corrupted = self as? StoreError { return true }
+        if let error = self as? LMDBError, error.isDamage { return true }
         return isTreeDamage
     }
 }

@@ -46,18 +46,13 @@ final class LMDBNodeStore: NodeStore {
     /// The fewest bytes of a value that LMDB gives a page of its own, as it does when two would not fit into one; nil
     /// when pages are so large that it never does.
     private let ownPageLength: Int?
-    /// A writer checks what it reads, lest it sign damaged bytes anew, and so does who plans another fetch by an order; a
-    /// reader of the order leaves that to `verify`, which is asked for, and takes the microsecond.
-    private let checksBytes: Bool
 
     /// Only tests make nodes smaller than a page.
     init(
-        in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity,
-        checksBytes: Bool = false
+        in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
         self.capacity = capacity
         ownPageLength = (reader as? StoreWriter).flatMap { Self.ownPageLength(in: $0, capacity) }
-        self.checksBytes = checksBytes || reader is StoreWriter
         self.reader = reader
         self.cache = cache
         self.nextNode = nextNode
@@ -87,23 +82,27 @@ final class LMDBNodeStore: NodeStore {
     private static func index(of node: NodeNumber) -> Int { Int(truncatingIfNeeded: node) & (placeCount - 1) }
 
     private func check(_ place: Place) throws {
-        let length = place.value.count - Self.checksumLength
-        guard length > 0 else { throw TreeError.corrupted(node: place.node, "it is too short") }
-        if !checksBytes { return }
-        let bytes = place.value.bytes
-        let checksum = bytes.unsafeLoadUnaligned(fromByteOffset: length, as: UInt32.self)
-        guard UInt32(littleEndian: checksum) == bytes.extracting(first: length).checksum else {
+        guard Self.isWhole(place.value.bytes, under: Self.key(cache, place.node)) else {
             throw TreeError.corrupted(node: place.node, "it does not match its checksum")
         }
+    }
+
+    /// Covers the key, so that no node is taken for another.
+    private static func checksum(of node: RawSpan, under key: UInt64) -> UInt32 {
+        withUnsafeBytes(of: key.littleEndian) { $0.bytes.checksum } ^ node.checksum
     }
 
     private func find(_ node: NodeNumber) throws -> Place {
         try check(node)
         var place = Place(node: node)
-        let isFound = try reader.view.get(Self.key(cache, node), in: reader.tables.nodes) { value in
-            place.value = value.withUnsafeBytes { $0 }
+        do {
+            let isFound = try reader.view.get(Self.key(cache, node), in: reader.tables.nodes) { value in
+                place.value = value.withUnsafeBytes { $0 }
+            }
+            if !isFound { throw TreeError.corrupted(node: node, "it is missing") }
+        } catch let error as LMDBError where error.isDamage {
+            throw TreeError.corrupted(node: node, error.reason)
         }
-        if !isFound { throw TreeError.corrupted(node: node, "it is missing") }
         return place
     }
 
@@ -172,7 +171,7 @@ final class LMDBNodeStore: NodeStore {
                 UnsafeMutableRawBufferPointer(rebasing: value[bytes.count..<length]).initializeMemory(
                     as: UInt8.self, repeating: 0)
             }
-            let checksum = UnsafeRawBufferPointer(rebasing: value[..<length]).bytes.checksum
+            let checksum = Self.checksum(of: UnsafeRawBufferPointer(rebasing: value[..<length]).bytes, under: key)
             value.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
         }
     }
@@ -238,8 +237,8 @@ extension LMDBNodeStore {
                 count += 1
                 bytes += cursor.value.byteCount
                 if let reachable {
-                    do { _ = try ByteReader(checked: cursor.value, "node \(node)") } catch {
-                        defects.append("\(error)")
+                    if !isWhole(cursor.value, under: cursor.integerKey) {
+                        defects.append("node \(node) does not match its checksum")
                     }
                     if !reachable.contains(node) { defects.append("node \(node) belongs to no tree") }
                 }
@@ -247,5 +246,12 @@ extension LMDBNodeStore {
             }
         }
         return (count, bytes, defects)
+    }
+
+    private static func isWhole(_ value: RawSpan, under key: UInt64) -> Bool {
+        let length = value.byteCount - checksumLength
+        guard length > 0 else { return false }
+        let stored = value.unsafeLoadUnaligned(fromByteOffset: length, as: UInt32.self)
+        return UInt32(littleEndian: stored) == checksum(of: value.extracting(first: length), under: key)
     }
 }

@@ -6,7 +6,8 @@ package import LMDB
 ///
 ///     meta     "format"           version 4 | checksum 4
 ///              "model"            model | checksum 4                               -> ModelCoding.swift
-///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4 | checksum 4
+///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
+///                                   | [LMDB transaction 8] | checksum 4
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
@@ -20,7 +21,7 @@ package import LMDB
 ///                                 object 8 | checksum 4
 ///     caches   name               header                                           -> OrderCaches/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
-///                                 node | [zeros] | checksum 4                      -> CountedTree/NodeLayout.swift
+///                                 node | [zeros] | checksum 4 (XOR the key's)        -> CountedTree/NodeLayout.swift
 ///
 /// Invariants
 /// - A commit number names one state of the records. It grows by one with each transaction that changes them, and
@@ -39,10 +40,11 @@ package enum StoreLayout {
     package static let version: UInt32 = 2
 
     static let tables = [
-        Table.Description("meta"), Table.Description("records", .integers), Table.Description("log"),
+        Table.Description(metaTable), Table.Description("records", .integers), Table.Description("log"),
         Table.Description("unique"), Table.Description("caches"), Table.Description("nodes", .integers),
     ]
 
+    static let metaTable = "meta"
     static let formatKey = Array("format".utf8)
     static let modelKey = Array("model".utf8)
     static let stateKey = Array("state".utf8)

@@ -30,7 +30,7 @@ extension Store {
         state.logStart = state.commit
         // Processes that have the store open know models by their versions: it must be none of theirs.
         state.modelVersion = UInt32(truncatingIfNeeded: UInt64(currentTime() * 1000)) | 1 << 31
-        let bytes = state.encoded
+        let bytes = state.encoded(writtenBy: view)
         try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
         try transaction.commit()
         return "the store's state was damaged: made anew at commit \(state.commit), with an empty log"

@@ -22,7 +22,7 @@ extension StoreWriter {
         var entered = 0
         var read = 0
         for entity in model.entities.indices where !model.entities[entity].uniqueSlots.isEmpty {
-            try scan(entity) { object, record in
+            try scanStored(entity) { object, record in
                 read += 1
                 if read % 4096 == 0 { progress(read) }
                 for key in uniqueKeys(of: object, record) where !leadsToItsObject(key, entity) {
@@ -45,13 +45,13 @@ extension StoreWriter {
         return keys
     }
 
-    private func isWhole(_ record: RawSpan) -> Bool { (try? RecordView(record).matchesChecksum) ?? false }
+    private func isWhole(_ record: RawSpan) -> Bool { RecordView.matchesChecksum(record) }
 
     /// Whether there is an object that a unique key leads to, and it has the value, or is damaged and may have had it.
     private func leadsToItsObject(_ key: [UInt8], _ entity: Int) -> Bool {
         guard let object = try? object(entity, unique: key) else { return false }
         var isRight = false
-        _ = try? record(object) { record in
+        _ = try? storedRecord(object) { record in
             isRight = !isWhole(record) || uniqueKeys(of: object, record).contains(key)
         }
         return isRight
@@ -79,7 +79,7 @@ extension StoreWriter {
     private func repairCounters() throws -> [String] {
         var counted = [EntityState](repeating: EntityState(), count: model.entities.count)
         for entity in model.entities.indices {
-            try scan(entity) { object, _ in
+            try scanStored(entity) { object, _ in
                 counted[entity].count += 1
                 counted[entity].nextObject = max(counted[entity].nextObject, object.number + 1)
                 return true

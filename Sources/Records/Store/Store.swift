@@ -91,6 +91,7 @@ package final class Store: Sendable {
         environmentOptions.durability = options.durability
         environmentOptions.creates = options.creates
         environmentOptions.mapSize = options.mapSize
+        environmentOptions.witness = StoreState.witness
         try Environment.requireFiles(["writer.lock", "hits"], inFolder: path)
         return try Environment.open(at: path, options: environmentOptions)
     }
@@ -202,7 +203,7 @@ package final class Store: Sendable {
         format.appendChecksum()
         let entries = [
             (StoreLayout.formatKey, format), (StoreLayout.modelKey, Model(entities: []).encoded),
-            (StoreLayout.stateKey, StoreState().encoded),
+            (StoreLayout.stateKey, StoreState().encoded(writtenBy: transaction.view)),
         ]
         for (key, value) in entries {
             try transaction.view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)

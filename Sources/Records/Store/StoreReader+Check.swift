@@ -37,14 +37,17 @@ extension StoreReader {
         return defects + checkLog()
     }
 
-    /// The objects of an entity whose records do not match their checksums. O(n).
+    /// The objects of an entity whose records do not match their checksums. Throws `corrupted` when there are not as many
+    /// objects as the entity counts: whoever leaves damaged records out would not miss lost ones. O(n).
     package func damagedRecords(of entity: Int) throws -> [ObjectID] {
         var damaged: [ObjectID] = []
-        try scan(entity) { object, record in
-            let isWhole = (try? RecordView(record).matchesChecksum) ?? false
-            if !isWhole { damaged.append(object) }
+        var scanned: UInt64 = 0
+        try scanStored(entity) { object, record in
+            scanned += 1
+            if !RecordView.matchesChecksum(record) { damaged.append(object) }
             return true
         }
+        try requireCount(of: entity, scanned)
         return damaged
     }
 

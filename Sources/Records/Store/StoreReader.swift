@@ -36,29 +36,102 @@ package class StoreReader {
         return state
     }
 
-    /// Hands out a record in place. False when there is no such object. O(log n).
+    /// Hands out a record in place. False when there is no such object. Throws `corrupted` when the record does not match
+    /// its checksum. O(log n).
     package func record(_ object: ObjectID, _ body: (RawSpan) throws -> Void) throws -> Bool {
+        try storedRecord(object) { record in
+            try verify(record, of: object)
+            try body(record)
+        }
+    }
+
+    /// As `record`, for those who look for damage: the record may be damaged.
+    func storedRecord(_ object: ObjectID, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try view.get(object.rawValue, in: tables.records, body)
     }
 
-    /// Hands out an entity's records in place, by number from the given one on, until the body returns false.
+    /// Throws unless a record matches its checksum.
+    @inline(__always)
+    func verify(_ record: RawSpan, of object: ObjectID) throws {
+        guard RecordView.matchesChecksum(record) else { throw damaged(object) }
+    }
+
+    private func damaged(_ object: ObjectID) -> StoreError {
+        let entity = model.entities.indices.contains(object.entity) ? model.entities[object.entity].name : "an object"
+        return .corrupted("the record of \(entity) \(object.number) does not match its checksum")
+    }
+
+    /// Hands out an entity's records in place, by number from the given one on, until the body returns false. Throws
+    /// `corrupted` for a record that does not match its checksum, and at the end of a whole scan that did not meet as many
+    /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
     package func scan(
+        _ entity: Int, from number: UInt64 = 0, _ body: (ObjectID, RawSpan) throws -> Bool
+    ) throws {
+        var scanned: UInt64 = 0
+        var isWhole = true
+        let isVerified = verifiedEntities.contains(entity)
+        try scanStored(entity, from: number) { object, record in
+            if !isVerified { try verify(record, of: object) }
+            scanned += 1
+            isWhole = try body(object, record)
+            return isWhole
+        }
+        guard isWhole, number == 0 else { return }
+        try requireCount(of: entity, scanned)
+        noteVerified(entity)
+    }
+
+    /// Throws unless an entity counts so many objects.
+    func requireCount(of entity: Int, _ scanned: UInt64) throws {
+        let counted = try entityState(entity).count
+        guard scanned == counted else {
+            throw StoreError.corrupted("\(model.entities[entity].name) counts \(counted) objects and has \(scanned)")
+        }
+    }
+
+    /// As `scan`, for those who look for damage: records may be damaged, and some may be missing.
+    func scanStored(
         _ entity: Int, from number: UInt64 = 0, _ body: (ObjectID, RawSpan) throws -> Bool
     ) throws {
         try view.withCursor(on: tables.records) { cursor in
             let first = ObjectID(entity: entity, number: number).rawValue
-            try cursor.walk(fromKey: first, isInMap: self is Snapshot) { key, record in
+            try cursor.walk(fromKey: first, isInMap: isUnchanging) { key, record in
                 let object = ObjectID(rawValue: key)
                 return try object.entity == entity && body(object, record)
             }
         }
     }
 
-    /// The object that has a value of a unique attribute. O(log n).
+    /// Whether nothing that can be read changes while the reader lives.
+    package var isUnchanging: Bool { false }
+
+    /// The entities whose records have all been verified.
+    var verifiedEntities: Set<Int> { [] }
+    func noteVerified(_ entity: Int) {}
+
+    /// The object that has a value of a unique attribute. Throws `corrupted` when the key leads to an object that is not
+    /// there, or has another value. O(log n).
     package func object(_ entity: Int, slot: Int, equalTo value: Value) throws -> ObjectID? {
         var key = StoreLayout.uniqueKey(entity: entity, slot: slot)
         OrderKey.append(value, to: &key)
-        return key.count > Table.maximumKeyLength ? nil : try object(entity, unique: key)
+        guard key.count <= Table.maximumKeyLength, let object = try object(entity, unique: key) else { return nil }
+        let isFound = try record(object) { try requireUniqueKey(key, slot: slot, of: object, $0) }
+        if !isFound { throw misleading(slot, to: object) }
+        return object
+    }
+
+    /// Throws unless a record has the unique key that led to it.
+    func requireUniqueKey(_ key: [UInt8], slot: Int, of object: ObjectID, _ record: RawSpan) throws {
+        var own = StoreLayout.uniqueKey(entity: object.entity, slot: slot)
+        try RecordView(record).appendOrderKey(of: slot, as: model.entities[object.entity].attributes[slot].type, to: &own)
+        if own != key { throw misleading(slot, to: object) }
+    }
+
+    func misleading(_ slot: Int, to object: ObjectID) -> StoreError {
+        let entity = model.entities[object.entity]
+        return .corrupted(
+            "a unique key of \(entity.name).\(entity.attributes[slot].name) leads to object \(object.number), which has not its value"
+        )
     }
 
     func object(_ entity: Int, unique key: [UInt8]) throws -> ObjectID? {
@@ -78,6 +151,7 @@ package class StoreReader {
 /// One unchanging state of a store. While it lives its pages are not used again, so keep it short or move on.
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction
+    private var verified: Set<Int> = []
 
     init(_ store: Store) throws {
         let transaction = try store.environment.beginRead()
@@ -85,4 +159,8 @@ package final class Snapshot: StoreReader {
         self.transaction = transaction
         try super.init(store, view)
     }
+
+    package override var isUnchanging: Bool { true }
+    override var verifiedEntities: Set<Int> { verified }
+    override func noteVerified(_ entity: Int) { verified.insert(entity) }
 }

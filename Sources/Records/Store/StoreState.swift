@@ -1,3 +1,5 @@
+package import LMDB
+
 /// The counters of a store: the value of "state" in the meta table.
 package struct StoreState: Equatable, Sendable {
     /// The number of the newest commit; 0 in a new store.
@@ -10,30 +12,45 @@ package struct StoreState: Equatable, Sendable {
     /// Grows by one whenever the stored model changes.
     var modelVersion: UInt32 = 0
 
+    /// The LMDB transaction that wrote the state; 0 when an older FetchIndex did, which did not say.
+    private var transaction: UInt64 = 0
+
     /// Of all numbers of commits and bytes.
     static let greatest: UInt64 = 1 << 62
 
     init() {}
 
-    init(decoding bytes: RawSpan) throws {
+    package init(decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, "the store's state")
         commit = try reader.uint64()
         logStart = try reader.uint64()
         logBytes = try reader.uint64()
         logLimit = try reader.uint64()
         modelVersion = try reader.uint32()
+        if !reader.isAtEnd { transaction = try reader.uint64() }
         // Checksums find damage, not forgery: no sum of these may overflow.
         guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }) else {
             throw StoreError.corrupted("the store's state counts more than there can be")
         }
     }
 
-    var encoded: [UInt8] {
+    package func encoded(writtenBy view: TransactionView) -> [UInt8] {
         var bytes: [UInt8] = []
         for number in [commit, logStart, logBytes, logLimit] { bytes.appendNumber(number) }
         bytes.appendNumber(modelVersion)
+        bytes.appendNumber(UInt64(view.identifier))
         bytes.appendChecksum()
         return bytes
+    }
+
+    /// Tells whether the newest state of a file is the one that its transaction wrote. A compact copy counts its
+    /// transactions from 1 again, under the state of the original.
+    static let witness = Witness(table: StoreLayout.metaTable, key: StoreLayout.stateKey) { newest in
+        guard let bytes = newest.value, let state = try? StoreState(decoding: bytes.span.bytes), state.transaction > 0,
+            newest.transaction > 1, newest.transaction != state.transaction
+        else { return nil }
+        return "the newest page of its data.mdb is of transaction \(newest.transaction), and leads to what transaction "
+            + "\(state.transaction) wrote"
     }
 }
 

@@ -65,12 +65,19 @@ package final class StoreWriter: StoreReader {
     /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
     @discardableResult
     package func update(_ object: ObjectID, _ record: RawSpan) throws -> Bool {
+        try update(object, record, foundBy: nil)
+    }
+
+    private func update(_ object: ObjectID, _ record: RawSpan, foundBy unique: (slot: Int, key: [UInt8])?) throws -> Bool {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
         return try view.withCursor(on: tables.records) { cursor in
             guard try cursor.move(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
+                if let unique { throw misleading(unique.slot, to: object) }
                 throw StoreError.unknownObject("\(object.number)")
             }
+            try verify(cursor.value, of: object)
+            if let unique { try requireUniqueKey(unique.key, slot: unique.slot, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
             if old.span.bytes.isEqual(to: record) { return false }
             try checkUnique(object.entity, record, except: object)
@@ -109,7 +116,7 @@ package final class StoreWriter: StoreReader {
         guard let key = try uniqueKey(entity, slot, record), let object = try object(entity, unique: key) else {
             return .inserted(try insert(entity, record))
         }
-        return try update(object, record) ? .updated(object) : .unchanged(object)
+        return try update(object, record, foundBy: (slot, key)) ? .updated(object) : .unchanged(object)
     }
 
     package override func entityState(_ entity: Int) throws -> EntityState {
@@ -199,8 +206,8 @@ package final class StoreWriter: StoreReader {
         try checkThread()
         try seal()
         if log.hasChanges { try enforceLogLimit() }
-        if isStateChanged {
-            let bytes = state.encoded
+        if isStateChanged || transaction?.hasWritten ?? false {
+            let bytes = state.encoded(writtenBy: view)
             let key = StoreLayout.stateKey
             try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
         }

@@ -117,6 +117,7 @@ struct DamageableStore {
     /// A copy of the store in a folder of its own, changed behind its back: an entry gets a new value, or goes.
     func copy(_ changes: [(key: [UInt8], table: String, value: [UInt8]?)] = []) throws -> TemporaryFolder {
         let copy = TemporaryFolder()
+        let stateKey = Array("state".utf8)
         try FileManager.default.copyItem(atPath: folder.path, toPath: copy.path)
         try Self.withTables(copy.path) { environment, tables in
             let transaction = try environment.beginWrite()
@@ -128,6 +129,14 @@ struct DamageableStore {
                 } else {
                     _ = try transaction.view.delete(key.span.bytes, in: table)
                 }
+            }
+            if !changes.contains(where: { $0.key == stateKey }), let meta = tables["meta"] {
+                // As every writer does: else the store would be refused for that.
+                var state: StoreState?
+                let key = stateKey
+                _ = try transaction.view.get(key.span.bytes, in: meta) { state = try StoreState(decoding: $0) }
+                let bytes = try #require(state).encoded(writtenBy: transaction.view)
+                try transaction.view.put(bytes.span.bytes, for: key.span.bytes, in: meta)
             }
             try transaction.commit()
         }

@@ -5,7 +5,8 @@ import Testing
 @testable import FetchIndex
 
 /// Every byte of every value, and some keys and whole entries, changed behind the store's back: errors of the library's
-/// own types, a rebuilt cache or right answers, and never a trap. What reads get wrong, `check` finds.
+/// own types, a rebuilt cache or right answers, and never a trap. No read takes a damaged value for a right one; what reads
+/// get wrong for want of an entry, `check` finds.
 @Suite(.serialized) struct FlippedValueTests {
     /// FETCHINDEX_TEST_FLIPS is how many bytes of a table are flipped, or "all".
     static let flips = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_FLIPS"] ?? "40"
@@ -23,7 +24,7 @@ import Testing
             var value = entry.value
             value[offset] ^= UInt8.random(in: 1...255, using: &generator)
             let place = "\(table) \(entry.key), byte \(offset) of \(value.count) is \(value[offset])"
-            try expectHarmless([(entry.key, table, value)], of: store, sound, place)
+            try expectHarmless([(entry.key, table, value)], of: store, sound, place, isValue: true)
         }
     }
 
@@ -65,10 +66,14 @@ import Testing
 
     private func expectHarmless(
         _ changes: [(key: [UInt8], table: String, value: [UInt8]?)], of store: DamageableStore, _ sound: DamageProbe,
-        _ what: String
+        _ what: String, isValue: Bool = false
     ) throws {
         let folder = try store.copy(changes)
         let probe = DamageProbe(folder)
+        // A damaged value is never served as right, whether or not anybody runs `check`.
+        for (name, contents) in probe.contents where isValue && contents != sound.contents[name] {
+            Issue.record("\(what): \(name) is \(contents)")
+        }
         if probe.defects.isEmpty {
             for name in sound.contents.keys.sorted() where probe.contents[name] != sound.contents[name] {
                 Issue.record("\(what): check finds nothing, and \(name) is \(String(describing: probe.contents[name]))")

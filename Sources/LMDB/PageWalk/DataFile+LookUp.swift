@@ -1,0 +1,66 @@
+/// One of the two committed states that a data file begins with, read beside LMDB.
+package struct CommittedState: Sendable {
+    /// The transaction that its meta page names.
+    package let transaction: UInt64
+    /// The witness's value in it; nil when it has none, or its pages cannot be read.
+    package let value: [UInt8]?
+}
+
+/// A value that a program writes with each of its transactions, and that names the transaction: LMDB's meta pages have no
+/// checksum, and a damaged transaction number would make LMDB take an old state for the newest.
+package struct Witness: Sendable {
+    let table: String
+    let key: [UInt8]
+    /// What is wrong with the newest state, as its value tells; nil when nothing is.
+    let defect: @Sendable (CommittedState) -> String?
+
+    package init(table: String, key: [UInt8], defect: @escaping @Sendable (CommittedState) -> String?) {
+        self.table = table
+        self.key = key
+        self.defect = defect
+    }
+}
+
+extension DataFile {
+    func defect(of meta: MetaPage, by witness: Witness) throws -> String? {
+        let value = try value(of: witness.key, inTable: witness.table, of: meta)
+        return witness.defect(CommittedState(transaction: meta.transaction, value: value))
+    }
+
+    /// The value of a key in a named table with byte keys. Nil when there is none, or a page on the way is damaged. O(log n).
+    private func value(of key: [UInt8], inTable table: String, of meta: MetaPage) throws -> [UInt8]? {
+        guard let (page, value) = try find(Array(table.utf8), in: meta.main, of: meta), case .table(let range) = value,
+            range.count == TreeRecord.length
+        else { return nil }
+        let bytes = page.bytes(range)
+        let tree = TreeRecord(bytes.span.bytes)
+        guard tree.defect(pageCount: meta.pageCount) == nil,
+            let (leaf, value) = try find(key, in: tree, of: meta), case .here(let place) = value
+        else { return nil }
+        return leaf.bytes(place)
+    }
+
+    private func find(
+        _ key: [UInt8], in tree: TreeRecord, of meta: MetaPage
+    ) throws -> (page: PageView, value: PageView.Value)? {
+        guard tree.root != TreeRecord.noRoot else { return nil }
+        var number = tree.root
+        var level = tree.depth - 1
+        while number < meta.pageCount {
+            let isLeaf = level == 0
+            let page = PageView(try bytes(at: Int(number) * meta.pageSize, count: meta.pageSize))
+            guard page.headerDefect(number, isLeaf ? .leaf : .branch) == nil, page.nodeDefect(isLeaf: isLeaf) == nil
+            else { return nil }
+            if isLeaf {
+                let index = (0..<page.nodeCount).first { page.bytes(page.key($0)) == key }
+                return index.map { (page, page.value($0)) }
+            }
+            guard page.nodeCount > 0 else { return nil }
+            // The first key of a branch says nothing.
+            let greater = (1..<max(page.nodeCount, 1)).first { !page.isKey(page.key($0), notAfter: key) }
+            number = page.child((greater ?? page.nodeCount) - 1)
+            level -= 1
+        }
+        return nil
+    }
+}

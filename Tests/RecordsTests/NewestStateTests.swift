@@ -1,0 +1,67 @@
+import Foundation
+import LMDB
+import Records
+import TestSupport
+import Testing
+import Values
+
+/// Two pages at the start of the file say which state is the newest, and have no checksum. A damaged number must not hide
+/// a commit.
+@Suite struct NewestStateTests {
+    private static let pageLength = 4096
+    /// Of the transaction number in a meta page.
+    private static let numberOffset = 16 + 128
+
+    private func fill(_ path: String, commits: Int) throws {
+        var options = Store.Options()
+        options.durability = .none
+        let store = try Store(at: path, model: TestStore.books, options: options)
+        for _ in 0..<commits {
+            let writer = try store.beginWrite()
+            let record = try TestStore.books.entities[0].record([.string("book \(writer.commit)")])
+            try writer.insert(0, record.span.bytes)
+            try writer.commit()
+        }
+    }
+
+    /// Every bit of both numbers, of stores whose newest state is on the first and on the second page.
+    @Test(arguments: [4, 5]) func aFlippedBitOfATransactionNumberHidesNoCommit(commits: Int) throws {
+        let folder = TemporaryFolder()
+        try fill(folder.path, commits: commits)
+        let file = URL(fileURLWithPath: folder.path + "/data.mdb")
+        let whole = try Data(contentsOf: file)
+        var refused = 0
+        var hidden: [String] = []
+        for page in 0...1 {
+            for bit in 0..<64 {
+                var data = whole
+                data[page * Self.pageLength + Self.numberOffset + bit / 8] ^= 1 << UInt8(bit % 8)
+                try data.write(to: file)
+                do {
+                    let commit = try Store(at: folder.path).snapshot().commit
+                    if commit != UInt64(commits) { hidden.append("page \(page), bit \(bit): commit \(commit)") }
+                } catch StoreError.corrupted {
+                    refused += 1
+                }
+            }
+        }
+        // A number of the newest page that becomes the one before the other page's looks like a write that failed, of a
+        // commit that nobody was told of.
+        #expect(hidden.count <= 1, "\(hidden)")
+        #expect(refused >= 127)
+        try whole.write(to: file)
+        #expect(try Store(at: folder.path).snapshot().commit == UInt64(commits))
+    }
+
+    /// A copy counts its transactions anew under the original's state.
+    @Test func aCompactCopyIsBelieved() throws {
+        let folder = TemporaryFolder()
+        try fill(folder.path, commits: 9)
+        _ = try Store.compact(at: folder.path)
+        #expect(try Store(at: folder.path).snapshot().commit == 9)
+        for commit in 10...12 {
+            try fill(folder.path, commits: 1)
+            #expect(try Store(at: folder.path).snapshot().commit == UInt64(commit))
+        }
+    }
+}
