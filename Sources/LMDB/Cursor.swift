@@ -10,6 +10,7 @@ internal import CLMDB
 package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
     private let keys: Table.Keys
+    private let isInMap: Bool
     /// The key that `moveToNext` comes from: copied, since moving and deleting give pages back.
     private var passedKey: [UInt8] = []
     private var hasDeleted = false
@@ -19,12 +20,13 @@ package struct Cursor: ~Copyable {
     private var fetched: UInt8 = 0
 
     /// mdb_cursor_open
-    init(_ transaction: OpaquePointer, _ table: Table) throws(LMDBError) {
+    init(_ view: TransactionView, _ table: Table) throws(LMDBError) {
         var opened: OpaquePointer?
-        try check(mdb_cursor_open(transaction, table.handle, &opened))
+        try check(mdb_cursor_open(view.handle, table.handle, &opened))
         guard let opened else { throw LMDBError.corrupted }
         handle = opened
         keys = table.keys
+        isInMap = view.isInMap
     }
 
     deinit { mdb_cursor_close(handle) }
@@ -110,8 +112,8 @@ package struct Cursor: ~Copyable {
     }
 
     /// Hands out the entries of a table of integer keys, from the first whose key is the given one or greater, until the
-    /// body returns false. `isInMap` says that the transaction writes nothing, so that all pages are the map's.
-    package mutating func walk(fromKey key: UInt64, isInMap: Bool, _ body: (UInt64, RawSpan) throws -> Bool) throws {
+    /// body returns false.
+    package mutating func walk(fromKey key: UInt64, _ body: (UInt64, RawSpan) throws -> Bool) throws {
         var isAtEntry = try move(toKeyFrom: key)
         var block = UInt(0)
         while isAtEntry {
@@ -190,12 +192,23 @@ package struct Cursor: ~Copyable {
         hasDeleted = false
         currentKey = isFound ? key : MDB_val()
         currentValue = isFound ? value : MDB_val()
+        try checkBounds()
         return isFound
+    }
+
+    @inline(__always)
+    private func checkBounds() throws {
+        guard !isInMap || PageBounds.contain(currentKey) && PageBounds.contain(currentValue) else {
+            throw LMDBError.corrupted
+        }
     }
 
     private mutating func move(_ operation: MDB_cursor_op) throws -> Bool {
         let code = mdb_cursor_get(handle, &currentKey, &currentValue, operation)
-        if code == 0 { return true }
+        if code == 0 {
+            try checkBounds()
+            return true
+        }
         return try settle(code, MDB_val(), MDB_val())
     }
 }

@@ -45,6 +45,8 @@ package final class Environment: Sendable {
     let dataFile: FileIdentity
     /// Nil when it was opened without a lock.
     let lockFile: FileIdentity?
+    /// Whether the file's pages are as long as the system's, so that addresses in the map tell where pages begin.
+    let hasSystemPages: Bool
     /// Which opening in this process it is.
     private let opening: UInt64
     private let gate: FolderGate
@@ -82,6 +84,8 @@ package final class Environment: Sendable {
         handle = opened.handle
         dataFile = opened.dataFile
         lockFile = opened.lockFile
+        var stat = MDB_stat()
+        hasSystemPages = mdb_env_stat(opened.handle, &stat) == MDB_SUCCESS && Int(stat.ms_psize) == PageBounds.pageLength
         mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 

@@ -14,7 +14,7 @@ package struct ReadTransaction: ~Copyable {
 
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment
-        self.view = TransactionView(handle: try environment.begin(flags: UInt32(MDB_RDONLY)))
+        self.view = TransactionView(handle: try environment.begin(flags: UInt32(MDB_RDONLY)), isInMap: environment.hasSystemPages)
     }
 
     deinit {
@@ -31,7 +31,7 @@ package struct WriteTransaction: ~Copyable {
 
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment
-        self.view = TransactionView(handle: try environment.begin(flags: 0))
+        self.view = TransactionView(handle: try environment.begin(flags: 0), isInMap: false)
         environment.hasWritten.store(false, ordering: .relaxed)
     }
 

@@ -1,10 +1,18 @@
 internal import CLMDB
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
 
 /// What both kinds of transaction can read, and the write transaction write.
 ///
 /// A view does not own its transaction: whoever keeps a view keeps the transaction beside it.
 package struct TransactionView {
     let handle: OpaquePointer
+    /// Whether all pages that it reads are the map's, and as long as the system's: a write transaction has its own copies
+    /// of those that it changes.
+    let isInMap: Bool
 
     /// mdb_get: hands out the value in place. False when there is no such key.
     package func get(_ key: RawSpan, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
@@ -26,6 +34,7 @@ package struct TransactionView {
     private func get(_ key: inout MDB_val, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
         var value = MDB_val()
         guard try checkFound(mdb_get(handle, table.handle, &key, &value)) else { return false }
+        guard !isInMap || PageBounds.contain(value) else { throw LMDBError.corrupted }
         try body(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size).bytes)
         return true
     }
@@ -34,7 +43,7 @@ package struct TransactionView {
     package func withCursor<Result>(
         on table: Table, _ body: (inout Cursor) throws -> Result
     ) throws -> Result {
-        var cursor = try Cursor(handle, table)
+        var cursor = try Cursor(self, table)
         return try body(&cursor)
     }
 
@@ -117,5 +126,28 @@ package struct TransactionView {
         if code == MDB_NOTFOUND { return false }
         try check(code, writtenIn: handle)
         return true
+    }
+}
+
+/// Damage in a page can give an entry a length that reaches far outside of it, and reading that would end the process. An
+/// entry lies within its page, unless its value has overflow pages of its own, which begin with a header.
+enum PageBounds {
+    static let pageLength = Int(getpagesize())
+    private static let headerLength = 16
+    private static let overflowFlag: UInt16 = 4
+
+    @inline(__always)
+    static func contain(_ bytes: MDB_val) -> Bool {
+        let offset = Int(bitPattern: bytes.mv_data) & (pageLength - 1)
+        if offset + bytes.mv_size <= pageLength { return true }
+        return offset == headerLength && isOverflow(bytes)
+    }
+
+    private static func isOverflow(_ bytes: MDB_val) -> Bool {
+        guard let value = bytes.mv_data else { return false }
+        let header = UnsafeRawPointer(value) - headerLength
+        let pages = Int(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+        return header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) & overflowFlag != 0
+            && headerLength + bytes.mv_size <= pages * pageLength
     }
 }

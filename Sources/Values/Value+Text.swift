@@ -90,6 +90,7 @@ extension Double {
         if !isFinite { return description }
         if self == rounded() && magnitude < 0x1p53 { return String(Int64(self)) }
         let text = description
+        if text.hasSuffix(".0") { return String(text.dropLast(2)) }
         guard text.contains("e"), let decimal = Decimal(string: text) else { return text }
         return decimal.description
     }

@@ -114,16 +114,22 @@ public final class BatchWriter {
         return try ended.commit()
     }
 
-    /// As `commit`, and brings a named order along in the same transaction. Returns what that changed in it since it was
-    /// last current: nil when nothing was written, or when the order had to be built anew.
-    public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> OrderChange? {
+    /// As `commit`, and brings a named order along in the same transaction. Returns what that did: `.hit` when nothing of
+    /// the order changed, `.caughtUp` with the exact change since it was last current, or `.rebuilt` with the reason when
+    /// that is not known, and the order must be fetched anew. Nil when nothing was written. O(k log n) for k changes.
+    public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> OrderOutcome? {
         guard let ended = writer else { return nil }
         writer = nil
         let request = try definition.compile(in: ended.model)
         try ended.seal()
-        let brought = try CacheDirectory(store).bring([.init(name: cacheName, request: request)], along: ended)
+        let brought = try CacheDirectory(store).bring(
+            [.init(name: cacheName, request: request)], along: ended, wantsChange: true)
         try ended.commit()
-        return brought[cacheName]?.change
+        switch brought[cacheName] {
+        case .caughtUp(_, let change): return change.isEmpty ? .hit : .caughtUp(change)
+        case .lost(let reason): return .rebuilt(reason)
+        case nil: return nil
+        }
     }
 
     /// Whether something was written since the last commit.

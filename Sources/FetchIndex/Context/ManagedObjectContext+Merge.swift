@@ -148,12 +148,13 @@ extension ManagedObjectContext {
         _ follower: any ContextFollower, _ step: LiveOrder.Step, _ brought: [String: CacheDirectory.Brought]
     ) {
         let old = Dictionary(renumbered.map { ($0.value, $0.key) }) { first, _ in first }
-        follower.advance(old) { [container] order in
+        follower.advance(old, step.net) { [container] order in
             guard let name = order.name else { return try order.move(step) }
             let followed = CacheDirectory.Followed(name: name, request: order.request)
+            var known: (first: UInt64, change: OrderChange)?
+            if case .caughtUp(let first, let change) = brought[name] { known = (first, change) }
             return try order.move(
-                to: try container.caches.order(followed, in: try self.snapshot()), step,
-                change: brought[name].map { ($0.first, $0.change) })
+                to: try container.caches.order(followed, in: try self.snapshot()), step, change: known)
         }
     }
 }

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
                 leaving = [:]
                 return
             }
-            deliver { $0.advance([:]) { try $0.edit(edits) } }
+            deliver { $0.advance([:], edits) { try $0.edit(edits) } }
         }
     }
 
@@ -67,7 +67,7 @@ extension ManagedObjectContext {
         touched = [:]
         undoStack.removeAll()
         deliver {
-            $0.advance([:]) { order in
+            $0.advance([:], edits) { order in
                 let change = try order.edit(edits)
                 try order.dropPending()
                 return change

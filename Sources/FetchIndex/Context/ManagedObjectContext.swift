@@ -266,7 +266,9 @@ protocol ContextFollower: AnyObject {
     var entity: Int? { get }
     /// The named order that it follows.
     var followed: CacheDirectory.Followed? { get }
-    /// Takes the order a step on, and keeps what that changed until it is delivered.
-    func advance(_ renumbered: [ObjectID: ObjectID], _ step: (inout LiveOrder) throws -> OrderChange)
+    /// Takes the order a step on, and keeps what that changed until it is delivered. The edits lead from the records that
+    /// the follower saw to those that it sees now.
+    func advance(
+        _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange)
     func deliver()
 }

@@ -67,6 +67,10 @@ extension PersistentContainer {
         /// Called now and then while an order is built, with the records read and all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
+        /// Whether the exact change since the cache was last current is wanted whatever it costs. Unless it is, an order of
+        /// which so much changed that computing it anew costs less is rebuilt, with the reason `tooManyChanges`.
+        public var wantsChange = false
+
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
     }
 
@@ -97,7 +101,7 @@ extension PersistentContainer {
         let request = try compile(definition, options)
         guard let name = options.cacheName else { return try body(FetchedOrder(try caches.compute(request))) }
         do {
-            return try body(FetchedOrder(try caches.open(name, request)))
+            return try body(FetchedOrder(try caches.open(name, request, wantsChange: options.wantsChange)))
         } catch  where error.isDamage {
             return try body(FetchedOrder(try caches.rebuild(name, request, .damaged)))
         }

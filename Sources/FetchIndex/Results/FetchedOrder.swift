@@ -23,9 +23,28 @@ public struct FetchedOrder {
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws when the cache is damaged.
     public func section(at index: Int) throws -> OrderSection { try opened.order.section(at: index) }
 
-    /// Hands out the sections in order until the body returns false. O(sections).
-    public func forEachSection(_ body: (OrderSection) throws -> Bool) throws {
-        try opened.order.walkSections(from: 0, body)
+    /// Hands out the sections in order, from an index on, until the body returns false. O(log n + sections).
+    public func forEachSection(from index: Int = 0, _ body: (OrderSection) throws -> Bool) throws {
+        try opened.order.walkSections(from: index, body)
+    }
+
+    /// Reads all that the order needs to hand out some sections and rows, without their records. Throws when any of it is
+    /// damaged, so that whoever prints finds it out before anything is printed. O(log n + sections + rows).
+    package func prove(sections: Range<Int>, rows: Range<Int>) throws {
+        var left = sections.count
+        if left > 0 {
+            try opened.order.walkSections(from: sections.lowerBound) { _ in
+                left -= 1
+                return left > 0
+            }
+        }
+        left = rows.count
+        if left > 0 {
+            try opened.order.walkRows(from: rows.lowerBound) { _, _ in
+                left -= 1
+                return left > 0
+            }
+        }
     }
 
     /// Hands out rows from an offset over all sections. O(log n), and a record a row.
@@ -74,6 +93,13 @@ public struct FetchedRow: ~Escapable {
     /// The value of the attribute at an index of the entity's attributes.
     public func value(at slot: Int) throws -> Value {
         try record.value(at: slot, as: entity.attributes[slot].type)
+    }
+
+    /// Hands out the UTF-8 bytes of a text attribute's value in place. False when it is null or no text.
+    package func text(at slot: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
+        guard entity.attributes[slot].type == .string, let range = try record.range(of: slot) else { return false }
+        record.bytes(range).withUnsafeBytes(body)
+        return true
     }
 }
 

@@ -9,7 +9,9 @@ extension FetchedResultsController: ContextFollower {
         return CacheDirectory.Followed(name: name, request: live.request)
     }
 
-    func advance(_ renumbered: [ObjectID: ObjectID], _ step: (inout LiveOrder) throws -> OrderChange) {
+    func advance(
+        _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange
+    ) {
         guard var order = live else { return }
         #if DEBUG
             let old = Self.provenRows(of: order)
@@ -17,7 +19,7 @@ extension FetchedResultsController: ContextFollower {
         do {
             var change = try step(&order)
             live = order
-            change.renumbered = try rowsRenumbered(renumbered)
+            change.renumbered = try rowsRenumbered(renumbered, edits)
             #if DEBUG
                 if let old, let new = Self.provenRows(of: order) {
                     let proven = change.replay(on: old.map { $0.map { renumbered[$0] ?? $0 } })
@@ -26,25 +28,36 @@ extension FetchedResultsController: ContextFollower {
             #endif
             undelivered = change
         } catch {
-            // The step met damage. The records give the new state: what is told is how the rows differ.
-            do {
-                let mended = try mend(order)
-                undelivered = try live?.change(to: mended, renumbered: renumbered)
-                live = mended
-            } catch {
-                fail(error)
-            }
+            mend(order, renumbered, edits)
         }
     }
 
-    /// Those of the new ids that are among the rows.
-    private func rowsRenumbered(_ ids: [ObjectID: ObjectID]) throws -> [ObjectID: ObjectID] {
-        guard let live, !ids.isEmpty else { return [:] }
-        return try ids.filter { _, id in
-            guard id.entity == live.request.builder.entity, let record = managedObjectContext.viewedRecord(of: id)
-            else { return false }
-            return try live.window.position(of: id, record, live.request.builder.placer) != nil
+    /// The step met damage. The records give the new state; what is told is how the rows differ, or, where the old order
+    /// cannot be read, that this is not known.
+    private func mend(_ order: LiveOrder, _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit]) {
+        let mended: LiveOrder
+        do { mended = try mend(order) } catch { return fail(error) }
+        let updated = Set(edits.lazy.filter { $0.old != $0.new }.map(\.object))
+        do {
+            undelivered = try order.change(to: mended, updated: updated, renumbered: renumbered)
+        } catch {
+            undelivered = ResultsChange(rebuilt: .damaged)
         }
+        undelivered?.renumbered = renumbered
+        live = mended
+    }
+
+    /// Those of the new ids whose objects are members of the order, or were: a limit or an offset may have shown an object
+    /// under its old id and not show it any more.
+    private func rowsRenumbered(
+        _ ids: [ObjectID: ObjectID], _ edits: [RecordEdit]
+    ) throws -> [ObjectID: ObjectID] {
+        guard let live, !ids.isEmpty else { return [:] }
+        var told: Set<ObjectID> = []
+        for edit in edits where edit.object != edit.oldObject && edit.object.entity == live.request.builder.entity {
+            if try live.isMember(edit.old) || live.isMember(edit.new) { told.insert(edit.oldObject) }
+        }
+        return ids.filter { told.contains($0.key) }
     }
 
     #if DEBUG
@@ -54,15 +67,24 @@ extension FetchedResultsController: ContextFollower {
         }
     #endif
 
+    /// Tells what is to be told. A batch that comes up while the delegate is being told of one follows it.
     func deliver() {
+        if isTelling { return }
+        isTelling = true
+        defer { isTelling = false }
         if isFailureUndelivered, let failure {
             isFailureUndelivered = false
-            undelivered = nil
+            // Whoever keeps a copy of the rows must hear that it holds no longer.
+            undelivered = ResultsChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }
-        guard let change = undelivered else { return }
-        undelivered = nil
-        guard !change.isEmpty || !change.renumbered.isEmpty else { return }
+        while let change = undelivered {
+            undelivered = nil
+            if !change.isEmpty || !change.renumbered.isEmpty { tell(change) }
+        }
+    }
+
+    private func tell(_ change: ResultsChange) {
         for (number, stream) in streams {
             if case .terminated = stream.yield(change) { streams[number] = nil }
         }
@@ -71,7 +93,6 @@ extension FetchedResultsController: ContextFollower {
             snapshotDelegate.controller(self, didChangeContentWith: snapshot)
             return
         }
-        if change.isEmpty { return }
         delegate.controllerWillChangeContent(self)
         for event in change.sections { tell(delegate, event) }
         for event in change.rows { tell(delegate, event) }

@@ -26,11 +26,14 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public private(set) var failure: (any Error)?
 
     private let requiresSortKeys: Bool
+    private let wantsChange: Bool
     var live: LiveOrder?
     private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
     /// What the last step changed, until it is delivered.
     var undelivered: ResultsChange?
     var isFailureUndelivered = false
+    /// Whether the delegate is just being told of a batch.
+    var isTelling = false
     /// Whether the order was found damaged since it was fetched.
     private var metDamage = false
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
@@ -46,11 +49,13 @@ public final class FetchedResultsController<Object: ManagedObject> {
             requiresSortKeys: true)
     }
 
-    /// The tool watches orders without sort keys too.
+    /// The tool watches orders without sort keys too, and wants the exact change since a cache was last current whatever
+    /// it costs.
     package init(
         _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
-        sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool
+        sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, wantsChange: Bool = false
     ) throws {
+        self.wantsChange = wantsChange
         self.requiresSortKeys = requiresSortKeys
         self.fetchRequest = fetchRequest
         self.managedObjectContext = context
@@ -79,14 +84,16 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// fresh, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has
     /// fetched before and its request was changed, the difference is reported as a batch, O(rows).
     ///
+    /// While changes are being delivered, the context stays at its state: the order is opened there, and a difference that
+    /// is to be reported to a delegate which is just being told of changes is reported afterwards.
+    ///
     /// Throws when the request does not fit the model, or its cache name is in use for another request.
     @discardableResult
     public func performFetch() throws -> OrderOutcome {
         try validate()
         let context = managedObjectContext
-        if context.isDelivering { throw ContextError.delivering }
         try context.use(Object.self, for: fetchRequest.entityName)
-        try context.mergeChanges()
+        if context.isDelivering { deliver() } else { try context.mergeChanges() }
         let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
         let request = try definition.compile(in: context.model)
         try checkName(request)
@@ -104,9 +111,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
                 || oldFetched.limit != fetchRequest.limit
         {
             undelivered = try oldOrder.change(to: next)
+            let isDelivering = context.isDelivering
             context.isDelivering = true
             deliver()
-            context.isDelivering = false
+            context.isDelivering = isDelivering
         }
         return outcome
     }
@@ -127,9 +135,13 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let (offset, limit) = (fetchRequest.offset, fetchRequest.limit)
         var order: OrderOfCommit
         var outcome = OrderOutcome.computed
-        if let cacheName {
+        if let cacheName, context.isDelivering {
+            order = try caches.order(.init(name: cacheName, request: request), in: try context.snapshot())
+            if order.isStored { outcome = .hit }
+        } else if let cacheName {
             let snapshot: Snapshot
-            (order, outcome, snapshot) = try caches.follow(.init(name: cacheName, request: request))
+            (order, outcome, snapshot) = try caches.follow(
+                .init(name: cacheName, request: request), wantsChange: wantsChange)
             try context.moveIfNeeded(to: snapshot)
         } else {
             order = try caches.order(request, in: try context.snapshot())

@@ -172,14 +172,13 @@ private final class BatchPrinter {
 
     /// Commits a transaction with the order, and prints what that changed.
     func commit(_ writer: BatchWriter) throws {
-        let change = try writer.commit(bringing: definition, cacheName: cacheName)
-        if change == nil {
-            Output.error("the order was built anew or taken for another request; what changed in it is not known")
-        }
+        let start = ContinuousClock.now
+        guard let outcome = try writer.commit(bringing: definition, cacheName: cacheName) else { return }
+        let report = ChangeReport(outcome, ContinuousClock.now - start)
         if isJSON {
-            try Output.jsonLine(ChangeReport(change ?? OrderChange()))
+            try Output.jsonLine(report)
         } else {
-            for line in ChangeReport(change ?? OrderChange()).lines { Output.line(line) }
+            for line in report.lines { Output.line(line) }
             Output.line("")
         }
         // Whoever reads along sees each transaction as it is done.

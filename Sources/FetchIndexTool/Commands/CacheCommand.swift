@@ -89,7 +89,7 @@ struct CacheListCommand: ParsableCommand {
                 report.builds.map(String.init) ?? "", report.updated ?? "",
             ])
         }
-        table.print()
+        table.finish()
     }
 }
 
@@ -108,7 +108,9 @@ struct CacheShowCommand: ParsableCommand {
         let snapshot = try container.store.snapshot()
         let listing = try container.caches.listing(name, in: snapshot)
         let report = CacheReport(listing)
-        let sections = try container.caches.storedSections(name, in: snapshot)
+        // A chart shows the first ones; their number is in the header.
+        let limit = output.isJSON ? Int.max : Self.mostBars
+        let sections = try container.caches.storedSections(name, in: snapshot, limit: limit)
         if output.isJSON {
             struct Shown: Encodable {
                 let cache: CacheReport
@@ -125,7 +127,7 @@ struct CacheShowCommand: ParsableCommand {
         ]
         .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
         lines.append(
-            ("rows", "\(Numbers.grouped(report.rows ?? 0)) in \(Numbers.grouped(report.sections ?? 0)) sections"))
+            ("rows", "\(Numbers.grouped(report.rows ?? 0)) in \(Numbers.count(report.sections ?? 0, "section"))"))
         lines.append(("size", "\(Numbers.bytes(report.bytes)) in \(Numbers.grouped(report.nodes)) nodes"))
         lines.append(
             ("used", "\(report.hits) hits, caught up \(report.catchUps ?? 0) times, built \(report.builds ?? 0) times"))
@@ -133,9 +135,10 @@ struct CacheShowCommand: ParsableCommand {
         for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text.visible)") }
         if report.section?.isEmpty == false && !sections.isEmpty {
             Output.line("")
-            let bars = sections.prefix(Self.mostBars).map { (name: $0.name, value: $0.count) }
+            let bars = sections.map { (name: SectionReport.shownName($0), value: $0.count) }
             for line in BarChart(bars: bars).lines(width: Output.width) { Output.line(line) }
-            if sections.count > Self.mostBars { Output.line("… \(sections.count - Self.mostBars) more sections") }
+            let left = (report.sections ?? 0) - sections.count
+            if left > 0 { Output.line("… \(Numbers.count(left, "more section"))") }
         }
     }
 }

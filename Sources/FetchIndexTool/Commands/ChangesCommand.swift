@@ -17,19 +17,13 @@ struct ChangesCommand: ParsableCommand {
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
-        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in
-            let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
+        let options = request.orderOptions(cacheName: cacheName, bar, wantsChange: true)
+        try container.withOrder(definition, options) { order in
+            let report = ChangeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
-            var change = OrderChange()
-            if case .caughtUp(let caughtUp) = order.outcome { change = caughtUp }
-            let report = ChangeReport(change, outcome: outcome)
             if output.isJSON { return try Output.jsonLine(report) }
-            Output.line(outcome.sentence)
-            if case .rebuilt = order.outcome {
-                Output.line("what changed before is not known")
-            } else {
-                for line in report.lines { Output.line(line) }
-            }
+            if report.rows != nil { Output.line(report.outcome.sentence) }
+            for line in report.lines { Output.line(line) }
         }
     }
 }

@@ -6,6 +6,7 @@ struct FetchCommand: ParsableCommand {
         commandName: "fetch", abstract: "Fetch sections and rows, from a named cache when one is given.")
 
     private static let defaultTableLimit = 50
+    private static let defaultTableSections = 20
 
     @OptionGroup var store: StoreArgument
     @Option(help: "The entity.") var entity: String
@@ -13,12 +14,18 @@ struct FetchCommand: ParsableCommand {
     @Option(name: .customLong("cache"), help: "The name under which the order is kept.") var cacheName: String?
     @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
     @Option(parsing: .unconditional, help: "Rows to print (tables: 50 unless said).") var limit: Int?
+    @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
+    @Option(
+        parsing: .unconditional, help: "Sections to print (tables: 20 unless said, all with --sections-only).")
+    var sectionLimit: Int?
     @Flag(help: "No rows.") var sectionsOnly = false
     @Flag(help: "Instead of rows, how they are found: the plan, rows read and rows matched.") var explain = false
     @OptionGroup var output: OutputOption
 
     func validate() throws {
-        guard offset >= 0, limit ?? 0 >= 0 else { throw ValidationError("--offset and --limit must not be negative.") }
+        guard offset >= 0, limit ?? 0 >= 0, sectionOffset >= 0, sectionLimit ?? 0 >= 0 else {
+            throw ValidationError("--offset, --limit, --section-offset and --section-limit must not be negative.")
+        }
     }
 
     func run() throws {
@@ -34,88 +41,37 @@ struct FetchCommand: ParsableCommand {
             if let plan {
                 let report = PlanReport(plan, order, cacheName: cacheName, outcome)
                 if output.isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
-            } else if output.isJSON {
-                try printJSON(order, outcome, definition)
-            } else {
-                try printTables(order, outcome, definition)
+                return
+            }
+            let range = range(of: order)
+            // A damaged cache is rebuilt, and this body called again: damage must be met before anything is printed.
+            try order.prove(sections: range.sections, rows: range.rows)
+            do {
+                try print(order, outcome, definition, range)
+            } catch  where error.isDamage {
+                throw Failure("\(error); the output ends there")
             }
         }
     }
 
-    // The text is printed only when all of it could be read: a damaged cache is rebuilt and read again.
-
-    private func printJSON(_ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition) throws {
-        var sections: [SectionReport] = []
-        try order.forEachSection { section in
-            sections.append(SectionReport(section, definition.sectionKey))
-            return true
-        }
-        try check(order)
-        Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.rowCount)")
-        Output.write(",\"sections\":\(try Output.json(sections)),\"rows\":[")
-        if !sectionsOnly {
-            var isFirst = true
-            let attributes = order.entity.attributes
-            try order.forEachRow(from: offset, limit: limit) { row in
-                var values: [String: JSONValue] = [:]
-                for (slot, attribute) in attributes.enumerated() {
-                    values[attribute.name] = .value(try row.value(at: slot))
-                }
-                let report = RowReport(id: row.id.number, section: row.path.section, row: row.path.row, values: values)
-                Output.write((isFirst ? "\n" : ",\n") + (try Output.json(report)))
-                isFirst = false
-            }
-        }
-        Output.line("]}")
+    private func range(of order: FetchedOrder) -> FetchedRange {
+        let rowLimit = sectionsOnly ? 0 : limit ?? (output.isJSON ? nil : Self.defaultTableLimit)
+        let tableSections = sectionsOnly ? nil : Self.defaultTableSections
+        return FetchedRange(
+            of: order, sectionOffset: sectionOffset, sectionLimit: sectionLimit ?? (output.isJSON ? nil : tableSections),
+            rowOffset: offset, rowLimit: rowLimit)
     }
 
-    /// Reads a few rows before anything is printed, so that most damage is met while it can still be mended.
-    private func check(_ order: FetchedOrder) throws {
+    private func print(
+        _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange
+    ) throws {
+        if output.isJSON {
+            return try FetchJSONPrinter(order: order, sectionKey: definition.sectionKey).print(outcome, range)
+        }
+        let printer = FetchTablePrinter(order: order, hasSections: definition.sectionKey != nil)
+        try printer.printSummary(outcome, range)
         if sectionsOnly { return }
-        try order.forEachRow(from: offset, limit: min(limit ?? 100, 100)) { _ in }
-    }
-
-    private func printTables(_ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition) throws {
-        var sections: [OrderSection] = []
-        try order.forEachSection { section in
-            sections.append(section)
-            return true
-        }
-        let attributes = order.entity.attributes
-        var table = TextTable(
-            [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
-                + attributes.map {
-                    TextTable.Column(title: $0.name, isNumber: $0.type == .integer || $0.type == .double)
-                })
-        var rowCount = 0
-        if !sectionsOnly {
-            try order.forEachRow(from: offset, limit: limit ?? Self.defaultTableLimit) { row in
-                let values = try attributes.indices.map { try row.value(at: $0).description }
-                table.append([sections[row.path.section].name, String(row.path.row)] + values)
-                rowCount += 1
-            }
-        }
-        let rows = "\(Numbers.grouped(order.rowCount)) row\(order.rowCount == 1 ? "" : "s")"
-        let grouped = definition.sectionKey == nil ? rows : "\(rows) in \(Numbers.grouped(order.sectionCount)) sections"
-        Output.line("\(outcome.sentence): \(grouped)")
-        if definition.sectionKey != nil {
-            var sectionTable = TextTable([
-                TextTable.Column(title: "section"), TextTable.Column(title: "rows", isNumber: true),
-            ])
-            for section in sections.prefix(sectionsOnly ? .max : 20) {
-                sectionTable.append([
-                    section.name.isEmpty ? "(no value)" : section.name, Numbers.grouped(section.count),
-                ])
-            }
-            sectionTable.print()
-            if !sectionsOnly && sections.count > 20 {
-                Output.line("… \(sections.count - 20) more sections (--sections-only)")
-            }
-            if !sectionsOnly { Output.line("") }
-        }
-        if sectionsOnly { return }
-        table.print()
-        let left = order.rowCount - offset - rowCount
-        if left > 0 && limit == nil { Output.line("… \(Numbers.grouped(left)) more rows (--limit, --offset)") }
+        if definition.sectionKey != nil { Output.line("") }
+        try printer.printRows(range.rows, hints: limit == nil)
     }
 }

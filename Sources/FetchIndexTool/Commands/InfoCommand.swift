@@ -27,7 +27,7 @@ struct InfoCommand: ParsableCommand {
                 let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]
                 table.append([attribute.name, attribute.type, rules.compactMap { $0 }.joined(separator: ", ")])
             }
-            table.print()
+            table.finish()
         }
         if !information.caches.isEmpty {
             Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")

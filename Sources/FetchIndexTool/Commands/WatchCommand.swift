@@ -27,18 +27,17 @@ struct WatchCommand: AsyncParsableCommand {
         fetch.sortKeys = definition.sortKeys
         let controller = try FetchedResultsController(
             fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
-            cacheName: cacheName, requiresSortKeys: false)
+            cacheName: cacheName, requiresSortKeys: false, wantsChange: true)
         let printer = WatchPrinter(isJSON: output.isJSON)
         controller.delegate = printer
+        let start = ContinuousClock.now
         let outcome = try controller.performFetch()
         if !output.isJSON {
-            Output.line("watching \(controller.fetchedObjects?.count ?? 0) rows of \"\(cacheName.visible)\"")
+            Output.line("watching \(Numbers.count(controller.fetchedObjects?.count ?? 0, "row")) of \"\(cacheName.visible)\"")
         }
-        if case .rebuilt(let reason) = outcome {
-            Output.error("the order was rebuilt (\(reason.rawValue)); what changed before is not known")
-        }
-        if case .caughtUp(let change) = outcome { try printer.print(change) } else { try printer.print(OrderChange()) }
+        try printer.print(ChangeReport(outcome, ContinuousClock.now - start))
         for await _ in commits {
+            printer.start = ContinuousClock.now
             try context.mergeChanges()
             if let error = printer.error { throw error }
         }
@@ -52,20 +51,22 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
 
     private let isJSON: Bool
     private(set) var error: (any Error)?
+    /// When the commit was noticed whose batches come.
+    var start = ContinuousClock.now
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
-    func print(_ change: OrderChange) throws {
+    func print(_ report: ChangeReport) throws {
         if isJSON {
-            try Output.jsonLine(ChangeReport(change))
+            try Output.jsonLine(report)
         } else {
-            for line in ChangeReport(change).lines { Output.line(line) }
+            for line in report.lines { Output.line(line) }
         }
         try Output.flush()
     }
 
     func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
-        do { try print(change) } catch { self.error = error }
+        do { try print(ChangeReport(change, ContinuousClock.now - start)) } catch { self.error = error }
     }
 
     func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {

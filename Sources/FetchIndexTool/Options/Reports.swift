@@ -36,40 +36,33 @@ struct OutcomeReport: Encodable {
 }
 
 struct SectionReport: Encodable {
-    let name: String
+    /// Nil for the section of the rows without a value.
+    let name: String?
     let indexTitle: String
     let count: Int
 
     init(_ section: OrderSection, _ key: SectionKey?) {
-        name = section.name
+        name = section.isNull ? nil : section.name
         indexTitle = SectionKey.indexTitle(ofSectionNamed: section.name, key) ?? ""
         count = section.count
     }
-}
 
-/// A value in JSON: numbers and booleans as such, null as null, all else as text.
-enum JSONValue: Encodable {
-    case value(Value)
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        guard case .value(let value) = self else { return }
-        switch value {
-        case .null: try container.encodeNil()
-        case .boolean(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .double(let number) where number.isFinite: try container.encode(number)
-        case .decimal(let value): try container.encode(value)
-        default: try container.encode(value.description)
-        }
+    private enum CodingKeys: String, CodingKey {
+        case name, indexTitle, count
     }
-}
 
-struct RowReport: Encodable {
-    let id: UInt64
-    let section: Int
-    let row: Int
-    let values: [String: JSONValue]
+    /// The name is always there, null where there is none.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(indexTitle, forKey: .indexTitle)
+        try container.encode(count, forKey: .count)
+    }
+
+    /// As tables show it: a section without a value, and that of an empty text, are told apart.
+    static func shownName(_ section: OrderSection) -> String {
+        section.isNull ? "(no value)" : section.name.isEmpty ? "\"\"" : section.name
+    }
 }
 
 struct ChangeReport: Encodable {
@@ -87,12 +80,32 @@ struct ChangeReport: Encodable {
         var to: [Int]?
     }
 
-    var outcome: OutcomeReport?
-    let sections: [SectionEvent]
-    let rows: [RowEvent]
+    let outcome: OutcomeReport
+    /// Without lists when what changed is not known: the order is to be fetched anew.
+    let sections: [SectionEvent]?
+    let rows: [RowEvent]?
 
-    init(_ change: OrderChange, outcome: OutcomeReport? = nil) {
-        self.outcome = outcome
+    /// What a batch of a live order says.
+    init(_ change: OrderChange, _ duration: Duration) {
+        if let reason = change.rebuilt {
+            self.init(.rebuilt(reason), duration)
+        } else {
+            self.init(change.isEmpty ? .hit : .caughtUp(change), duration)
+        }
+    }
+
+    /// What opening an order, or bringing it to a commit, changed.
+    init(_ outcome: OrderOutcome, _ duration: Duration) {
+        self.outcome = OutcomeReport(outcome, duration)
+        let change: OrderChange
+        switch outcome {
+        case .hit: change = OrderChange()
+        case .caughtUp(let caughtUp): change = caughtUp
+        case .rebuilt, .computed:
+            sections = nil
+            rows = nil
+            return
+        }
         sections = change.sections.map { event in
             switch event {
             case .delete(let from, let name): SectionEvent(kind: "delete", from: from, name: name)
@@ -115,6 +128,7 @@ struct ChangeReport: Encodable {
 
     /// A change batch as lines for people.
     var lines: [String] {
+        guard let sections, let rows else { return ["\(outcome.sentence); what changed is not known: fetch anew"] }
         if sections.isEmpty && rows.isEmpty { return ["no changes"] }
         func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
         func steps(_ from: String, _ to: String) -> String {

@@ -111,8 +111,11 @@ struct RequestOptions: ParsableArguments {
         return wanted
     }
 
-    func orderOptions(cacheName: String?, _ bar: ProgressBar) -> PersistentContainer.OrderOptions {
+    func orderOptions(
+        cacheName: String?, _ bar: ProgressBar, wantsChange: Bool = false
+    ) -> PersistentContainer.OrderOptions {
         var options = PersistentContainer.OrderOptions(cacheName: cacheName)
+        options.wantsChange = wantsChange
         options.memoryBudget = memory << 20
         options.progress = { done, total in bar.show(rows: done, of: total) }
         return options

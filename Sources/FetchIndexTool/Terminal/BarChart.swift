@@ -6,7 +6,7 @@ struct BarChart {
     private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
     func lines(width: Int) -> [String] {
-        let names = bars.map { ($0.name.isEmpty ? "(no value)" : $0.name).fitted(to: Self.nameWidth) }
+        let names = bars.map { $0.name.fitted(to: Self.nameWidth) }
         let numbers = bars.map { Numbers.grouped($0.value) }
         let nameWidth = names.map(\.displayWidth).max() ?? 0
         let numberWidth = numbers.map(\.count).max() ?? 0

@@ -47,7 +47,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    fileprivate var isControl: Bool {
+    var isControl: Bool {
         [.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
     }
 

@@ -1,4 +1,7 @@
 /// A table for people: a heading, columns as wide as they need, numbers to the right.
+///
+/// The first rows tell how wide the columns are; then they are printed, and the others as they come. A later cell that is
+/// wider pushes the rest of its line to the right.
 struct TextTable {
     struct Column {
         let title: String
@@ -6,36 +9,101 @@ struct TextTable {
     }
 
     private static let maximumCellWidth = 48
+    private static let gap: [UInt8] = [0x20, 0x20]
+    /// Rows that are looked at before any is printed.
+    private static let sampledRows = 500
+
+    /// A cell's text, ready to be printed, and the columns that it takes on the terminal.
+    private struct Cell {
+        let bytes: [UInt8]
+        let width: Int
+    }
 
     private let columns: [Column]
-    private var rows: [[String]] = []
+    private let width: Int
+    private let print: ([UInt8]) -> Void
+    private var rows: [[Cell]] = []
+    private var row: [Cell] = []
+    /// Nil before the first rows are printed.
+    private var widths: [Int]?
+    private var line: [UInt8] = []
 
-    init(_ columns: [Column]) { self.columns = columns }
+    /// Lines are cut at a width.
+    init(_ columns: [Column], width: Int = Output.width, print: @escaping ([UInt8]) -> Void = { Output.bytes($0) }) {
+        self.columns = columns
+        self.width = width
+        self.print = print
+    }
 
-    mutating func append(_ cells: [String]) { rows.append(cells.map { $0.fitted(to: Self.maximumCellWidth) }) }
+    mutating func append(_ cells: [String]) {
+        begin()
+        for cell in cells { add(cell) }
+        end()
+    }
 
-    /// The lines of the table, cut at a width.
-    func lines(width: Int) -> [String] {
+    /// Begins a row, which gets a cell for each column and is ended.
+    mutating func begin() { row.removeAll(keepingCapacity: true) }
+
+    mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func add(_ text: UnsafeRawBufferPointer) { row.append(Self.cell(text)) }
+
+    mutating func end() {
+        if let widths { return printLine(row, widths) }
+        rows.append(row)
+        if rows.count == Self.sampledRows { printFirst() }
+    }
+
+    /// Prints what is not printed yet.
+    mutating func finish() { if widths == nil { printFirst() } }
+
+    private mutating func printFirst() {
+        let titles = columns.map { column in
+            var title = column.title
+            return title.withUTF8 { Self.cell(UnsafeRawBufferPointer($0)) }
+        }
         let widths = columns.indices.map { index in
-            max(columns[index].title.displayWidth, rows.map { $0[index].displayWidth }.max() ?? 0)
+            max(titles[index].width, rows.reduce(0) { max($0, $1[index].width) })
         }
-        func line(_ cells: [String]) -> String {
-            let padded = columns.indices.map { cells[$0].padded(to: widths[$0], right: columns[$0].isNumber) }
-            return padded.joined(separator: "  ").trimmingBlanks.fitted(to: width)
-        }
-        let rule = widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ").fitted(to: width)
-        return [line(columns.map(\.title)), rule] + rows.map(line)
+        self.widths = widths
+        printLine(titles, widths)
+        let rule = widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")
+        print(Array((rule.fitted(to: width) + "\n").utf8))
+        for row in rows { printLine(row, widths) }
+        rows = []
     }
 
-    func print() {
-        for line in lines(width: Output.width) { Output.line(line) }
+    private static func cell(_ text: UnsafeRawBufferPointer) -> Cell {
+        if text.count <= maximumCellWidth, text.allSatisfy({ 0x20 <= $0 && $0 < 0x7F }) {
+            return Cell(bytes: Array(text), width: text.count)
+        }
+        let fitted = String(decoding: text, as: UTF8.self).fitted(to: maximumCellWidth)
+        return Cell(bytes: Array(fitted.utf8), width: fitted.displayWidth)
     }
-}
 
-extension String {
-    fileprivate var trimmingBlanks: String {
-        var text = self
-        while text.last == " " { text.removeLast() }
-        return text
+    private mutating func printLine(_ cells: [Cell], _ widths: [Int]) {
+        line.removeAll(keepingCapacity: true)
+        var used = 0
+        var ended = 0  // what stands before the last blanks
+        for (index, cell) in cells.enumerated() {
+            if index > 0 {
+                line.append(contentsOf: Self.gap)
+                used += 2
+            }
+            let blanks = max(0, widths[index] - cell.width)
+            if columns[index].isNumber { line.append(contentsOf: repeatElement(0x20, count: blanks)) }
+            line.append(contentsOf: cell.bytes)
+            if !cell.bytes.isEmpty { ended = line.count }
+            if !columns[index].isNumber { line.append(contentsOf: repeatElement(0x20, count: blanks)) }
+            used += blanks + cell.width
+        }
+        let trimmed = used - (line.count - ended)
+        line.removeLast(line.count - ended)
+        if trimmed > width { line = Array(String(decoding: line, as: UTF8.self).fitted(to: width).utf8) }
+        line.append(0x0A)
+        print(line)
     }
 }

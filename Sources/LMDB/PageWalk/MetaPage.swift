@@ -67,7 +67,8 @@ struct MetaPage: Equatable {
     /// their numbers follow each other, whether or not a write failed. A new file has 0 twice.
     static func defect(of metas: [MetaPage]) -> String? {
         let (first, second) = (metas[0].transaction, metas[1].transaction)
-        if max(first, second) - min(first, second) == 1 || first == 0 && second == 0 { return nil }
+        if max(first, second) - min(first, second) == 1 { return nil }
+        if first == 0, second == 0, metas.allSatisfy({ $0.main.root == TreeRecord.noRoot }) { return nil }
         return "the first pages of its data.mdb are of the transactions \(first) and \(second), which do not follow each other"
     }
 

@@ -22,17 +22,17 @@ extension CacheDirectory {
     ///
     /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). Where the store is read-only
     /// or was moved, or another writer is busy, the order is caught up in memory and the cache stays as it was; a rebuild waits for
-    /// its turn.
-    package func open(_ name: String, _ request: OrderRequest) throws -> OpenedOrder {
+    /// its turn. Whoever wants the exact change gets it however much it costs, as long as the log reaches back.
+    package func open(_ name: String, _ request: OrderRequest, wantsChange: Bool = false) throws -> OpenedOrder {
         try Self.validate(name)
         let snapshot = try store.snapshot()
-        switch try decide(name, request, in: snapshot) {
+        switch try decide(name, request, in: snapshot, wantsChange: wantsChange) {
         case .hit(let header): return try hit(header, request, snapshot)
         case .catchUp(let header):
             guard !store.isReadOnly, let writer = try store.tryBeginWrite() else {
                 return try catchUpInMemory(header, request, snapshot)
             }
-            return try bringUpToDate(name, request, writer)
+            return try bringUpToDate(name, request, writer, wantsChange: wantsChange)
         case .rebuild(let reason):
             // A writer that is open in this process may be the caller's own, which would wait for itself.
             if store.isReadOnly || store.hasOpenWriter { return try compute(request, in: snapshot, .rebuilt(reason)) }
@@ -40,7 +40,7 @@ extension CacheDirectory {
             do { writer = try store.beginWrite() } catch StoreError.moved {
                 return try compute(request, in: snapshot, .rebuilt(reason))
             }
-            return try bringUpToDate(name, request, writer)
+            return try bringUpToDate(name, request, writer, wantsChange: wantsChange)
         }
     }
 
@@ -69,7 +69,9 @@ extension CacheDirectory {
         return OpenedOrder(order: try builder.build(from: snapshot, in: nodes), outcome: outcome, snapshot: snapshot)
     }
 
-    func decide(_ name: String, _ request: OrderRequest, in reader: StoreReader) throws -> Decision {
+    func decide(
+        _ name: String, _ request: OrderRequest, in reader: StoreReader, wantsChange: Bool = false
+    ) throws -> Decision {
         let header: CacheHeader
         do {
             guard let found = try Self.header(name, in: reader) else { return .rebuild(.first) }
@@ -86,6 +88,7 @@ extension CacheDirectory {
             return .rebuild(.logTooShort)
         }
         if behind == 0 { return .hit(header) }
+        if wantsChange { return .catchUp(header) }
         let records = Int(clamping: try reader.entityState(entity).count)
         let isTooMuch = behind > records / Self.catchUpCost + Self.alwaysCaughtUp
         return isTooMuch ? .rebuild(.tooManyChanges) : .catchUp(header)
@@ -117,8 +120,10 @@ extension CacheDirectory {
     // MARK: Writing
 
     /// Does what is still to do now that no other writer can come between.
-    private func bringUpToDate(_ name: String, _ request: OrderRequest, _ writer: StoreWriter) throws -> OpenedOrder {
-        switch try decide(name, request, in: writer) {
+    private func bringUpToDate(
+        _ name: String, _ request: OrderRequest, _ writer: StoreWriter, wantsChange: Bool
+    ) throws -> OpenedOrder {
+        switch try decide(name, request, in: writer, wantsChange: wantsChange) {
         case .hit(let header):
             let snapshot = try writer.commitAndRead()
             return OpenedOrder(order: try order(header, request, in: snapshot), outcome: .hit, snapshot: snapshot)

@@ -59,7 +59,8 @@ extension CacheDirectory {
                 var newest: UInt64 = 0
                 var isAtEntry = try cursor.moveToFirst()
                 while isAtEntry {
-                    newest = max(newest, (try? CacheHeader(name: "", decoding: cursor.value))?.commit ?? 0)
+                    let name = cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                    newest = max(newest, (try? CacheHeader(name: name, decoding: cursor.value))?.commit ?? 0)
                     isAtEntry = try cursor.moveToNext()
                 }
                 return newest

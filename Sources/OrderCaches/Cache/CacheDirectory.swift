@@ -102,15 +102,15 @@ package struct CacheDirectory {
             nodeCount: nodes.count, byteCount: nodes.bytes, hits: hits.count, lastHit: hits.last)
     }
 
-    /// The sections of a cache as it is stored, without bringing it up to date. O(sections).
-    package func storedSections(_ name: String, in reader: StoreReader) throws -> [OrderSection] {
+    /// The first sections of a cache as it is stored, without bringing it up to date. O(sections).
+    package func storedSections(_ name: String, in reader: StoreReader, limit: Int) throws -> [OrderSection] {
         guard let header = try? Self.header(name, in: reader) else { return [] }
         let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
         var sections: [OrderSection] = []
         let shape = try OrderShape(hasSections: !header.identity.section.isEmpty)
         try header.order(entity: 0, shape: shape, in: nodes).walkSections { section in
             sections.append(section)
-            return true
+            return sections.count < limit
         }
         return sections
     }

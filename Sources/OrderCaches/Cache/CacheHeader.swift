@@ -1,7 +1,8 @@
 internal import CountedTree
 internal import Records
 
-/// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys.
+/// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
+/// and the header's covers the name.
 ///
 ///     version 2 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
@@ -43,9 +44,10 @@ package struct CacheHeader: Sendable {
     /// A header that cannot be read is `.damaged`, one of another version `.formatChanged`.
     package init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
-            var reader = try ByteReader(checked: bytes, "the header of the cache \"\(name)\"")
-            let version = try reader.uint16()
-            guard version == Self.version else { throw UnusableHeader(reason: .formatChanged) }
+                        if try Self.isOfOtherVersion(bytes) { throw UnusableHeader(reason: .formatChanged) }
+            var reader = try ByteReader(
+                checked: bytes, with: Self.checksum(of: name), "the header of the cache \"\(name)\"")
+            _ = try reader.uint16()
             self.name = name
             number = try reader.uint32()
             commit = try reader.uint64()
@@ -65,6 +67,16 @@ package struct CacheHeader: Sendable {
             throw UnusableHeader(reason: .damaged)
         }
     }
+
+    /// Version 1 had a checksum that did not cover the name.
+    private static func isOfOtherVersion(_ bytes: RawSpan) throws -> Bool {
+        var reader = ByteReader(bytes, "a cache's header")
+        let version = try reader.uint16()
+        return version != Self.version && bytes.endsWithChecksum()
+    }
+
+    /// Mixed into the header's checksum, so that no header is taken for one of another name.
+    private static func checksum(of name: String) -> UInt32 { Array(name.utf8).span.bytes.checksum }
 
     private static func readRoot(_ reader: inout ByteReader, isWeighted: Bool) throws -> TreeRoot {
         let node = try reader.uint64()
@@ -100,7 +112,7 @@ package struct CacheHeader: Sendable {
         bytes.appendNumber(updated.bitPattern)
         bytes.appendNumber(builds)
         bytes.appendNumber(catchUps)
-        bytes.appendChecksum()
+        bytes.appendChecksum(with: Self.checksum(of: name))
         return bytes
     }
 

@@ -87,9 +87,9 @@ final class LMDBNodeStore: NodeStore {
         }
     }
 
-    /// Covers the key, so that no node is taken for another.
-    private static func checksum(of node: RawSpan, under key: UInt64) -> UInt32 {
-        withUnsafeBytes(of: key.littleEndian) { $0.bytes.checksum } ^ node.checksum
+    /// Mixed into a node's checksum, so that no node is taken for another.
+    private static func checksum(ofKey key: UInt64) -> UInt32 {
+        withUnsafeBytes(of: key.littleEndian) { $0.bytes.checksum }
     }
 
     private func find(_ node: NodeNumber) throws -> Place {
@@ -171,7 +171,8 @@ final class LMDBNodeStore: NodeStore {
                 UnsafeMutableRawBufferPointer(rebasing: value[bytes.count..<length]).initializeMemory(
                     as: UInt8.self, repeating: 0)
             }
-            let checksum = Self.checksum(of: UnsafeRawBufferPointer(rebasing: value[..<length]).bytes, under: key)
+            let node = UnsafeRawBufferPointer(rebasing: value[..<length]).bytes
+            let checksum = node.checksum ^ Self.checksum(ofKey: key)
             value.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
         }
     }
@@ -249,9 +250,6 @@ extension LMDBNodeStore {
     }
 
     private static func isWhole(_ value: RawSpan, under key: UInt64) -> Bool {
-        let length = value.byteCount - checksumLength
-        guard length > 0 else { return false }
-        let stored = value.unsafeLoadUnaligned(fromByteOffset: length, as: UInt32.self)
-        return UInt32(littleEndian: stored) == checksum(of: value.extracting(first: length), under: key)
+        value.byteCount > checksumLength && value.endsWithChecksum(mixedWith: checksum(ofKey: key))
     }
 }

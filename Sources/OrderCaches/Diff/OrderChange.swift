@@ -28,10 +28,17 @@ public struct OrderChange: Equatable, Sendable {
     /// must exchange these. Events name the new ids.
     public package(set) var renumbered: [ObjectID: ObjectID] = [:]
 
+    /// Not nil when the order was computed anew and the old one could not be read, so that what changed is not known:
+    /// there are no events then, and whoever keeps a copy of the rows reads them anew.
+    public package(set) var rebuilt: RebuildReason?
+
     public init() {}
 
-    /// Whether there are no events.
-    public var isEmpty: Bool { sections.isEmpty && rows.isEmpty }
+    /// A change that is not known.
+    package init(rebuilt reason: RebuildReason) { rebuilt = reason }
+
+    /// Whether nothing changed.
+    public var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
 }
 
 extension OrderChange {
@@ -91,6 +98,7 @@ extension OrderChange {
 extension OrderChange: CustomStringConvertible {
     /// The events in a line: section move 2 → 0 小学館, row insert #5 → 0:3, …
     public var description: String {
+        if let rebuilt { return "rebuilt (\(rebuilt.rawValue))" }
         let events = sections.map(\.description) + rows.map(\.description)
         return events.isEmpty ? "no changes" : events.joined(separator: ", ")
     }

@@ -14,24 +14,26 @@ extension CacheDirectory {
         }
     }
 
-    /// What bringing a named order to a commit changed.
-    package struct Brought {
-        /// The commit that the order was of before.
-        package let first: UInt64
-        package let change: OrderChange
+    /// What bringing a named order to a commit did.
+    package enum Brought {
+        /// It was of commit `first` before.
+        case caughtUp(first: UInt64, OrderChange)
+        /// It was computed anew, or is not kept any more: another request has taken its name, or it was deleted.
+        case lost(RebuildReason)
     }
 
     /// Brings followed orders to a sealed writer's commit, in its transaction. `edits` lead from `commit`, the one
-    /// before the writer's, to the writer's. Returns what that changed, by name; nothing for an order that was computed
-    /// anew, and for a name that another request has taken or that was deleted.
+    /// before the writer's, to the writer's. Returns what that did, by name. Whoever wants the exact changes gets them
+    /// however much they cost, as long as the log reaches back.
     package func bring(
-        _ followed: [Followed], along writer: StoreWriter, edits: [RecordEdit]? = nil, since commit: UInt64 = 0
+        _ followed: [Followed], along writer: StoreWriter, edits: [RecordEdit]? = nil, since commit: UInt64 = 0,
+        wantsChange: Bool = false
     ) throws -> [String: Brought] {
         var brought: [String: Brought] = [:]
         for order in followed {
-            switch try decide(order.name, order.request, in: writer) {
+            switch try decide(order.name, order.request, in: writer, wantsChange: wantsChange) {
             case .hit(var header):
-                brought[order.name] = Brought(first: header.commit, change: OrderChange())
+                brought[order.name] = .caughtUp(first: header.commit, OrderChange())
                 if header.commit != writer.commit {
                     header.commit = writer.commit
                     try Self.put(header, in: writer)
@@ -40,13 +42,14 @@ extension CacheDirectory {
                 do {
                     let known = header.commit == commit ? edits : nil
                     let (_, change) = try caughtUp(header, order.request, known, in: writer)
-                    brought[order.name] = Brought(first: header.commit, change: change)
+                    brought[order.name] = .caughtUp(first: header.commit, change)
                 } catch  where error.isDamage {
                     try buildAnew(order, in: writer)
+                    brought[order.name] = .lost(.damaged)
                 }
-            case .rebuild(.tooManyChanges), .rebuild(.logTooShort), .rebuild(.damaged):
-                try buildAnew(order, in: writer)
-            case .rebuild: break
+            case .rebuild(let reason):
+                if [.tooManyChanges, .logTooShort, .damaged].contains(reason) { try buildAnew(order, in: writer) }
+                brought[order.name] = .lost(reason)
             }
         }
         if !followed.isEmpty { try Self.trimLog(in: writer) }
@@ -107,8 +110,10 @@ extension CacheDirectory {
     }
 
     /// Opens a named order at the newest state, as `open` does, to be followed.
-    package func follow(_ followed: Followed) throws -> (OrderOfCommit, OrderOutcome, Snapshot) {
-        let opened = try open(followed.name, followed.request)
+    package func follow(
+        _ followed: Followed, wantsChange: Bool = false
+    ) throws -> (OrderOfCommit, OrderOutcome, Snapshot) {
+        let opened = try open(followed.name, followed.request, wantsChange: wantsChange)
         let place: OrderOfCommit.Place
         if let memory = opened.order.rows.store as? MemoryNodeStore {
             place = .memory(memory)

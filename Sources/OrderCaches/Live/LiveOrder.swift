@@ -158,8 +158,18 @@ package struct LiveOrder {
     }
 
     /// The change to another order, which takes the place of this one. O(rows of both).
-    package func change(to other: LiveOrder, renumbered: [ObjectID: ObjectID] = [:]) throws -> OrderChange {
-        try OrderDiff.change(from: window, to: other.window, updated: [], renumbered: renumbered)
+    package func change(
+        to other: LiveOrder, updated: Set<ObjectID> = [], renumbered: [ObjectID: ObjectID] = [:]
+    ) throws -> OrderChange {
+        try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
+    }
+
+    /// Whether an object with a record is among the order's rows, whatever its window shows. No record is no member.
+    package func isMember(_ record: [UInt8]?) throws -> Bool {
+        guard let record else { return false }
+        var placement = RowPlacement()
+        placement.begin()
+        return try request.builder.placer.place(RecordView(record.span.bytes), &placement)
     }
 
     private var isWhole: Bool { offset == 0 && limit == nil }
@@ -190,4 +200,10 @@ package struct OrderOfCommit {
 
     let order: SectionedOrder
     let place: Place
+
+    /// Whether it is read as its cache has it.
+    package var isStored: Bool {
+        if case .named(_, let commit) = place { return commit != nil }
+        return false
+    }
 }

@@ -1,5 +1,6 @@
 package import CountedTree
 internal import Records
+internal import Values
 
 /// A section of an order.
 public struct OrderSection: Equatable, Sendable {
@@ -11,6 +12,9 @@ public struct OrderSection: Equatable, Sendable {
     public let rowsBefore: Int
     /// The section's value as an OrderKey.
     let value: [UInt8]
+
+    /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
+    public var isNull: Bool { value.count == 1 && OrderKey.first(in: value.span.bytes)?.value.isNull ?? false }
 }
 
 /// The rows of a request in order, grouped into sections: two counted trees that each do one thing.

@@ -11,6 +11,17 @@ extension RawSpan {
         withUnsafeBytes { UInt32(truncatingIfNeeded: fi_xxh3($0.baseAddress, $0.count)) }
     }
 
+    /// Whether bytes end with their checksum, mixed with another one.
+    @inline(__always)
+    package func endsWithChecksum(mixedWith other: UInt32 = 0) -> Bool {
+        let end = byteCount - Self.checksumLength
+        guard end >= 0 else { return false }
+        let stored = unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self)
+        return UInt32(littleEndian: stored) == extracting(first: end).checksum ^ other
+    }
+
+    private static var checksumLength: Int { 4 }
+
     package func isEqual(to other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         return withUnsafeBytes { left in
@@ -74,12 +85,10 @@ package struct ByteReader: ~Escapable {
     @_lifetime(copy bytes)
     package init(checked bytes: RawSpan, with other: UInt32 = 0, _ subject: String) throws {
         guard bytes.byteCount >= 4 else { throw StoreError.corrupted("\(subject) is too short") }
-        let contents = bytes.extracting(first: bytes.byteCount - 4)
-        let checksum = bytes.unsafeLoadUnaligned(fromByteOffset: bytes.byteCount - 4, as: UInt32.self)
-        guard UInt32(littleEndian: checksum) == contents.checksum ^ other else {
+        guard bytes.endsWithChecksum(mixedWith: other) else {
             throw StoreError.corrupted("\(subject) does not match its checksum")
         }
-        self.init(contents, subject)
+        self.init(bytes.extracting(first: bytes.byteCount - 4), subject)
     }
 
     package var isAtEnd: Bool { offset == bytes.byteCount }

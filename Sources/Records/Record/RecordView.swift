@@ -132,15 +132,7 @@ package struct RecordView: ~Escapable {
         }
     }
 
-    package var matchesChecksum: Bool { Self.matchesChecksum(bytes) }
-
-    /// Whether the bytes of a record are those that were written: they end with their checksum.
-    static func matchesChecksum(_ bytes: RawSpan) -> Bool {
-        let end = bytes.byteCount - RecordLayout.checksumLength
-        guard end >= 0 else { return false }
-        let stored = bytes.unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self)
-        return UInt32(littleEndian: stored) == bytes.extracting(first: end).checksum
-    }
+    package var matchesChecksum: Bool { bytes.endsWithChecksum() }
 
     /// Everything that is wrong with the record as one of an entity: its checksum and each value.
     package func check(as entity: Entity) -> [String] {

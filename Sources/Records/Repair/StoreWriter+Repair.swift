@@ -45,7 +45,7 @@ extension StoreWriter {
         return keys
     }
 
-    private func isWhole(_ record: RawSpan) -> Bool { RecordView.matchesChecksum(record) }
+    private func isWhole(_ record: RawSpan) -> Bool { record.endsWithChecksum() }
 
     /// Whether there is an object that a unique key leads to, and it has the value, or is damaged and may have had it.
     private func leadsToItsObject(_ key: [UInt8], _ entity: Int) -> Bool {

@@ -44,7 +44,7 @@ extension StoreReader {
         var scanned: UInt64 = 0
         try scanStored(entity) { object, record in
             scanned += 1
-            if !RecordView.matchesChecksum(record) { damaged.append(object) }
+            if !record.endsWithChecksum() { damaged.append(object) }
             return true
         }
         try requireCount(of: entity, scanned)

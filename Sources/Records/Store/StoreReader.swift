@@ -53,7 +53,7 @@ package class StoreReader {
     /// Throws unless a record matches its checksum.
     @inline(__always)
     func verify(_ record: RawSpan, of object: ObjectID) throws {
-        guard RecordView.matchesChecksum(record) else { throw damaged(object) }
+        guard record.endsWithChecksum() else { throw damaged(object) }
     }
 
     private func damaged(_ object: ObjectID) -> StoreError {
@@ -95,15 +95,12 @@ package class StoreReader {
     ) throws {
         try view.withCursor(on: tables.records) { cursor in
             let first = ObjectID(entity: entity, number: number).rawValue
-            try cursor.walk(fromKey: first, isInMap: isUnchanging) { key, record in
+            try cursor.walk(fromKey: first) { key, record in
                 let object = ObjectID(rawValue: key)
                 return try object.entity == entity && body(object, record)
             }
         }
     }
-
-    /// Whether nothing that can be read changes while the reader lives.
-    package var isUnchanging: Bool { false }
 
     /// The entities whose records have all been verified.
     var verifiedEntities: Set<Int> { [] }
@@ -160,7 +157,6 @@ package final class Snapshot: StoreReader {
         try super.init(store, view)
     }
 
-    package override var isUnchanging: Bool { true }
     override var verifiedEntities: Set<Int> { verified }
     override func noteVerified(_ entity: Int) { verified.insert(entity) }
 }

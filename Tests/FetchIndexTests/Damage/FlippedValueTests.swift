@@ -56,8 +56,11 @@ import Testing
     /// Whoever changes one of two caches with one number would change the other one's nodes.
     @Test func aCacheWithTheNumberOfAnotherIsFoundAndComputedAnew() throws {
         let store = try DamageableStore()
-        let header = try #require(store.entries.first { $0.key == Array("fresh".utf8) }).value
-        let folder = try store.copy([(Array("fresh, too".utf8), "caches", header)])
+        let name = Array("fresh, too".utf8)
+        var header = try #require(store.entries.first { $0.key == Array("fresh".utf8) }).value
+        header.removeLast(4)
+        header.appendChecksum(with: name.span.bytes.checksum)
+        let folder = try store.copy([(name, "caches", header)])
         let repair = try PersistentContainer.repair(at: folder.path) { _, _ in }
         #expect(repair.defects.count == 2 && repair.defects.allSatisfy { $0.contains("is another cache's too") })
         #expect(repair.repairs.count == 1 && repair.left == [], "\(repair)")

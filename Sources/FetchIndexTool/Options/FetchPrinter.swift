@@ -1,0 +1,144 @@
+internal import FetchIndex
+
+/// What `fetch` prints of an order.
+struct FetchedRange {
+    let sections: Range<Int>
+    let rows: Range<Int>
+
+    /// Clamped to what there is.
+    init(
+        of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?
+    ) {
+        sections = Self.range(sectionOffset, sectionLimit, order.sectionCount)
+        rows = Self.range(rowOffset, rowLimit, order.rowCount)
+    }
+
+    private static func range(_ offset: Int, _ limit: Int?, _ count: Int) -> Range<Int> {
+        let start = min(offset, count)
+        return start..<start + min(limit ?? count, count - start)
+    }
+}
+
+/// Prints an order as one JSON document, section by section and row by row: nothing is held that is not printed.
+struct FetchJSONPrinter {
+    let order: FetchedOrder
+    let sectionKey: SectionKey?
+
+    func print(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
+        Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.rowCount)")
+        Output.write(",\"sectionCount\":\(order.sectionCount),\"sections\":[")
+        try printSections(range.sections)
+        Output.write("],\"rows\":[")
+        try printRows(range.rows)
+        Output.line("]}")
+    }
+
+    private func printSections(_ range: Range<Int>) throws {
+        var left = range.count
+        guard left > 0 else { return }
+        var bytes: [UInt8] = []
+        try order.forEachSection(from: range.lowerBound) { section in
+            bytes.removeAll(keepingCapacity: true)
+            if left < range.count { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: "{\"count\":".utf8)
+            JSONText.append(section.count, to: &bytes)
+            bytes.append(contentsOf: ",\"indexTitle\":".utf8)
+            JSONText.append(SectionKey.indexTitle(ofSectionNamed: section.name, sectionKey) ?? "", to: &bytes)
+            bytes.append(contentsOf: ",\"name\":".utf8)
+            if section.isNull { JSONText.append(.null, to: &bytes) } else { JSONText.append(section.name, to: &bytes) }
+            bytes.append(UInt8(ascii: "}"))
+            Output.bytes(bytes)
+            left -= 1
+            return left > 0
+        }
+    }
+
+    /// A row is {"id":1,"row":0,"section":0,"values":{…}}, the values by name.
+    private func printRows(_ range: Range<Int>) throws {
+        guard !range.isEmpty else { return }
+        let slots = order.entity.attributes.indices.sorted {
+            order.entity.attributes[$0].name < order.entity.attributes[$1].name
+        }
+        let members = slots.enumerated().map { place, slot in
+            var member = place == 0 ? [] : [UInt8(ascii: ",")]
+            JSONText.append(order.entity.attributes[slot].name, to: &member)
+            return member + [UInt8(ascii: ":")]
+        }
+        var bytes: [UInt8] = []
+        var isFirst = true
+        try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
+            bytes.removeAll(keepingCapacity: true)
+            bytes.append(contentsOf: (isFirst ? "\n{\"id\":" : ",\n{\"id\":").utf8)
+            isFirst = false
+            JSONText.append(row.id.number, to: &bytes)
+            bytes.append(contentsOf: ",\"row\":".utf8)
+            JSONText.append(row.path.row, to: &bytes)
+            bytes.append(contentsOf: ",\"section\":".utf8)
+            JSONText.append(row.path.section, to: &bytes)
+            bytes.append(contentsOf: ",\"values\":{".utf8)
+            for (place, slot) in slots.enumerated() {
+                bytes.append(contentsOf: members[place])
+                let isText = try row.text(at: slot) { JSONText.append($0, to: &bytes) }
+                if !isText { JSONText.append(try row.value(at: slot), to: &bytes) }
+            }
+            bytes.append(contentsOf: "}}".utf8)
+            Output.bytes(bytes)
+        }
+    }
+}
+
+/// Prints an order as tables, section by section and row by row.
+struct FetchTablePrinter {
+    let order: FetchedOrder
+    let hasSections: Bool
+
+    func printSummary(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
+        let rows = Numbers.count(order.rowCount, "row")
+        let grouped = hasSections ? "\(rows) in \(Numbers.count(order.sectionCount, "section"))" : rows
+        Output.line("\(outcome.sentence): \(grouped)")
+        if hasSections, !range.sections.isEmpty {
+            try printSections(range.sections)
+            let left = order.sectionCount - range.sections.upperBound
+            if left > 0 { Output.line("… \(Numbers.count(left, "more section")) (--section-limit, --section-offset)") }
+        }
+    }
+
+    private func printSections(_ range: Range<Int>) throws {
+        var table = TextTable([.init(title: "section"), .init(title: "rows", isNumber: true)])
+        var left = range.count
+        try order.forEachSection(from: range.lowerBound) { section in
+            table.append([SectionReport.shownName(section), Numbers.grouped(section.count)])
+            left -= 1
+            return left > 0
+        }
+        table.finish()
+    }
+
+    func printRows(_ range: Range<Int>, hints: Bool) throws {
+        let attributes = order.entity.attributes
+        var table = TextTable(
+            [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
+                + attributes.map { .init(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
+        var section = -1
+        var name = ""
+        if !range.isEmpty {
+            try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
+                if row.path.section != section {
+                    section = row.path.section
+                    name = try order.section(at: section).name
+                }
+                table.begin()
+                table.add(name)
+                table.add(String(row.path.row))
+                for slot in attributes.indices {
+                    let isText = try row.text(at: slot) { table.add($0) }
+                    if !isText { table.add(try row.value(at: slot).description) }
+                }
+                table.end()
+            }
+        }
+        table.finish()
+        let left = order.rowCount - range.upperBound
+        if left > 0 && hints { Output.line("… \(Numbers.count(left, "more row")) (--limit, --offset)") }
+    }
+}

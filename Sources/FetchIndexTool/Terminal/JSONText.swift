@@ -1,0 +1,62 @@
+internal import FetchIndex
+
+/// Appends values as JSON to bytes. Texts have no control characters left, so that nothing in them commands a terminal.
+enum JSONText {
+    private static let quotation = UInt8(ascii: "\"")
+
+    static func append(_ value: Value, to bytes: inout [UInt8]) {
+        switch value {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .boolean(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
+        case .integer(let number): append(number, to: &bytes)
+        case .double(let number) where number.isFinite: bytes.append(contentsOf: value.description.utf8)
+        case .decimal: bytes.append(contentsOf: value.description.utf8)
+        default: append(value.description, to: &bytes)
+        }
+    }
+
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0), to: &bytes) }
+    }
+
+    /// A text in quotation marks.
+    static func append(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        bytes.append(quotation)
+        if text.allSatisfy(isPlain) {
+            bytes.append(contentsOf: text)
+        } else {
+            appendEscaped(String(decoding: text, as: UTF8.self), to: &bytes)
+        }
+        bytes.append(quotation)
+    }
+
+    /// Neither to be escaped nor the first byte of a scalar that may have to be: C2 begins the control characters above
+    /// ASCII, E2 the separators of lines.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != quotation && byte != UInt8(ascii: "\\") && byte != 0x7F && byte != 0xC2 && byte != 0xE2
+    }
+
+    private static func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\":
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(UInt8(ascii: scalar))
+            case "\n": bytes.append(contentsOf: "\\n".utf8)
+            case "\r": bytes.append(contentsOf: "\\r".utf8)
+            case "\t": bytes.append(contentsOf: "\\t".utf8)
+            case let control where control.isControl:
+                let digits = String(control.value, radix: 16)
+                bytes.append(contentsOf: "\\u".utf8)
+                bytes.append(contentsOf: String(repeating: "0", count: 4 - digits.utf8.count).utf8)
+                bytes.append(contentsOf: digits.utf8)
+            default: bytes.append(contentsOf: String(scalar).utf8)
+            }
+        }
+    }
+
+    static func append(_ number: some BinaryInteger, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: String(number).utf8)
+    }
+}

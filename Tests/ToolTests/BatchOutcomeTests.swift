@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What programs read along: each batch says how it came to be, and none says that nothing changed where something did.
+@Suite struct BatchOutcomeTests {
+    let tool: Tool
+    let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]
+
+    init() throws { tool = try Tool() }
+
+    private func importRows(_ count: Int) throws {
+        let rows = (0..<count).map { "\($0),k\($0 % 7),\($0 * 7919 % count)\n" }.joined()
+        let file = try tool.file("rows.csv", "id,kind,size\n" + rows)
+        #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)
+    }
+
+    private func changes(_ keys: some Sequence<Int>, kind: String) throws -> String {
+        try tool.file(
+            "changes.jsonl",
+            keys.map { "{\"op\":\"update\",\"key\":\($0),\"values\":{\"kind\":\"\(kind)\"}}\n" }.joined())
+    }
+
+    private func batches(_ result: Tool.Result) -> [[String: Any]] {
+        result.output.split(separator: "\n").map {
+            (try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) ?? [:]
+        }
+    }
+
+    private func outcome(_ batch: [String: Any]?) -> String {
+        let outcome = batch?["outcome"] as? [String: Any]
+        let reason = outcome?["reason"] as? String
+        return (outcome?["kind"] as? String ?? "") + (reason.map { " " + $0 } ?? "")
+    }
+
+    /// More changes than catching up is worth for a fetch: the batch is exact all the same.
+    @Test(arguments: ["apply", "changes"]) func aBatchOfThirtyThousandRowsIsExact(command: String) throws {
+        try importRows(31_000)
+        #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
+        let file = try changes(0..<30_000, kind: "new")
+        var result = try tool.run(
+            ["apply", tool.store, file, "--output", "json"] + (command == "apply" ? request : ["--entity", "Row"]))
+        #expect(result.status == 0)
+        if command == "changes" {
+            result = try tool.run("changes", tool.store, "--cache", "c", "--output", "json")
+        }
+        let batch = batches(result).first
+        #expect(outcome(batch) == "caughtUp")
+        #expect((batch?["rows"] as? [Any])?.count == 30_000)
+        #expect((batch?["sections"] as? [Any])?.isEmpty == false)
+        let verified = try tool.run("cache", "verify", tool.store)
+        #expect(verified.status == 0, "\(verified.output)")
+    }
+
+    @Test func aRebuiltCacheSaysSoWithoutLists() throws {
+        try importRows(400)
+        #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
+        try damageNodes()
+        let file = try changes([3], kind: "new")
+        let result = try tool.run(["apply", tool.store, file, "--output", "json"] + request)
+        #expect(result.status == 0, "\(result.error)")
+        let batch = batches(result).first
+        #expect(outcome(batch) == "rebuilt damaged")
+        #expect(batch?["rows"] == nil)
+        #expect(batch?["sections"] == nil)
+    }
+
+    /// One document, whatever is met: the damage comes up before anything is printed.
+    @Test func aFetchFromADamagedCachePrintsOneDocument() throws {
+        try importRows(40_000)
+        let fetch = ["fetch", tool.store, "--output", "json"] + request
+        let whole = try tool.run(fetch)
+        try damageNodes()
+        let result = try tool.run(fetch)
+        #expect(result.status == 0, "\(result.error)")
+        #expect(result.json != nil)
+        #expect(outcome(result.json as? [String: Any]) == "rebuilt damaged")
+        #expect(result["rows"] as? NSArray == whole["rows"] as? NSArray)
+        #expect(result["sections"] as? NSArray == whole["sections"] as? NSArray)
+    }
+
+    /// Changes a text of a row's key wherever a node of the cache holds it, and leaves the records.
+    private func damageNodes() throws {
+        let file = URL(fileURLWithPath: tool.store + "/data.mdb")
+        var data = try Data(contentsOf: file)
+        // A section's value in a row key: its type, "k5" and the end of the text.
+        let key = Data([0x08, 0x6B, 0x35, 0x00])
+        var found = 0
+        var start = data.startIndex
+        while let range = data.range(of: key, in: start..<data.endIndex) {
+            if found % 50 == 25 || found < 3 { data[range.lowerBound + 2] = 0x36 }
+            found += 1
+            start = range.upperBound
+        }
+        try #require(found > 3)
+        try data.write(to: file)
+    }
+
+    @Test func sectionsArePrintedByRanges() throws {
+        let rows = "id,kind\n" + (0..<60).map { "\($0),s\($0 + 10)\n" }.joined() + "60,\n61,\"\"\n"
+        let file = try tool.file("rows.csv", rows)
+        #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)
+        let request = ["--entity", "Row", "--section", "kind", "--section-order", "name", "--sections-only"]
+        let json = try tool.run(["fetch", tool.store, "--output", "json"] + request)
+        let names = (json["sections"] as? [[String: Any]] ?? []).map { $0["name"] as? String }
+        #expect(names.count == 62)
+        #expect(names.filter { $0 == nil }.count == 1)
+        #expect(names.filter { $0 == "" }.count == 1)
+        let page = try tool.run(
+            ["fetch", tool.store, "--output", "json", "--section-offset", "3", "--section-limit", "2"] + request)
+        #expect((page["sections"] as? [[String: Any]] ?? []).map { $0["name"] as? String } == ["s11", "s12"])
+        #expect(page["sectionCount"] as? Int == 62)
+        let table = try tool.run(["fetch", tool.store, "--section-limit", "2"] + request).output
+        #expect(table.contains("(no value)"))
+        #expect(table.contains("\"\""))
+        #expect(table.contains("… 60 more sections"))
+        #expect(try tool.run(["fetch", tool.store, "--section-offset", "-1"] + request).status == 2)
+    }
+}
