@@ -94,7 +94,8 @@ extension Environment {
         try check(mdb_dbi_open(transaction, nil, 0, &main))
         var sizes: [[UInt8]: Int] = [:]
         var names: [String] = []
-        try TransactionView(handle: transaction, isInMap: false).withCursor(on: Table(handle: main, keys: .bytes)) { cursor in
+        try TransactionView(handle: transaction, isInMap: false).withCursor(on: Table(handle: main, keys: .bytes)) {
+            cursor in
             var isAtEntry = try cursor.moveToFirst()
             while isAtEntry {
                 names.append(cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })

@@ -85,7 +85,8 @@ package final class Environment: Sendable {
         dataFile = opened.dataFile
         lockFile = opened.lockFile
         var stat = MDB_stat()
-        hasSystemPages = mdb_env_stat(opened.handle, &stat) == MDB_SUCCESS && Int(stat.ms_psize) == PageBounds.pageLength
+        hasSystemPages =
+            mdb_env_stat(opened.handle, &stat) == MDB_SUCCESS && Int(stat.ms_psize) == PageBounds.pageLength
         mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 

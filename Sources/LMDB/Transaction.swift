@@ -14,7 +14,8 @@ package struct ReadTransaction: ~Copyable {
 
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment
-        self.view = TransactionView(handle: try environment.begin(flags: UInt32(MDB_RDONLY)), isInMap: environment.hasSystemPages)
+        self.view = TransactionView(
+            handle: try environment.begin(flags: UInt32(MDB_RDONLY)), isInMap: environment.hasSystemPages)
     }
 
     deinit {

@@ -59,7 +59,9 @@ extension SampleStore {
             let object = data.number(at: place.offset, as: UInt64.self)
             return "Item \(object): its unique id: " + mismatch("a unique key's value")
         case "log": return mismatch(LogKey(place.key.span.bytes)?.name ?? "")
-        case "nodes": return "cache \"\(caches[number >> 40] ?? "")\": node \(number & 0xFF_FFFF_FFFF) does not match its checksum"
+        case "nodes":
+            return
+                "cache \"\(caches[number >> 40] ?? "")\": node \(number & 0xFF_FFFF_FFFF) does not match its checksum"
         case "caches":
             return "cache \"\(String(decoding: place.key, as: UTF8.self))\": its header is unusable: damaged"
         default: break

@@ -195,7 +195,7 @@ import Values
         ("title BEGINSWITH[c] 'STRASSE'", true), ("title ENDSWITH[d] 'Ete'", true), ("title ENDSWITH 'Ete'", false),
         ("title ENDSWITH[cd] 'ETE'", true), ("title == 'straße nach été'", false),
         ("title ==[c] 'STRASSE NACH ÉTÉ'", true),
-        ("title CONTAINS ''", true), ("kana CONTAINS[d] 'か'", true), ("kana CONTAINS[d] 'かか'", false),
+        ("title CONTAINS ''", false), ("kana CONTAINS[d] 'か'", true), ("kana CONTAINS[d] 'かか'", false),
         ("empty == nil", true), ("empty != nil", false), ("empty != 'x'", true), ("empty < 5", false),
         ("empty > 5", false),
         ("NOT empty < 5", true), ("empty CONTAINS 'a'", false), ("empty IN {'a'}", false), ("empty == empty", true),

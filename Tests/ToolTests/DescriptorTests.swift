@@ -55,7 +55,8 @@ import Testing
             "rows.csv", "id,kind,note\n" + (0..<400).map { "\($0),k\($0 % 7),note \($0)\n" }.joined())
         let changes = try tool.file(
             "changes.jsonl",
-            (0..<9).map { "{\"op\":\"update\",\"key\":\($0),\"values\":{\"note\":\"\(UUID().uuidString)\"}}\n" }.joined())
+            (0..<9).map { "{\"op\":\"update\",\"key\":\($0),\"values\":{\"note\":\"\(UUID().uuidString)\"}}\n" }
+                .joined())
         for combination in 0..<8 {
             let closed = (0...2).filter { combination >> $0 & 1 == 1 }
             for (arguments, prints) in commands(rows, changes) {

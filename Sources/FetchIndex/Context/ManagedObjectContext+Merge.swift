@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     /// The entities of which something is followed or registered: what happened to others is nobody's concern here.
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.compactMap(\.entity))
-        forEachRegistered { entities.insert($0.objectID.entity) }
+        entities.formUnion(registeredEntities)
         for id in reported.keys { entities.insert(id.entity) }
         return entities.sorted()
     }
@@ -72,6 +72,7 @@ extension ManagedObjectContext {
             object.base = record
             object.isGoneFromStore = false
             object.status = .saved
+            object.hasBeenSaved = true
         }
         if written.records.isEmpty { return }
         for object in touched.values { if case .deleted(wasSaved: false) = object.status { release(object) } }

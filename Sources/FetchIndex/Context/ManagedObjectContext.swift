@@ -11,7 +11,7 @@ public final class ManagedObjectContext {
     /// Written into the history of what the context saves.
     public var transactionAuthor = ""
     public var mergePolicy = MergePolicy.error
-    /// The first damage that reading a value met, which returned null then. Nil in health.
+    /// The first damage that was met where nothing could be thrown. Nil in health.
     public private(set) var damage: (any Error)?
 
     private var opened: Snapshot? {
@@ -19,7 +19,10 @@ public final class ManagedObjectContext {
     }
     /// The kept orders of the snapshot's entities, as they were asked for.
     private var knownOrders: [Int: [LeadingOrder]] = [:]
-    private var registered: [ObjectID: RegisteredObject] = [:]
+    /// By entity, so that a merge sees at once which entities matter.
+    private var registered: [Int: [ObjectID: RegisteredObject]] = [:]
+    /// What new objects of a class begin with, by slot.
+    private var initialValues: [ObjectIdentifier: [Int: Value]] = [:]
     private var classes: [String: ManagedObject.Type]
     /// Objects with unsaved edits.
     var dirty: [ObjectID: ManagedObject] = [:]
@@ -119,7 +122,8 @@ public final class ManagedObjectContext {
     }
 
     func didInsert(_ object: ManagedObject) {
-        registered[object.objectID] = RegisteredObject(object: object)
+        register(object)
+        object.changes = initialValues(of: type(of: object), object.entity)
         undoStack.willChange(object, isInsertion: true)
         didChange(object)
         object.awakeFromInsert()
@@ -132,16 +136,28 @@ public final class ManagedObjectContext {
         let type = classes[entity.name] ?? ManagedObject.self
         let object = type.init(
             ObjectRegistration(objectID: id, entity: entity, context: self, record: leavingRecords[id]))
-        if leavingRecords[id] == nil { registered[id] = RegisteredObject(object: object) } else { release(object) }
+        if leavingRecords[id] == nil { register(object) } else { release(object) }
         return object
     }
 
     /// The object with an id, if the context has made it.
-    public func registeredObject(for id: ObjectID) -> ManagedObject? { registered[id]?.object }
+    public func registeredObject(for id: ObjectID) -> ManagedObject? { registered[id.entity]?[id]?.object }
 
-    /// The object with an id. Throws `StoreError.unknownObject` when it is not there, or deleted in the context.
+    /// The object with an id. Throws as below.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
-        let object = object(with: id)
+        try existingObject(with: id, as: ManagedObject.self)
+    }
+
+    /// The object with an id, of the class that is asked for. Throws `StoreError.unknownObject` when it is not there, or
+    /// deleted in the context, `StoreError.corrupted` when its record is damaged, and `ContextError.wrongClass` when it is
+    /// registered as one of another class.
+    public func existingObject<Object: ManagedObject>(
+        with id: ObjectID, as type: Object.Type
+    ) throws -> Object {
+        guard model.entities.indices.contains(id.entity) else { throw StoreError.unknownObject("\(id.number)") }
+        if type != ManagedObject.self { try use(type, for: model.entities[id.entity].name) }
+        let object: Object = try typedObject(with: id, as: type)
+        if object.isFault, try readRecord(of: id) == nil { throw StoreError.unknownObject("\(id.number)") }
         guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
         return object
     }
@@ -165,31 +181,58 @@ public final class ManagedObjectContext {
         guard known is Object.Type else { throw ContextError.wrongClass(entity: entityName, "\(known)") }
     }
 
-    func forget(_ id: ObjectID) { if registered[id]?.object == nil { registered[id] = nil } }
+    func forget(_ id: ObjectID) { if registeredObject(for: id) == nil { unregister(id) } }
 
     func register(_ object: ManagedObject, as id: ObjectID) {
-        registered[object.objectID] = nil
+        unregister(object.objectID)
         object.objectID = id
-        registered[id] = RegisteredObject(object: object)
+        register(object)
     }
+
+    private func register(_ object: ManagedObject) {
+        registered[object.objectID.entity, default: [:]][object.objectID] = RegisteredObject(object: object)
+    }
+
+    private func unregister(_ id: ObjectID) { registered[id.entity]?[id] = nil }
+
+    private func initialValues(of type: ManagedObject.Type, _ entity: Entity) -> [Int: Value] {
+        if let known = initialValues[ObjectIdentifier(type)] { return known }
+        var values: [Int: Value] = [:]
+        for (name, value) in type.initialValues { if let slot = entity.slot(of: name) { values[slot] = value } }
+        initialValues[ObjectIdentifier(type)] = values
+        return values
+    }
+
+    /// The entities of which objects are registered.
+    var registeredEntities: [Int] { registered.filter { !$0.value.isEmpty }.map(\.key) }
 
     /// Lets an object go that is no longer there. Its last values can still be read.
     func release(_ object: ManagedObject) {
-        registered[object.objectID] = nil
+        unregister(object.objectID)
         leaving[object.objectID] = object
         object.status = .gone
         object.managedObjectContext = nil
     }
 
     func forEachRegistered(_ body: (ManagedObject) -> Void) {
-        for entry in Array(registered.values) { if let object = entry.object { body(object) } }
+        for objects in Array(registered.values) {
+            for entry in Array(objects.values) { if let object = entry.object { body(object) } }
+        }
     }
 
     /// The saved record of an object, as the context's state has it; nil when there is none or it cannot be read.
     func savedRecord(of id: ObjectID) -> [UInt8]? {
+        do { return try readRecord(of: id) } catch {
+            note(error)
+            return nil
+        }
+    }
+
+    /// As `savedRecord`, and throws when the record cannot be read.
+    func readRecord(of id: ObjectID) throws -> [UInt8]? {
         if id.isTemporary { return nil }
         var record: [UInt8]?
-        do { _ = try snapshot().record(id) { record = [UInt8](copying: $0) } } catch { note(error) }
+        _ = try snapshot().record(id) { record = [UInt8](copying: $0) }
         return record
     }
 

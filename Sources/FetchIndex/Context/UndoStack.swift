@@ -137,6 +137,7 @@ extension ManagedObjectContext {
         case .gone:
             guard let entity = try? model.number(of: object.entity.name) else { return }
             object.status = .inserted
+            object.hasBeenSaved = false
             object.base = nil
             object.changes = [:]
             object.managedObjectContext = self

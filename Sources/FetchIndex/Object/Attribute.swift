@@ -3,17 +3,29 @@
 ///     final class Book: ManagedObject {
 ///         @Attribute("isbn", isUnique: true) var isbn: String
 ///         @Attribute("price") var price: Int?
+///         @Attribute("pages") var pages = 0
 ///     }
 ///
-/// An optional type makes the attribute optional. Reading decodes one value of the object's record, O(its length).
+/// An optional type makes the attribute optional. A value at the declaration is what new objects begin with. Reading
+/// decodes one value of the object's record, O(its length). It traps, with a sentence that says why, where there is no value
+/// to be read: ``ManagedObject/value(of:as:)`` throws instead.
 @propertyWrapper
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
+    private let initial: Wrapped?
 
     public init(_ name: String, isUnique: Bool = false) {
         self.name = name
         self.isUnique = isUnique
+        initial = nil
+    }
+
+    /// With the value that new objects begin with.
+    public init(wrappedValue: Wrapped, _ name: String, isUnique: Bool = false) {
+        self.name = name
+        self.isUnique = isUnique
+        initial = wrappedValue
     }
 
     @available(*, unavailable, message: "Attributes belong to classes of managed objects.")
@@ -27,8 +39,9 @@ public struct Attribute<Wrapped: AttributeValue> {
         storage storage: ReferenceWritableKeyPath<Object, Attribute<Wrapped>>
     ) -> Wrapped {
         get {
-            Wrapped(attributeValue: object.value(declaredAs: object[keyPath: storage].name, wrapped))
-                ?? Wrapped.placeholder
+            let name = object[keyPath: storage].name
+            if let probe = object.probe { return probe.read(name, wrapped, Wrapped.self) }
+            return object.presentValue(declaredAs: name)
         }
         set { object.setValue(newValue.attributeValue, declaredAs: object[keyPath: storage].name) }
     }
@@ -37,10 +50,35 @@ public struct Attribute<Wrapped: AttributeValue> {
 /// What a model is made of: the declarations that a class has, in order.
 protocol DeclaredAttribute {
     var declaration: AttributeDescription { get }
+    /// What new objects begin with; nil: without a value.
+    var initialValue: Value? { get }
 }
 
 extension Attribute: DeclaredAttribute {
     var declaration: AttributeDescription {
         AttributeDescription(name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique)
+    }
+
+    var initialValue: Value? { initial.map(\.attributeValue).flatMap { $0.isNull ? nil : $0 } }
+}
+
+/// Why a value cannot be read as a type.
+public enum AttributeError: Error, Equatable, Sendable {
+    /// The entity has no attribute of the name.
+    case unknownAttribute(entity: String, attribute: String)
+    /// The stored value is none of the type's: an enumeration's raw value that this program does not know, say.
+    case unreadable(entity: String, attribute: String, value: Value, type: String)
+    /// There is nothing to be read; the text says why.
+    case missing(entity: String, attribute: String, String)
+}
+
+extension AttributeError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknownAttribute(let entity, let attribute): "\(entity) has no attribute \"\(attribute)\""
+        case .unreadable(let entity, let attribute, let value, let type):
+            "\(entity).\(attribute) is \(value.isNull ? "null" : "\"\(value)\""), which is no \(type)"
+        case .missing(let entity, let attribute, let reason): "\(entity).\(attribute) cannot be read: \(reason)"
+        }
     }
 }

@@ -4,14 +4,18 @@
     public import Foundation
 #endif
 
-/// A Swift type that an attribute's value can be read and written as.
+/// A Swift type that an attribute's value can be read and written as. Attributes' types conform to it:
+///
+/// - an enumeration with raw values needs nothing else: `enum Genre: String, AttributeValue, CaseIterable`;
+/// - a type that is `Codable` conforms to ``CodableAttributeValue`` and is stored as JSON text.
 public protocol AttributeValue {
     /// The type that the value is stored as.
     static var valueType: ValueType { get }
     /// Whether null is one of its values.
     static var isOptional: Bool { get }
-    /// What an attribute without a value reads as: "", 0, false, the reference date, nil.
-    static var placeholder: Self { get }
+    /// What an attribute of a new object reads as before it is set: "", 0, false, the reference date, nil. Nil: reading it
+    /// then is a programming mistake.
+    static var placeholder: Self? { get }
 
     /// Nil when the value is of another type or does not fit.
     init?(attributeValue: Value)
@@ -20,12 +24,13 @@ public protocol AttributeValue {
 
 extension AttributeValue {
     public static var isOptional: Bool { false }
+    public static var placeholder: Self? { nil }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
     public static var valueType: ValueType { Wrapped.valueType }
     public static var isOptional: Bool { true }
-    public static var placeholder: Wrapped? { nil }
+    public static var placeholder: Wrapped?? { .some(nil) }
 
     public init?(attributeValue value: Value) {
         if value.isNull {
@@ -41,7 +46,7 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
 
 extension String: AttributeValue {
     public static var valueType: ValueType { .string }
-    public static var placeholder: String { "" }
+    public static var placeholder: String? { "" }
     public init?(attributeValue value: Value) {
         guard case .string(let text) = value else { return nil }
         self = text
@@ -51,7 +56,7 @@ extension String: AttributeValue {
 
 extension Bool: AttributeValue {
     public static var valueType: ValueType { .boolean }
-    public static var placeholder: Bool { false }
+    public static var placeholder: Bool? { false }
     public init?(attributeValue value: Value) {
         guard case .boolean(let value) = value else { return nil }
         self = value
@@ -61,7 +66,7 @@ extension Bool: AttributeValue {
 
 extension Double: AttributeValue {
     public static var valueType: ValueType { .double }
-    public static var placeholder: Double { 0 }
+    public static var placeholder: Double? { 0 }
     public init?(attributeValue value: Value) {
         guard case .double(let number) = value else { return nil }
         self = number
@@ -71,22 +76,84 @@ extension Double: AttributeValue {
 
 extension AttributeValue where Self: FixedWidthInteger {
     public static var valueType: ValueType { .integer }
-    public static var placeholder: Self { 0 }
+    public static var placeholder: Self? { 0 }
     public init?(attributeValue value: Value) {
         guard case .integer(let number) = value else { return nil }
         self.init(exactly: number)
     }
-    public var attributeValue: Value { .integer(Int64(self)) }
+    /// Traps for a number that takes more than 63 bits.
+    public var attributeValue: Value {
+        guard let number = Int64(exactly: self) else {
+            preconditionFailure("\(self) does not fit an attribute: integers are stored in 64 bits with their sign.")
+        }
+        return .integer(number)
+    }
 }
 
 extension Int: AttributeValue {}
 extension Int64: AttributeValue {}
 extension Int32: AttributeValue {}
 extension Int16: AttributeValue {}
+extension Int8: AttributeValue {}
+extension UInt: AttributeValue {}
+extension UInt64: AttributeValue {}
+extension UInt32: AttributeValue {}
+extension UInt16: AttributeValue {}
+extension UInt8: AttributeValue {}
+
+/// Stored as a double.
+extension Float: AttributeValue {
+    public static var valueType: ValueType { .double }
+    public static var placeholder: Float? { 0 }
+    public init?(attributeValue value: Value) {
+        guard case .double(let number) = value else { return nil }
+        self = Float(number)
+    }
+    public var attributeValue: Value { .double(Double(self)) }
+}
+
+/// Enumerations and other types with raw values are stored as these.
+extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
+    public static var valueType: ValueType { RawValue.valueType }
+    public init?(attributeValue value: Value) {
+        guard let raw = RawValue(attributeValue: value) else { return nil }
+        self.init(rawValue: raw)
+    }
+    public var attributeValue: Value { rawValue.attributeValue }
+}
+
+/// A type that is stored as JSON text. Predicates and sort keys see that text as a whole, and none of its members.
+public protocol CodableAttributeValue: AttributeValue, Codable {}
+
+extension CodableAttributeValue {
+    public static var valueType: ValueType { .string }
+
+    public init?(attributeValue value: Value) {
+        guard case .string(let text) = value,
+            let decoded = try? JSONDecoder().decode(Self.self, from: Data(text.utf8))
+        else { return nil }
+        self = decoded
+    }
+
+    /// Its members in the order of their names, so that equal values are equal texts. Traps when it cannot be encoded.
+    public var attributeValue: Value {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do { return .string(String(decoding: try encoder.encode(self), as: UTF8.self)) } catch {
+            preconditionFailure("\(self) cannot be stored as JSON: \(error)")
+        }
+    }
+}
+
+/// Lists of texts and numbers are stored as JSON text.
+extension Array: AttributeValue where Element: Codable & AttributeValue {}
+extension Array: CodableAttributeValue where Element: Codable & AttributeValue {
+    public static var placeholder: [Element]? { [] }
+}
 
 extension Decimal: AttributeValue {
     public static var valueType: ValueType { .decimal }
-    public static var placeholder: Decimal { 0 }
+    public static var placeholder: Decimal? { 0 }
     public init?(attributeValue value: Value) {
         guard case .decimal(let number) = value else { return nil }
         self = number
@@ -96,7 +163,7 @@ extension Decimal: AttributeValue {
 
 extension Date: AttributeValue {
     public static var valueType: ValueType { .date }
-    public static var placeholder: Date { Date(timeIntervalSinceReferenceDate: 0) }
+    public static var placeholder: Date? { Date(timeIntervalSinceReferenceDate: 0) }
     public init?(attributeValue value: Value) {
         guard case .date(let date) = value else { return nil }
         self = date
@@ -106,7 +173,7 @@ extension Date: AttributeValue {
 
 extension Data: AttributeValue {
     public static var valueType: ValueType { .data }
-    public static var placeholder: Data { Data() }
+    public static var placeholder: Data? { Data() }
     public init?(attributeValue value: Value) {
         guard case .data(let data) = value else { return nil }
         self = data
@@ -116,7 +183,7 @@ extension Data: AttributeValue {
 
 extension UUID: AttributeValue {
     public static var valueType: ValueType { .uuid }
-    public static var placeholder: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+    public static var placeholder: UUID? { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
     public init?(attributeValue value: Value) {
         guard case .uuid(let uuid) = value else { return nil }
         self = uuid
@@ -126,7 +193,7 @@ extension UUID: AttributeValue {
 
 extension URL: AttributeValue {
     public static var valueType: ValueType { .url }
-    public static var placeholder: URL { URL(fileURLWithPath: "/") }
+    public static var placeholder: URL? { URL(fileURLWithPath: "/") }
     public init?(attributeValue value: Value) {
         guard case .url(let url) = value else { return nil }
         self = url

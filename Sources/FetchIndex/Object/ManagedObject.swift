@@ -3,8 +3,14 @@ package import Records
 /// An object of a store in a context: there is one for each id and context.
 ///
 /// Its record is read when an attribute is (until then it is a fault), and each value is decoded when it is asked for.
-/// It belongs to its context's isolation domain, like the context, and does not keep it alive: once the context is gone,
-/// what was not read reads as null.
+/// It belongs to its context's isolation domain, like the context, and does not keep it alive: keep a context as long as
+/// its objects.
+///
+/// No value is ever made up. Reading an attribute traps, with a sentence that says why, when there is nothing to be read: a
+/// fault whose context is gone, an id that no object has, a damaged record, a stored value that is none of the type's. So
+/// does setting an attribute of an object that is in no context or not in the store. What came from `fetch`,
+/// `existingObject(with:)` and ``value(of:as:)`` has been read, or has thrown. An object that is to be deleted takes no
+/// values any more.
 ///
 /// Subclasses declare their attributes with `@Attribute` and have no other stored properties that need an initializer.
 open class ManagedObject {
@@ -32,7 +38,9 @@ open class ManagedObject {
     var isGoneFromStore = false
     /// Unsaved values by slot.
     var changes: [Int: Value] = [:]
-    private let probe: AttributeProbe?
+    let probe: AttributeProbe?
+    /// Whether the store has, or had, the object.
+    var hasBeenSaved: Bool
     /// Whether it is preparing for its deletion: objects that delete each other do so once.
     var isBeingDeleted = false
 
@@ -46,6 +54,7 @@ open class ManagedObject {
         status = registration.isInserted ? .inserted : .saved
         base = registration.record
         probe = registration.probe
+        hasBeenSaved = !registration.isInserted
     }
 
     /// Inserts a new object. Traps unless the store's model has the class's entity.
@@ -69,13 +78,21 @@ open class ManagedObject {
         return slot
     }
 
-    func value(declaredAs name: String, _ keyPath: AnyKeyPath) -> Value {
-        if let probe {
-            probe.name = name
-            probe.keyPath = keyPath
-            return .null
+    /// The value of an attribute as a type. Throws `AttributeError`, and `StoreError` when the record is damaged.
+    public func value<Wrapped: AttributeValue>(of name: String, as type: Wrapped.Type = Wrapped.self) throws -> Wrapped
+    {
+        guard let slot = entity.slot(of: name) else {
+            throw AttributeError.unknownAttribute(entity: entity.name, attribute: name)
         }
-        return value(at: slot(of: name))
+        let value = try changes[slot] ?? readValue(at: slot)
+        if let wrapped = Wrapped(attributeValue: value) { return wrapped }
+        // A new object's attribute that was not set yet.
+        if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
+        throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
+    }
+
+    func presentValue<Wrapped: AttributeValue>(declaredAs name: String) -> Wrapped {
+        do { return try value(of: name) } catch { preconditionFailure("\(self): \(error).") }
     }
 
     func setValue(_ value: Value, declaredAs name: String) { setValue(value, at: slot(of: name)) }
@@ -84,23 +101,38 @@ open class ManagedObject {
 
     /// The value as the context's snapshot has it.
     private func savedValue(at slot: Int) -> Value {
-        guard let record = savedRecord() else { return .null }
-        do {
-            return try RecordView(record.span.bytes).value(at: slot, as: entity.attributes[slot].type)
-        } catch {
-            managedObjectContext?.note(error)
-            return .null
-        }
+        do { return try readValue(at: slot) } catch { preconditionFailure("\(self): \(error).") }
     }
 
-    /// Reads the record of a fault.
-    func savedRecord() -> [UInt8]? {
-        if base == nil, case .saved = status { base = managedObjectContext?.savedRecord(of: objectID) }
+    private func readValue(at slot: Int) throws -> Value {
+        if let record = try readRecord() {
+            return try RecordView(record.span.bytes).value(at: slot, as: entity.attributes[slot].type)
+        }
+        if !hasBeenSaved { return .null }
+        let reason =
+            managedObjectContext == nil
+            ? "the object's context is gone; keep it as long as its objects" : "there is no such object in the store"
+        throw AttributeError.missing(entity: entity.name, attribute: entity.attributes[slot].name, reason)
+    }
+
+    private func readRecord() throws -> [UInt8]? {
+        if base == nil, case .saved = status { base = try managedObjectContext?.readRecord(of: objectID) }
         return base
     }
 
+    /// Reads the record of a fault; nil also when it is damaged, which the context notes.
+    func savedRecord() -> [UInt8]? {
+        do { return try readRecord() } catch {
+            managedObjectContext?.note(error)
+            return nil
+        }
+    }
+
     func setValue(_ value: Value, at slot: Int) {
-        guard let context = managedObjectContext, !isDeleted else { return }
+        if isDeleted { return }
+        guard let context = managedObjectContext else {
+            preconditionFailure("\(self) is in no context, so that nothing of it can be set.")
+        }
         let attribute = entity.attributes[slot]
         if let type = value.type, type != attribute.type {
             // A program's own value: what comes from files is converted, and refused, before it gets here.
@@ -207,10 +239,20 @@ open class ManagedObject {
 }
 
 /// Objects are the same when they are identical.
-extension ManagedObject: Hashable {
+extension ManagedObject: Hashable, CustomStringConvertible {
     public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// Book #12 "虐殺器官": the entity, the id, and the first text that has been read or set.
+    public var description: String {
+        let name = "\(entity.name) \(objectID)"
+        for (slot, attribute) in entity.attributes.enumerated() where attribute.type == .string {
+            let saved = base.flatMap { try? RecordView($0.span.bytes).value(at: slot, as: .string) }
+            if case .string(let text) = changes[slot] ?? saved ?? .null { return "\(name) \"\(text)\"" }
+        }
+        return name
+    }
 }
 
 /// What a context gives an object to begin with.

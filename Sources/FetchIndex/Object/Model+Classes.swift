@@ -8,15 +8,23 @@ extension Model {
 
 extension ManagedObject {
     /// The entity that the class declares, its attributes in the order of their declaration.
-    static var declaredEntity: Entity {
-        var attributes: [AttributeDescription] = []
+    static var declaredEntity: Entity { Entity(entityName, declaredAttributes.map(\.declaration)) }
+
+    /// What new objects of the class begin with, by the attributes' names.
+    static var initialValues: [String: Value] {
+        let attributes = declaredAttributes.map { ($0.declaration.name, $0.initialValue) }
+        return Dictionary(attributes) { first, _ in first }.compactMapValues { $0 }
+    }
+
+    /// Those of base classes come first.
+    private static var declaredAttributes: [any DeclaredAttribute] {
+        var attributes: [any DeclaredAttribute] = []
         var mirror: Mirror? = Mirror(reflecting: self.init(.prototype(AttributeProbe())))
         while let current = mirror {
-            let own = current.children.compactMap { ($0.value as? any DeclaredAttribute)?.declaration }
-            attributes = own + attributes
+            attributes = current.children.compactMap { $0.value as? any DeclaredAttribute } + attributes
             mirror = current.superclassMirror
         }
-        return Entity(entityName, attributes)
+        return attributes
     }
 
     /// The name of the attribute that a key path reads: it is read on an object that only tells what was asked of it.
@@ -30,13 +38,54 @@ extension ManagedObject {
     /// Nil for a key path that is no attribute of the class.
     class func attributeName(ofAny keyPath: AnyKeyPath) -> String? {
         let probe = AttributeProbe()
-        _ = Self(.prototype(probe))[keyPath: keyPath]
-        return probe.keyPath == keyPath ? probe.name : nil
+        let value = Self(.prototype(probe))[keyPath: keyPath]
+        return probe.isAttribute(keyPath, value) ? probe.name : nil
     }
 }
 
 /// Notes which attribute was read of a prototype.
 final class AttributeProbe {
-    var name: String?
-    var keyPath: AnyKeyPath?
+    private(set) var name: String?
+    private var keyPath: AnyKeyPath?
+    private var reads = 0
+    private var returned: Value?
+    private var type: Any.Type?
+
+    func read<Wrapped: AttributeValue>(_ name: String, _ keyPath: AnyKeyPath, _ type: Wrapped.Type) -> Wrapped {
+        self.name = name
+        self.keyPath = keyPath
+        self.type = type
+        reads += 1
+        guard let value = Self.sample(type) else {
+            preconditionFailure("\(type) must be CaseIterable, or have a placeholder, to be an attribute's type.")
+        }
+        returned = value.attributeValue
+        return value
+    }
+
+    /// Whether a key path that was read, and gave a value, is the attribute's own: not one into its value, and not that of
+    /// a property which reads it. An attribute of a base class has another key path there than in the class.
+    func isAttribute(_ other: AnyKeyPath, _ value: Any?) -> Bool {
+        if keyPath == other { return true }
+        guard reads == 1, let type, let value, Swift.type(of: other).valueType == type, let keyPath,
+            Swift.type(of: keyPath).rootType != Swift.type(of: other).rootType
+        else { return false }
+        return (value as? any AttributeValue)?.attributeValue == returned
+    }
+
+    /// A value that is unlikely to come out of a calculation unchanged.
+    private static func sample<Wrapped: AttributeValue>(_ type: Wrapped.Type) -> Wrapped? {
+        let sample: Value
+        switch type.valueType {
+        case .string: sample = " aßB"
+        case .integer: sample = 101
+        case .double: sample = 101.25
+        case .boolean: sample = true
+        default: sample = .null
+        }
+        return Wrapped(attributeValue: sample) ?? type.placeholder
+            ?? (type as? any CaseIterable.Type).flatMap { Self.firstCase($0) as? Wrapped }
+    }
+
+    private static func firstCase<Cases: CaseIterable>(_ type: Cases.Type) -> Cases? { type.allCases.first }
 }

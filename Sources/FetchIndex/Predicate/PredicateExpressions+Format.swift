@@ -33,7 +33,9 @@ extension PredicateExpressions.KeyPath: FormatExpressible {
 extension PredicateExpressions.Value: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
         if let optional = value as? any NilTestable, optional.isNil { return .expression(.value(.null)) }
-        if let value = value as? any AttributeValue { return .expression(.value(value.attributeValue)) }
+        // A list is something to look in, although it could be stored as a text.
+        let isList = value is any CodableAttributeValue && value is any Collection
+        if !isList, let value = value as? any AttributeValue { return .expression(.value(value.attributeValue)) }
         if let list = value as? any Collection {
             let elements = list.compactMap { ($0 as? any AttributeValue)?.attributeValue }
             if elements.count == list.count { return .expression(.list(elements.map { .value($0) })) }

@@ -13,7 +13,7 @@ extension PredicateExpressions.CollectionContainsCollection: FormatExpressible {
         guard Base.Output.self is any StringProtocol.Type, Other.Output.self is any StringProtocol.Type else {
             throw conversion.notExpressible(self)
         }
-        return try conversion.comparison(base, .contains, other)
+        return try conversion.search(base, .contains, other)
     }
 }
 
@@ -22,7 +22,7 @@ extension PredicateExpressions.SequenceStartsWith: FormatExpressible {
         guard Base.Output.self is any StringProtocol.Type, Prefix.Output.self is any StringProtocol.Type else {
             throw conversion.notExpressible(self)
         }
-        return try conversion.comparison(base, .beginsWith, prefix)
+        return try conversion.search(base, .beginsWith, prefix)
     }
 }
 
@@ -43,6 +43,18 @@ extension PredicateExpressions.SequenceAllSatisfy: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
         let count = try conversion.matching(sequence, variable.key, test, isNegated: true)
         return .predicate(.comparison(Comparison(count, .equal, .value(.integer(0)))))
+    }
+}
+
+extension PredicateConversion {
+    /// In Swift every text contains the empty one and begins with it; in the format language none does.
+    fileprivate func search(_ text: Any, _ comparator: Comparator, _ wanted: Any) throws -> Part {
+        let (text, wanted) = (try expression(text), try expression(wanted))
+        let search = PredicateSyntax.comparison(Comparison(text, comparator, wanted))
+        let isText = PredicateSyntax.comparison(Comparison(text, .notEqual, .value(.null)))
+        if case .value(let value) = wanted { return .predicate(value == .string("") ? isText : search) }
+        let isEmpty = PredicateSyntax.comparison(Comparison(wanted, .equal, .value(.string(""))))
+        return .predicate(.or([search, .and([isEmpty, isText])]))
     }
 }
 

@@ -9,6 +9,11 @@ extension RecordView: PredicateRow {
         return try test.matches(bytes(range))
     }
 
+    package func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result? {
+        guard let range = try range(of: slot) else { return nil }
+        return try body(bytes(range))
+    }
+
     package func value(at slot: Int, as type: ValueType?) throws -> PredicateValue {
         guard let type else { return .one(.null) }
         return .one(try value(at: slot, as: type))

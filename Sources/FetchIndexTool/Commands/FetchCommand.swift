@@ -58,7 +58,8 @@ struct FetchCommand: ParsableCommand {
         let rowLimit = sectionsOnly ? 0 : limit ?? (output.isJSON ? nil : Self.defaultTableLimit)
         let tableSections = sectionsOnly ? nil : Self.defaultTableSections
         return FetchedRange(
-            of: order, sectionOffset: sectionOffset, sectionLimit: sectionLimit ?? (output.isJSON ? nil : tableSections),
+            of: order, sectionOffset: sectionOffset,
+            sectionLimit: sectionLimit ?? (output.isJSON ? nil : tableSections),
             rowOffset: offset, rowLimit: rowLimit)
     }
 

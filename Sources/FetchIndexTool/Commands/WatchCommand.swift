@@ -33,7 +33,8 @@ struct WatchCommand: AsyncParsableCommand {
         let start = ContinuousClock.now
         let outcome = try controller.performFetch()
         if !output.isJSON {
-            Output.line("watching \(Numbers.count(controller.fetchedObjects?.count ?? 0, "row")) of \"\(cacheName.visible)\"")
+            Output.line(
+                "watching \(Numbers.count(controller.fetchedObjects?.count ?? 0, "row")) of \"\(cacheName.visible)\"")
         }
         try printer.print(ChangeReport(outcome, ContinuousClock.now - start))
         for await _ in commits {

@@ -69,7 +69,8 @@ struct MetaPage: Equatable {
         let (first, second) = (metas[0].transaction, metas[1].transaction)
         if max(first, second) - min(first, second) == 1 { return nil }
         if first == 0, second == 0, metas.allSatisfy({ $0.main.root == TreeRecord.noRoot }) { return nil }
-        return "the first pages of its data.mdb are of the transactions \(first) and \(second), which do not follow each other"
+        return
+            "the first pages of its data.mdb are of the transactions \(first) and \(second), which do not follow each other"
     }
 
     /// What is wrong with the page beside what `init` looks at; nil when nothing is. Of the older page LMDB reads

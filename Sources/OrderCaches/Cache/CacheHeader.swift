@@ -44,7 +44,7 @@ package struct CacheHeader: Sendable {
     /// A header that cannot be read is `.damaged`, one of another version `.formatChanged`.
     package init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
-                        if try Self.isOfOtherVersion(bytes) { throw UnusableHeader(reason: .formatChanged) }
+            if try Self.isOfOtherVersion(bytes) { throw UnusableHeader(reason: .formatChanged) }
             var reader = try ByteReader(
                 checked: bytes, with: Self.checksum(of: name), "the header of the cache \"\(name)\"")
             _ = try reader.uint16()

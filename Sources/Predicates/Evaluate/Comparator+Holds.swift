@@ -53,9 +53,9 @@ extension PredicateValue {
         }
     }
 
-    /// Whether a value that is not null is an element of a list.
+    /// Whether a value, which may be null, is an element of a list.
     func contains(_ value: PredicateValue, _ folding: TextFolding) -> Bool {
-        guard case .list(let elements) = self, !value.isNull else { return false }
+        guard case .list(let elements) = self else { return false }
         return elements.contains { value.isAlike($0, folding) }
     }
 }

@@ -19,6 +19,14 @@ extension CompiledPredicate.Node {
             guard let found = try row.double(at: slot), !found.isNaN else { return comparator == .notEqual }
             return comparator.holds(found < number ? -1 : found == number ? 0 : 1)
         case .text(let slot, let test): return try row.test(at: slot, test) ?? false
+        case .uuid(let slot, let comparator, let wanted):
+            let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { found.order(against: $0.bytes) } }
+            return order.map(comparator.holds) ?? (comparator == .notEqual)
+        case .decimal(let slot, let comparator, let wanted):
+            let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { DecimalText.order(found, $0.bytes) }
+            }
+            // What is not a number is different from every one.
+            return (order ?? nil).map(comparator.holds) ?? (comparator == .notEqual)
         default: return try holdsOnValues(row, variables)
         }
     }

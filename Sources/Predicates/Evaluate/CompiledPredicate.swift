@@ -15,6 +15,10 @@ package struct CompiledPredicate: Sendable {
         /// Doubles and dates.
         case double(slot: Int, Comparator, Double)
         case text(slot: Int, TextTest)
+        /// A UUID's 16 bytes, which are in its order.
+        case uuid(slot: Int, Comparator, [UInt8])
+        /// A decimal's digits.
+        case decimal(slot: Int, Comparator, [UInt8])
         case comparison(Operand, Comparator, Operand, TextFolding)
         case test(Operand, TextTest)
         /// A text operator whose right side is no constant.

@@ -77,6 +77,7 @@ extension PredicateCompiler {
             start = try operand(base, scope)
         }
         if rest.isEmpty { return start }
+        if let typed = try foundationKeys(rest, of: start, scope) { return typed }
         guard start.type == .list || start.type.isOpen else {
             throw FetchPredicateError.typeMismatch(
                 "\(expression.shown) looks into \(start.type.name), which has no parts")
@@ -85,6 +86,18 @@ extension PredicateCompiler {
         let isNumber = rest.contains { $0 == .size || $0 == .collection(.count) || $0 == .collection(.sum) }
         start = (.path(start.operand, compiled), isNumber ? .number : .unknown)
         return start
+    }
+
+    /// Keys that Foundation's classes answer, on a value whose type is known; nil where one is no such key.
+    private func foundationKeys(_ steps: ArraySlice<KeyPathStep>, of start: Typed, _ scope: [String]) throws -> Typed? {
+        guard case .one(var type) = start.type else { return nil }
+        for step in steps {
+            guard case .name(let name) = step, let next = FoundationKey(rawValue: name)?.type(of: type) else {
+                return nil
+            }
+            type = next
+        }
+        return (.path(start.operand, try steps.map { try step($0, scope) }), .one(type))
     }
 
     private func step(_ step: KeyPathStep, _ scope: [String]) throws -> CompiledPredicate.Step {

@@ -93,6 +93,13 @@ struct PredicateCompiler {
             // Null is different from every text.
             if comparator == .notEqual { return .not(.text(slot: slot, try TextTest(.equal, text, folding))) }
             return .text(slot: slot, try TextTest(comparator, text, folding))
+        case (.uuid, .uuid(let uuid)):
+            return .uuid(slot: slot, comparator, withUnsafeBytes(of: uuid.uuid) { [UInt8]($0) })
+        case (.decimal, .decimal(let number)) where !number.isNaN:
+            return .decimal(slot: slot, comparator, Array(number.description.utf8))
+        case (.url, .url(let url)):
+            let test = try TextTest(comparator == .notEqual ? .equal : comparator, url.absoluteString, [])
+            return comparator == .notEqual ? .not(.text(slot: slot, test)) : .text(slot: slot, test)
         default: return nil
         }
     }
@@ -154,6 +161,7 @@ extension Value {
         case (.double(let number), .integer): Int64(exactly: number).map(Value.integer)
         case (.double(let number), .decimal) where number.magnitude < 1e15 && number.magnitude > 1e-15:
             Decimal(string: number.description).map(Value.decimal)
+        case (.decimal(let number), .double): Double(number.description).map(Value.double)
         case (.decimal(let number), .integer): Int64(number.description).map(Value.integer)
         case (.boolean(let value), .integer): .integer(value ? 1 : 0)
         case (.boolean(let value), .double): .double(value ? 1 : 0)

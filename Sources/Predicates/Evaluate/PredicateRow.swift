@@ -13,6 +13,9 @@ package protocol PredicateRow: ~Escapable {
     func double(at slot: Int) throws -> Double?
     /// Whether the text of a slot that holds texts stands a test; nil when it is null.
     func test(at slot: Int, _ test: TextTest) throws -> Bool?
+    /// Hands out the bytes of a slot that holds a UUID, or the digits of one that holds a decimal, as records have them;
+    /// nil when it is null.
+    func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result?
     /// A slot's value, of the type that the slot was resolved with.
     func value(at slot: Int, as type: ValueType?) throws -> PredicateValue
     /// SELF.
@@ -38,8 +41,22 @@ struct ValueRow: PredicateRow {
     }
 
     func test(at slot: Int, _ test: TextTest) throws -> Bool? {
-        guard case .one(.string(let text)) = value(at: slot, as: nil) else { return nil }
-        return try test.matches(text)
+        switch value(at: slot, as: nil) {
+        case .one(.string(let text)): try test.matches(text)
+        case .one(.url(let url)): try test.matches(url.absoluteString)
+        default: nil
+        }
+    }
+
+    func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result? {
+        switch value(at: slot, as: nil) {
+        case .one(.uuid(let uuid)):
+            return try withUnsafeBytes(of: uuid.uuid) { try body($0.bytes) }
+        case .one(.decimal(let number)):
+            var text = number.description
+            return try text.withUTF8 { try body(UnsafeRawBufferPointer($0).bytes) }
+        default: return nil
+        }
     }
 
     func value(at slot: Int, as type: ValueType?) -> PredicateValue { object.value(of: names[slot]) }
@@ -49,8 +66,8 @@ extension PredicateValue {
     /// What stands under a name: of a list, that of each of its elements; null where there is none.
     func value(of name: String) -> PredicateValue {
         switch self {
-        case .one: return .null
-        case .dictionary(let values): return values[name] ?? .null
+        case .one(let value): return FoundationKey(rawValue: name).map { .one($0.value(of: value)) } ?? .null
+        case .dictionary(let values): return values[name] ?? (name == FoundationKey.itself.rawValue ? self : .null)
         case .list(let elements):
             return .list(
                 elements.flatMap { element -> [PredicateValue] in

@@ -17,6 +17,8 @@ package struct TextTest: Sendable {
         case isIn([[UInt8]])
         case like(LikePattern)
         case matches(RegularExpression)
+        /// As NSPredicate has it: an empty text is contained in no text, and begins and ends none.
+        case nothing
     }
 
     private let kind: Kind
@@ -26,6 +28,8 @@ package struct TextTest: Sendable {
     init(_ comparator: Comparator, _ pattern: String, _ folding: TextFolding) throws {
         self.folding = comparator == .matches ? folding.subtracting(.caseInsensitive) : folding
         switch comparator {
+        case .contains where pattern.isEmpty, .beginsWith where pattern.isEmpty, .endsWith where pattern.isEmpty:
+            kind = .nothing
         case .contains: kind = .contains(folding.fold(pattern))
         case .beginsWith: kind = .beginsWith(folding.fold(pattern))
         case .endsWith: kind = .endsWith(folding.fold(pattern))
@@ -56,6 +60,7 @@ package struct TextTest: Sendable {
         case .order(let comparator, let bytes): return .init(comparator, .string(text(bytes)))
         case .beginsWith(let bytes): return .prefix(text(bytes))
         case .isIn(let texts): return .values(texts.map { .string(text($0)) })
+        case .nothing: return .values([])
         default: return nil
         }
     }
@@ -87,6 +92,7 @@ package struct TextTest: Sendable {
         case .endsWith(let pattern):
             pattern.count <= text.byteCount && text.extracting(last: pattern.count).isEqual(to: pattern)
         case .isIn(let texts): Self.find(text, in: texts)
+        case .nothing: false
         case .like(let pattern): try pattern.matches(text)
         case .matches(let expression):
             try Self.matches(expression, text)

@@ -6,6 +6,7 @@ struct ValueSet: Sendable {
     private let integers: [Int64]
     /// Numbers that are not integers, and all that is neither number nor text.
     private let others: [PredicateValue]
+    private let hasNull: Bool
     private let folding: TextFolding
 
     init(_ values: [PredicateValue], _ folding: TextFolding) {
@@ -16,22 +17,23 @@ struct ValueSet: Sendable {
             switch value {
             case .one(.string(let text)): texts.append(text)
             case .one(.integer(let number)): integers.append(number)
-            case .one(.null): break  // null is in nothing
+            case .one(.null): break
             default: others.append(value)
             }
         }
         self.texts = texts.isEmpty ? nil : TextTest(oneOf: texts, folding)
         self.integers = integers.sorted()
+        hasNull = values.contains(where: \.isNull)
         self.others = others
         self.folding = folding
     }
 
     /// The test for attributes that are texts, when all values are.
-    var textTest: TextTest? { integers.isEmpty && others.isEmpty ? texts : nil }
+    var textTest: TextTest? { integers.isEmpty && others.isEmpty && !hasNull ? texts : nil }
 
     /// The values, when all are of a type: an attribute of it is one of them, or it is not in the set.
     func values(of type: ValueType?) -> [Value]? {
-        guard folding.isEmpty, texts == nil else { return nil }
+        guard folding.isEmpty, texts == nil, !hasNull else { return nil }
         let values = others.compactMap(\.value) + integers.map(Value.integer)
         guard values.count == others.count + integers.count, values.allSatisfy({ $0.type == type }) else { return nil }
         // What is not a number is equal to nothing.
@@ -40,7 +42,7 @@ struct ValueSet: Sendable {
 
     func contains(_ value: PredicateValue) throws -> Bool {
         switch value {
-        case .one(.null): return false
+        case .one(.null): return hasNull
         case .one(.string(let text)): return try texts?.matches(text) ?? false
         case .one(.integer(let number)):
             let place = integers.indices.firstNumber(fromWhich: { integers[$0] >= number })

@@ -1,3 +1,10 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import Values
+
 /// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
 /// quote.
 struct Lexer {
@@ -113,6 +120,9 @@ struct Lexer {
 
     private static let radixes: [Unicode.Scalar: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
 
+    /// Decimal digits that every double keeps.
+    private static let digitsOfDouble = 15
+
     /// Decimal with fraction and exponent, or 0x, 0o and 0b.
     private mutating func number() throws(FetchPredicateError) -> Token.Kind {
         let start = index
@@ -142,7 +152,14 @@ struct Lexer {
         // The parser puts the sign of the least integer before its digits.
         if isInteger, let value = Int64(text) { return .integer(value) }
         if isInteger, text == "9223372036854775808" { return .integer(.min) }
-        if !isInteger, let value = Double(text), value.isFinite { return .double(value) }
+        if !isInteger, let value = Double(text), value.isFinite {
+            // One with more digits than a double keeps is a decimal, where that has room for it.
+            guard text.utf8.count(where: { (48...57).contains($0) }) > Self.digitsOfDouble,
+                case .decimal(let exact) = Value(text, as: .decimal), exact.description != value.description,
+                exact != Decimal(string: value.description)
+            else { return .double(value) }
+            return .decimal(exact)
+        }
         throw unexpected(text, "a number that fits 64 bits", at: start)
     }
 

@@ -14,7 +14,7 @@ extension PredicateParser {
         let start = token
         guard case .value(let literal) = try expression() else { throw unexpected("a literal", at: start) }
         try require(",")
-        guard case .string(let name) = token.kind, let type = ValueType(name: name) else {
+        guard case .string(let name) = token.kind, let type = Self.type(named: name, of: literal) else {
             throw unexpected("the name of a type, like \"date\"")
         }
         try advance()
@@ -24,6 +24,22 @@ extension PredicateParser {
             throw unexpected("a literal that reads as a \(name)", at: start)
         }
         return .value(value)
+    }
+
+    /// Types by our names and by those of Foundation's classes.
+    private static func type(named name: String, of literal: Value) -> ValueType? {
+        switch name {
+        case "NSDate": .date
+        case "NSString": .string
+        case "NSDecimalNumber": .decimal
+        case "NSNumber":
+            switch literal {
+            case .integer, .double, .decimal, .boolean: literal.type
+            case .string(let text): Int64(text) == nil ? .double : .integer
+            default: .double
+            }
+        default: ValueType(name: name)
+        }
     }
 
     /// The next argument, for a placeholder with these letters.
@@ -68,6 +84,7 @@ extension Value {
         switch self {
         case .integer(let number) where number != .min: .integer(-number)
         case .double(let number) where number.isFinite: .double(-number)
+        case .decimal(let number) where !number.isNaN: .decimal(-number)
         default: nil
         }
     }
@@ -83,6 +100,11 @@ extension Value {
         case (.string("-inf"), .date): Value(secondsSinceReference: -.infinity)
         case (.string("NaN"), .decimal): .decimal(.nan)
         case (.string(let text), _): Value(text, as: type)
+        case (_, .string): .string(description)
+        case (.integer, .integer), (.double, .double), (.decimal, .decimal), (.boolean, .boolean): self
+        case (.integer(let number), .decimal): .decimal(Decimal(number))
+        case (.double(let number), .decimal): Decimal(string: number.description).map(Value.decimal)
+        case (.integer(let number), .double): .double(Double(number))
         case (.double(let seconds), .date): .date(Date(timeIntervalSinceReferenceDate: seconds))
         case (.integer(let seconds), .date): .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
         default: nil

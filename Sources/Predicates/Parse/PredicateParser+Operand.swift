@@ -98,6 +98,7 @@ extension PredicateParser {
         case .integer(.min): throw unexpected("a number that fits 64 bits")
         case .integer(let number): expression = .value(.integer(number))
         case .double(let number): expression = .value(.double(number))
+        case .decimal(let number): expression = .value(.decimal(number))
         case .argument(let letters): expression = try argument(letters)
         case .keyword(.true_), .keyword(.yes): expression = .value(.boolean(true))
         case .keyword(.false_), .keyword(.no): expression = .value(.boolean(false))

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
 /// A piece of a predicate format.
 struct Token: Equatable {
     enum Kind: Equatable {
@@ -9,6 +15,7 @@ struct Token: Equatable {
         case string(String)
         case integer(Int64)
         case double(Double)
+        case decimal(Decimal)
         /// A placeholder: the letters after %.
         case argument(String)
         case symbol(String)

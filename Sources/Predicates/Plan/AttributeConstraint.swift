@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 package import Values
 
 /// What a part of a predicate demands of one attribute, where that is a few values or a range of its order.
@@ -35,6 +40,15 @@ extension CompiledPredicate.Node {
         case .double(let slot, let comparator, let number):
             let value = types[slot] == .date ? Value(secondsSinceReference: number) : .double(number)
             return Self.constraint(slot, comparator, value)
+        case .uuid(let slot, let comparator, let bytes):
+            return bytes.withUnsafeBytes { bytes in
+                Self.constraint(slot, comparator, .uuid(UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))))
+            }
+        case .decimal(let slot, let comparator, let digits):
+            guard let number = Decimal(string: String(decoding: digits, as: UTF8.self)) else { return nil }
+            return Self.constraint(slot, comparator, .decimal(number))
+        // A text test on a URL has a demand of texts, which are no URLs.
+        case .text(let slot, _) where types[slot] != .string: return nil
         case .text(let slot, let test): return test.demand.map { [AttributeConstraint(slot: slot, demand: $0)] }
         case .isInSet(.slot(let slot, let type), let set):
             return set.values(of: type).map { [AttributeConstraint(slot: slot, demand: .values($0))] }

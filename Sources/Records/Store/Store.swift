@@ -105,7 +105,8 @@ package final class Store: Sendable {
         }
         // Another process may have made them after the first look.
         do { return try StoreTables(environment, creating: false) } catch let error as LMDBError
-        where error == .tableNotFound {
+            where error == .tableNotFound
+        {
             throw DataFileError.foreign("its LMDB file has the data of another program")
         }
     }

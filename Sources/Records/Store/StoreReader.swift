@@ -120,7 +120,8 @@ package class StoreReader {
     /// Throws unless a record has the unique key that led to it.
     func requireUniqueKey(_ key: [UInt8], slot: Int, of object: ObjectID, _ record: RawSpan) throws {
         var own = StoreLayout.uniqueKey(entity: object.entity, slot: slot)
-        try RecordView(record).appendOrderKey(of: slot, as: model.entities[object.entity].attributes[slot].type, to: &own)
+        try RecordView(record).appendOrderKey(
+            of: slot, as: model.entities[object.entity].attributes[slot].type, to: &own)
         if own != key { throw misleading(slot, to: object) }
     }
 

@@ -68,7 +68,9 @@ package final class StoreWriter: StoreReader {
         try update(object, record, foundBy: nil)
     }
 
-    private func update(_ object: ObjectID, _ record: RawSpan, foundBy unique: (slot: Int, key: [UInt8])?) throws -> Bool {
+    private func update(_ object: ObjectID, _ record: RawSpan, foundBy unique: (slot: Int, key: [UInt8])?) throws
+        -> Bool
+    {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
         return try view.withCursor(on: tables.records) { cursor in

@@ -1,0 +1,57 @@
+/// The order of decimals as they are stored: in plain digits, with or without a sign and a point.
+enum DecimalText {
+    private static let minus = UInt8(ascii: "-")
+    private static let point = UInt8(ascii: ".")
+    private static let zero = UInt8(ascii: "0")
+
+    /// A decimal's digits before and behind the point, without zeros that say nothing.
+    private struct Digits {
+        let isNegative: Bool
+        let whole: UnsafeRawBufferPointer.SubSequence
+        let fraction: UnsafeRawBufferPointer.SubSequence
+
+        init?(_ text: UnsafeRawBufferPointer) {
+            var rest = text[...]
+            let hasSign = rest.first == minus
+            if hasSign { rest = rest.dropFirst() }
+            let place = rest.firstIndex(of: point)
+            let digits = rest[..<(place ?? rest.endIndex)]
+            var behind = place.map { rest[($0 + 1)...] } ?? rest[rest.endIndex...]
+            while behind.last == zero { behind = behind.dropLast() }
+            guard !rest.isEmpty, digits.allSatisfy(Self.isDigit), behind.allSatisfy(Self.isDigit) else { return nil }
+            whole = digits.drop { $0 == zero }
+            fraction = behind
+            isNegative = hasSign && !(whole.isEmpty && behind.isEmpty)
+        }
+
+        private static func isDigit(_ byte: UInt8) -> Bool { (zero...zero + 9).contains(byte) }
+
+        /// Negative when this one is nearer to zero.
+        func orderOfSize(against other: Digits) -> Int {
+            if whole.count != other.whole.count { return whole.count - other.whole.count }
+            let order = RawSpan.order(whole, other.whole)
+            // Further digits make a fraction greater.
+            return order != 0 ? order : RawSpan.order(fraction, other.fraction)
+        }
+    }
+
+    /// Negative when the first one is less. Nil when one is no decimal in plain digits. O(length).
+    static func order(_ left: RawSpan, _ right: RawSpan) -> Int? {
+        left.withUnsafeBytes { left in
+            right.withUnsafeBytes { right in
+                guard let left = Digits(left), let right = Digits(right) else { return nil }
+                if left.isNegative != right.isNegative { return left.isNegative ? -1 : 1 }
+                let order = left.orderOfSize(against: right)
+                return left.isNegative ? -order : order
+            }
+        }
+    }
+}
+
+extension RawSpan {
+    fileprivate static func order(
+        _ left: UnsafeRawBufferPointer.SubSequence, _ right: UnsafeRawBufferPointer.SubSequence
+    ) -> Int {
+        UnsafeRawBufferPointer(rebasing: left).bytes.order(against: UnsafeRawBufferPointer(rebasing: right).bytes)
+    }
+}

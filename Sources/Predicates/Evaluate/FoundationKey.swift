@@ -1,0 +1,94 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import Values
+
+/// The keys that objects of Foundation's classes answer, and that key paths of predicates may so end with: `name.length`,
+/// `scores.@sum.self`, `code.intValue`. See Apple's NSString and NSNumber.
+enum FoundationKey: String {
+    case itself = "self"
+    case length
+    case intValue, integerValue, longLongValue
+    case floatValue, doubleValue
+    case boolValue
+    case stringValue, description
+
+    /// The type of what it gives of a value of a type; nil when that has no such key.
+    func type(of type: ValueType) -> ValueType? {
+        switch self {
+        case .itself: type
+        case .description: .string
+        case .length: type == .string ? .integer : nil
+        case .stringValue: type.isNumber ? .string : nil
+        case .intValue, .integerValue, .longLongValue: type.isNumber || type == .string ? .integer : nil
+        case .floatValue, .doubleValue: type.isNumber || type == .string ? .double : nil
+        case .boolValue: type.isNumber || type == .string ? .boolean : nil
+        }
+    }
+
+    /// Null where the value has no such key.
+    func value(of value: Value) -> Value {
+        guard let type = value.type, self.type(of: type) != nil else { return .null }
+        switch self {
+        case .itself: return value
+        case .description, .stringValue: return .string(value.description)
+        case .length:
+            guard case .string(let text) = value else { return .null }
+            return .integer(Int64(text.utf16.count))
+        case .intValue: return .integer(Int64(Int32(clamping: Self.integer(value))))
+        case .integerValue, .longLongValue: return .integer(Self.integer(value))
+        case .floatValue: return .double(Double(Float(Self.double(value))))
+        case .doubleValue: return .double(Self.double(value))
+        case .boolValue: return .boolean(Self.boolean(value))
+        }
+    }
+
+    /// Of a text, the integer that it begins with, 0 when it begins with none; of a number, without its fraction.
+    private static func integer(_ value: Value) -> Int64 {
+        switch value {
+        case .integer(let number): return number
+        case .boolean(let value): return value ? 1 : 0
+        case .string(let text):
+            let digits = text.drop { $0.isWhitespace }
+            let sign = digits.prefix { $0 == "-" || $0 == "+" }.prefix(1)
+            let number = digits.dropFirst(sign.count).prefix { $0.isASCII && $0.isNumber }
+            if let exact = Int64(sign + number) { return exact }
+            return number.isEmpty ? 0 : sign == "-" ? .min : .max
+        default:
+            let number = double(value)
+            if number.isNaN { return 0 }
+            return number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
+        }
+    }
+
+    private static func double(_ value: Value) -> Double {
+        switch value {
+        case .double(let number): return number
+        case .integer(let number): return Double(number)
+        case .boolean(let value): return value ? 1 : 0
+        case .decimal(let number): return Double(number.description) ?? .nan
+        case .string(let text):
+            let start = text.drop { $0.isWhitespace }
+            var end = start.endIndex
+            // The longest beginning that reads as a number.
+            let candidates = start.prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
+            end = candidates.endIndex
+            while end > start.startIndex {
+                if let number = Double(start[..<end]) { return number }
+                end = start.index(before: end)
+            }
+            return 0
+        default: return 0
+        }
+    }
+
+    /// Of a text, whether it begins with Y, y, T, t or a digit from 1 to 9, after blanks, a sign and zeros.
+    private static func boolean(_ value: Value) -> Bool {
+        guard case .string(let text) = value else { return double(value) != 0 }
+        let start = text.drop { $0.isWhitespace }
+        let rest = (start.first == "-" || start.first == "+" ? start.dropFirst() : start).drop { $0 == "0" }
+        return rest.first.map { "YyTt123456789".contains($0) } ?? false
+    }
+}
