@@ -48,6 +48,9 @@ let package = Package(
         // libcsv's header: a streaming CSV parser
         .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"]), .brew(["libcsv"])]),
 
+        // malloc_trim, where there is glibc
+        .systemLibrary(name: "CMalloc"),
+
         // environment, transactions, tables, cursors
         .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: strict),
         // value types, their order, order-preserving key bytes, text order
@@ -74,7 +77,7 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
-                "Catalogues", "FetchIndex",
+                "CMalloc", "Catalogues", "FetchIndex",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),

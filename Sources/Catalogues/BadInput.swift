@@ -23,6 +23,8 @@ package struct UnreadableFile: Error, CustomStringConvertible {
     package let path: String
     /// What is said of the path.
     package let reason: String
+    /// Whether there is nothing in it: no row, and no name of a column.
+    package var isEmpty = false
 
     package var description: String { "\(path) \(reason)" }
 }

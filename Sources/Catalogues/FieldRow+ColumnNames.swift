@@ -2,7 +2,8 @@ extension FieldRow {
     /// The column names that this row has as a header. They must be there, be plain text in UTF-8 and differ.
     func columnNames(in input: CatalogueInput) throws -> [String] {
         guard count > 0 else {
-            throw UnreadableFile(path: input.path, reason: "is empty; its first line must name the columns")
+            throw UnreadableFile(
+                path: input.path, reason: "is empty; its first line must name the columns", isEmpty: true)
         }
         var names: [String] = []
         var known: Set<String> = []

@@ -17,7 +17,8 @@ package final class JSONLinesSource: RowSource {
         columns = types.keys.sorted()
         if columns.isEmpty {
             throw fault
-                ?? UnreadableFile(path: input.path, reason: "has no objects; each line must be a JSON object")
+                ?? UnreadableFile(
+                    path: input.path, reason: "has no objects; each line must be a JSON object", isEmpty: true)
         }
         guard columns.count <= CatalogueInput.mostColumns else { throw input.tooWide("the sample", line: 1) }
     }

@@ -13,7 +13,8 @@ struct FetchIndexTool: ParsableCommand {
         subcommands: [
             ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
             WatchCommand.self,
-            CacheCommand.self, InfoCommand.self, CheckCommand.self, BackupCommand.self, CompactCommand.self,
+            CacheCommand.self, ModelCommand.self, InfoCommand.self, CheckCommand.self, BackupCommand.self,
+            CompactCommand.self,
         ])
 }
 
@@ -28,6 +29,7 @@ enum Main {
         // A file that may not grow further is an error like a full disk.
         signal(SIGXFSZ, SIG_IGN)
         do {
+            try requireUTF8()
             var command = try FetchIndexTool.parseAsRoot()
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
             try Output.flush()
@@ -35,6 +37,16 @@ enum Main {
             // What was read before the error is printed; the error says more than a loss of that.
             try? Output.flush()
             exit(report(error))
+        }
+    }
+
+    /// A path or a name that is no UTF-8 would be changed silently, and mean another one.
+    private static func requireUTF8() throws {
+        for index in 0..<Int(CommandLine.argc) {
+            guard let argument = CommandLine.unsafeArgv[index] else { continue }
+            if String(validatingCString: argument) == nil {
+                throw ValidationError("Argument \(index), \"\(String(cString: argument).visible)\", is not UTF-8.")
+            }
         }
     }
 

@@ -40,6 +40,8 @@ extension Environment {
 
     /// As `check`, for calls that write. Remembers that the map was full, so that the next transaction makes it larger.
     func checkWrite(_ code: CInt) throws {
+        // A write that the disk has no room for ends short, which LMDB takes for a fault of the disk.
+        if code == EIO, isDiskFull { throw LMDBError(rawValue: ENOSPC) }
         guard code == MDB_MAP_FULL else { return try check(code) }
         isMapFull.store(true, ordering: .relaxed)
         throw openTransactions.withLock { count in
@@ -48,6 +50,14 @@ extension Environment {
             return MapFull(mapSize: info.me_mapsize, otherTransactions: max(0, count - 1))
         }
     }
+
+    /// Whether the file system has no room for a few pages more.
+    private var isDiskFull: Bool {
+        var status = statvfs()
+        return statvfs(path, &status) == 0 && UInt64(status.f_bavail) * UInt64(status.f_frsize) < Self.leastRoom
+    }
+
+    private static let leastRoom: UInt64 = 1 << 18
 
     /// Throws when there is no map.
     func checkMap() throws(LMDBError) {
@@ -100,7 +110,7 @@ extension Environment {
     }
 
     /// Whether the system would map so many bytes more.
-    static func hasRoom(for byteCount: Int) -> Bool {
+    package static func hasRoom(for byteCount: Int) -> Bool {
         guard byteCount > 0 else { return true }
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
         guard let room = mmap(nil, byteCount, PROT_READ, flags, -1, 0), room != MAP_FAILED else { return false }

@@ -50,7 +50,9 @@ extension LMDBError: CustomStringConvertible {
 
     /// One sentence for users. A transaction that meets a failed write is given up.
     package var description: String {
-        if isFailedWrite { return "the store's file cannot be written, and nothing was saved: \(reason)" }
+        if isFailedWrite {
+            return "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
+        }
         return isDamage ? "the store is damaged: LMDB met a page that it cannot have written (\(reason))" : reason
     }
 }
@@ -69,7 +71,7 @@ func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
 
 /// As `check`, for calls that write in a transaction.
 func check(_ code: CInt, writtenIn transaction: OpaquePointer) throws {
-    if code == MDB_MAP_FULL { try Environment.of(transaction)?.checkWrite(code) }
+    if code != MDB_SUCCESS, let environment = Environment.of(transaction) { try environment.checkWrite(code) }
     try check(code)
     Environment.noteWrite(in: transaction)
 }

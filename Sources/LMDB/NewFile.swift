@@ -47,6 +47,13 @@ package struct NewFile: ~Copyable {
         close(descriptor)
     }
 
+    /// Removes what a process left of a file of this path that died while it wrote it. What is being written stays.
+    package static func removeLeftover(of path: String) {
+        guard access(path + ".partial", F_OK) == 0 else { return }
+        // Removed with this value.
+        _ = try? NewFile(at: path)
+    }
+
     package func write(_ bytes: RawSpan) throws(LMDBError) {
         let code = bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]

@@ -16,9 +16,8 @@ package final class ScriptPerformer {
         case .save(let changes, let isLive): try save(changes, isLive: isLive)
         case .transaction(let changes): try write(changes)
         case .batchInsert(let rows):
-            var rest = rows[...]
-            _ = try container.newContext().execute(
-                BatchInsertRequest(entityName: ItemRow.entity) { rest.popFirst().map { $0.row.values(key: $0.key) } })
+            let values = rows.map { $0.row.values(key: $0.key) }
+            _ = try container.newContext().execute(BatchInsertRequest(entityName: ItemRow.entity, rows: values))
         case .batchUpdate(let group, let size):
             _ = try container.newContext().execute(
                 BatchUpdateRequest(

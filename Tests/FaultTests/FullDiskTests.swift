@@ -40,13 +40,13 @@
                 let (status, output) = try shell("ulimit -f \(limit); \(command)")
                 #expect(status == 1, "\(limit): \(output)")
                 #expect(output.hasPrefix("fetchindex: ") && output.count(where: { $0 == "\n" }) == 1, "\(output)")
-                #expect(output.contains("nothing was saved"), "\(limit): \(output)")
+                #expect(output.contains("nothing of this transaction was saved"), "\(limit): \(output)")
             }
             let (status, output) = try shell(command)
             #expect(status == 0 && output.contains("20,000 inserted"), "\(output)")
             let fetch = "'\(tool)' fetch '\(victim.store)' --entity Row --section section --sort id --cache c"
             let (limited, sentence) = try shell("ulimit -f 3000; \(fetch) 2>&1")
-            #expect(limited == 1 && sentence.contains("nothing was saved"), "\(sentence)")
+            #expect(limited == 1 && sentence.contains("nothing of this transaction was saved"), "\(sentence)")
             #expect(try shell("\(fetch) --sections-only").status == 0)
             let (checked, defects) = try shell("'\(tool)' check '\(victim.store)'")
             #expect(checked == 0, "\(defects)")

@@ -104,7 +104,7 @@
             guard let failure else { return report(kind, fault, call, "the fault went unnoticed") }
             let sentence = "\(failure)"
             let isDead = failure as? StoreError == .mustBeReopened
-            let saysNothingWasSaved = sentence.contains("nothing was saved")
+            let saysNothingWasSaved = sentence.contains("nothing of this transaction was saved")
             if sentence.contains("\n") || !(isDead || saysNothingWasSaved) {
                 report(kind, fault, call, "it says: \(sentence)")
             }
@@ -155,7 +155,7 @@
                 let sentence = failure.map { "\($0)" } ?? "nothing"
                 let isDead = failure as? StoreError == .mustBeReopened
                 if isDead { deaths += 1 }
-                if !(isDead || sentence.contains("nothing was saved")) {
+                if !(isDead || sentence.contains("nothing of this transaction was saved")) {
                     VictimOutput.line("defect opening, disk \(fault.name) at call \(call): it says \(sentence)")
                 }
                 let container = try Self.open(path)

@@ -240,12 +240,8 @@ func batchInsert(_ rows: Int) {
         for _ in benchmark.scaledIterations {
             let folder = try Stores.scratch()
             let context = try Stores.emptyContainer(in: folder).newContext()
-            var next = 0
             benchmark.startMeasurement()
-            let request = BatchInsertRequest(entityName: "Package") {
-                defer { next += 1 }
-                return next < values.count ? values[next] : nil
-            }
+            let request = BatchInsertRequest(entityName: "Package", rows: values)
             require(try context.execute(request) == rows, "all rows must be inserted")
             benchmark.stopMeasurement()
             try FileManager.default.removeItem(at: folder)

@@ -1,29 +1,36 @@
 internal import Records
 
-/// Inserts rows without making objects. Rows are asked for one at a time until there are no more.
-public struct BatchInsertRequest {
-    public var entityName: String
-    let next: () throws -> [Value]?
+/// What an insertion does when another object has a unique value of a row.
+public enum UniqueConflictPolicy: Hashable, Sendable {
+    /// It throws `StoreError.notUnique`, and nothing is inserted.
+    case error
+    /// The object that has the value of the first unique attribute takes the row's values.
+    case update
+}
 
-    /// `next` gives the values of a row in the order of the entity's attributes, and nil at the end.
-    public init(entityName: String, next: @escaping () throws -> [Value]?) {
+/// Inserts rows without making objects.
+public struct BatchInsertRequest: Sendable {
+    public var entityName: String
+    public var onUniqueConflict = UniqueConflictPolicy.error
+    let rows: @Sendable () -> AnyIterator<[Value]>
+
+    /// Rows are values in the order of the entity's attributes. A lazy sequence is asked for one at a time.
+    public init<Rows: Sequence<[Value]> & Sendable>(entityName: String, rows: Rows) {
         self.entityName = entityName
-        self.next = next
+        self.rows = { AnyIterator(rows.makeIterator()) }
     }
 
     /// Inserts dictionaries; attributes that one does not name are null.
     public init(entityName: String, objects: [[String: Value]], in model: Model) throws {
         let entity = model.entities[try model.number(of: entityName)]
         for name in Set(objects.flatMap(\.keys)) { _ = try entity.requireSlot(of: name) }
-        var rest = objects[...]
-        self.init(entityName: entityName) {
-            rest.popFirst().map { row in entity.attributes.map { row[$0.name] ?? .null } }
-        }
+        let rows = objects.map { row in entity.attributes.map { row[$0.name] ?? .null } }
+        self.init(entityName: entityName, rows: rows)
     }
 }
 
 /// Gives attributes of all members of a predicate new values, without making objects.
-public struct BatchUpdateRequest {
+public struct BatchUpdateRequest: Sendable {
     public var entityName: String
     public var predicate: FetchPredicate?
     public var propertiesToUpdate: [String: Value]
@@ -36,7 +43,7 @@ public struct BatchUpdateRequest {
 }
 
 /// Deletes all members of a predicate, without making objects.
-public struct BatchDeleteRequest {
+public struct BatchDeleteRequest: Sendable {
     public var entityName: String
     public var predicate: FetchPredicate?
 
@@ -48,17 +55,33 @@ public struct BatchDeleteRequest {
 
 extension ManagedObjectContext {
     /// Inserts rows in one transaction, then moves to its commit; controllers report them like any other change.
-    /// Returns how many there were. O(rows), and memory for the pages written; where the context has objects or
+    /// Returns how many were inserted or updated. O(rows), and memory for the pages written; where the context has objects or
     /// controllers of the entity, also for the rows that they are told of. An error leaves the store as it was.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
+        let rows = request.rows()
+        return try insertRows(into: request.entityName, onUniqueConflict: request.onUniqueConflict) { rows.next() }
+    }
+
+    /// As a `BatchInsertRequest`, with rows that are asked for one at a time until there is none.
+    @discardableResult
+    public func insertRows(
+        into entityName: String, onUniqueConflict: UniqueConflictPolicy = .error, next: () throws -> [Value]?
+    ) throws -> Int {
         try batch { writer in
-            let number = try writer.model.number(of: request.entityName)
-            var assembler = writer.model.entities[number].assembler
+            let number = try writer.model.number(of: entityName)
+            let entity = writer.model.entities[number]
+            let keySlot = onUniqueConflict == .update ? entity.uniqueSlots.first : nil
+            var assembler = entity.assembler
             var count = 0
-            while let values = try request.next() {
+            while let values = try next() {
                 let record = try assembler.record(values)
-                try writer.insert(number, record.span.bytes)
+                if let keySlot {
+                    let outcome = try writer.put(number, record.span.bytes, uniqueSlot: keySlot)
+                    if case .unchanged = outcome { continue }
+                } else {
+                    try writer.insert(number, record.span.bytes)
+                }
                 count += 1
             }
             return count
@@ -98,7 +121,7 @@ extension ManagedObjectContext {
     private func batch(_ body: (StoreWriter) throws -> Int) throws -> Int {
         if isDelivering { throw ContextError.delivering }
         processPendingChanges()
-        let writer = try container.store.beginWrite(author: transactionAuthor)
+        let writer = try container.store.beginWrite(author: transactionAuthor, limit: writeTimeout)
         let count = try body(writer)
         try commit(writer, Written(edits: nil))
         return count

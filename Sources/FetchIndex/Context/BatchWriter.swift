@@ -18,6 +18,9 @@ public final class BatchWriter {
     private let entityNumber: Int
     private let keySlot: Int?
     private let author: String
+    /// How long a transaction waits to begin while another writer is busy, before `StoreError.writerBusy` is thrown. Nil: as
+    /// long as it takes.
+    public var writeTimeout: Duration?
     private var writer: StoreWriter?
     public private(set) var counts = Counts()
 
@@ -41,7 +44,7 @@ public final class BatchWriter {
     /// The transaction being written; begun when it is needed.
     private func transaction() throws -> StoreWriter {
         if let writer { return writer }
-        let begun = try store.beginWrite(author: author)
+        let begun = try store.beginWrite(author: author, limit: writeTimeout)
         guard begun.model.entities[entityNumber] == entity else {
             throw StoreError.modelMismatch(entity: entity.name, "another process changed it; begin with a new writer")
         }

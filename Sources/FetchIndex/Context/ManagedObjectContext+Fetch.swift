@@ -65,20 +65,26 @@ extension ManagedObjectContext {
         }
     }
 
+    /// Of distinct results, offset and limit count those that are left when equal ones are gone.
     private func dictionaries<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [[String: Value]] {
         let entity = model.entities[try model.number(of: request.entityName)]
         let names = request.propertiesToFetch ?? entity.attributes.map(\.name)
         let slots = try names.map { ($0, try entity.requireSlot(of: $0)) }
+        var wanted = request
+        if request.returnsDistinctResults { (wanted.fetchOffset, wanted.fetchLimit) = (0, 0) }
         var seen: Set<[UInt8]> = []
         var dictionaries: [[String: Value]] = []
-        for id in try identifiers(request) {
+        for id in try identifiers(wanted) {
             let record = request.includesPendingChanges ? viewedRecord(of: id) : savedRecord(of: id)
             guard let record else { continue }
             let values = try entity.values(of: record.span.bytes)
-            let dictionary = Dictionary(slots.map { ($0.0, values[$0.1]) }) { first, _ in first }
-            var key: [UInt8] = []
-            if request.returnsDistinctResults { for slot in slots { OrderKey.append(values[slot.1], to: &key) } }
-            if !request.returnsDistinctResults || seen.insert(key).inserted { dictionaries.append(dictionary) }
+            if request.returnsDistinctResults {
+                var key: [UInt8] = []
+                for slot in slots { OrderKey.append(values[slot.1], to: &key) }
+                guard seen.insert(key).inserted, seen.count > request.offset else { continue }
+            }
+            dictionaries.append(Dictionary(slots.map { ($0.0, values[$0.1]) }) { first, _ in first })
+            if request.returnsDistinctResults, dictionaries.count == request.limit { break }
         }
         return dictionaries
     }
@@ -112,10 +118,4 @@ extension ManagedObjectContext {
     }
 
     func mergeIfWanted() throws { if mergesWhenUsed, !isDelivering { try mergeChanges() } }
-
-    /// Gives new objects their permanent ids. An id becomes permanent when its object is saved, so this saves the
-    /// context when one of the objects is new.
-    public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
-        if objects.contains(where: \.isInserted) { try save() }
-    }
 }

@@ -29,6 +29,7 @@ extension ManagedObjectContext {
             adopt(written)
         } else {
             for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
+                try requireSameAttributes(entity, old.model, new.model)
                 try new.netChanges(of: entity, since: old) { committed.append(RecordEdit($0)) }
             }
             adopt(new)
@@ -40,6 +41,15 @@ extension ManagedObjectContext {
         withExtendedLifetime(old) {
             deliver { follower in advance(follower, step, brought) }
         }
+    }
+
+    /// Throws when an entity was given other attributes: what the context knows of its objects means nothing any more.
+    private func requireSameAttributes(_ entity: Int, _ old: Model, _ new: Model) throws {
+        guard old.entities.indices.contains(entity) else { return }
+        let stored = old.entities[entity]
+        if new.entities[entity].attributes.starts(with: stored.attributes) { return }
+        throw StoreError.modelMismatch(
+            entity: stored.name, "it was dropped or given other attributes; go on with a new context")
     }
 
     /// The entities of which something is followed or registered: what happened to others is nobody's concern here.
@@ -184,6 +194,17 @@ extension ManagedObjectContext {
     }
 }
 
+extension ManagedObjectContext {
+    /// Has edits processed once the actor has done what it is doing now. A context that was made outside of any actor
+    /// processes them when it is asked to, and when it is used.
+    func scheduleProcessing() {
+        guard !isProcessingScheduled, let isolation else { return }
+        isProcessingScheduled = true
+        let context = UncheckedContext(context: self, isolation: isolation)
+        Task { await context.process() }
+    }
+}
+
 /// Carries a context to its own isolation domain, and is opened only there: that makes it safe to send. It keeps neither
 /// alive.
 private final class UncheckedContext: @unchecked Sendable {
@@ -193,6 +214,18 @@ private final class UncheckedContext: @unchecked Sendable {
     init(context: ManagedObjectContext, isolation: any Actor) {
         self.context = context
         self.isolation = isolation
+    }
+
+    /// Processes what was edited.
+    func process() async {
+        guard let isolation else { return }
+        await process(isolation)
+    }
+
+    private func process(_ isolation: isolated any Actor) {
+        guard let context else { return }
+        context.isProcessingScheduled = false
+        context.processPendingChanges()
     }
 
     /// There are no commits to come.

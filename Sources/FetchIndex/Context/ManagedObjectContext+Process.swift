@@ -1,8 +1,8 @@
 internal import Records
 
 extension ManagedObjectContext {
-    /// Reports the edits since the last processing to controllers: one batch each. Saving, fetching, merging and rolling
-    /// back call it. While changes are being delivered it does nothing; what was edited meanwhile comes afterwards.
+    /// Reports the edits since the last processing to controllers: one batch each. It is called by itself at the end of the
+    /// turn of the actor that the context belongs to, and by saving, fetching, merging and rolling back. While changes are being delivered it does nothing; what was edited meanwhile comes afterwards.
     public func processPendingChanges() {
         while !isDelivering, !touched.isEmpty {
             undoStack.closeGroup()

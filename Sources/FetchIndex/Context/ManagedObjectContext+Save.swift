@@ -15,7 +15,7 @@ extension ManagedObjectContext {
         }
         undoStack.closeGroup()
         try validate()
-        let writer = try container.store.beginWrite(author: transactionAuthor)
+        let writer = try container.store.beginWrite(author: transactionAuthor, limit: writeTimeout)
         let plan = try SavePlan(self, writer)
         let saved = try plan.write(into: writer)
         try commit(writer, saved)
@@ -25,6 +25,10 @@ extension ManagedObjectContext {
     private func validate() throws {
         var failures: [ValidationError.Failure] = []
         for object in dirtyObjects where !object.isDeleted {
+            if !object.isInserted, object.savedRecord() == nil {
+                failures.append(object.failure(nil, "is not in the store"))
+                continue
+            }
             for (slot, attribute) in object.entity.attributes.enumerated()
             where !attribute.isOptional && object.value(at: slot).isNull {
                 failures.append(object.failure(attribute.name, "is required"))

@@ -11,6 +11,9 @@ public final class ManagedObjectContext {
     /// Written into the history of what the context saves.
     public var transactionAuthor = ""
     public var mergePolicy = MergePolicy.error
+    /// How long a save or a batch waits while another writer is busy, before it throws `StoreError.writerBusy` and nothing
+    /// is changed. Nil: as long as it takes.
+    public var writeTimeout: Duration?
     /// The first damage that was met where nothing could be thrown. Nil in health.
     public private(set) var damage: (any Error)?
 
@@ -38,6 +41,8 @@ public final class ManagedObjectContext {
     /// The last records of objects that leave and that the context has not made.
     var leavingRecords: [ObjectID: [UInt8]] = [:]
     var mergeTask: Task<Void, Never>?
+    /// Whether edits are processed at the end of the actor's turn.
+    var isProcessingScheduled = false
     /// Whether the context merges before it is used.
     var mergesWhenUsed = false
     /// The temporary ids of what the save in progress gave permanent ones.
@@ -253,6 +258,7 @@ public final class ManagedObjectContext {
     func willChange(_ object: ManagedObject) { undoStack.willChange(object) }
 
     func didChange(_ object: ManagedObject) {
+        if touched.isEmpty { scheduleProcessing() }
         touched[object.objectID] = object
         updateDirty(object)
     }

@@ -1,9 +1,5 @@
 internal import Synchronization
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// A store with its model: where everything begins. It may be shared by threads and tasks.
 ///
@@ -14,17 +10,40 @@ public final class PersistentContainer: Sendable {
     let openingModel: Model
     /// The classes that the given model names, by entity.
     let objectClasses: [String: ManagedObject.Type]
+    /// Removed with the container, which closes the store first.
+    private let folder: TemporaryStoreFolder?
     private let temporaryIDs = Mutex(ObjectID.firstTemporaryNumber)
 
-    /// Opens the store in a folder, or makes one. The given model may bring new entities, and new optional attributes
-    /// at the end of stored ones; without one, the stored model counts. Throws `StoreError`.
-    public convenience init(at url: URL, model: Model? = nil, durability: Durability = .full) throws {
+    /// Opens the store in a folder. With a model, a store is made where there is none; the model may bring new entities, and
+    /// new optional attributes at the end of stored ones. Without one, the stored model counts, and a store that is missing
+    /// is an error. Read-only, nothing is ever written, caches included, and a model must be the stored one's.
+    /// Throws `StoreError`.
+    public convenience init(
+        at url: URL, model: Model? = nil, durability: Durability = .full, isReadOnly: Bool = false
+    ) throws {
+        guard url.isFileURL else { throw StoreError.notAFileURL(url.absoluteString) }
         var options = Store.Options()
         options.setDurability(durability)
+        options.isReadOnly = isReadOnly
+        options.creates = model != nil && !isReadOnly
         try self.init(path: url.path, model: model, options: options)
     }
 
-    package init(path: String, model: Model? = nil, options: Store.Options = Store.Options()) throws {
+    /// Makes a store that is gone with its container, for tests and for what need not be kept: in a folder of its own among
+    /// the system's temporary files, without waiting for the disk. All else is as in any store.
+    public convenience init(temporaryWith model: Model) throws {
+        let folder = TemporaryStoreFolder()
+        var options = Store.Options()
+        options.setDurability(.none)
+        try self.init(path: folder.path, model: model, options: options, folder: folder)
+    }
+
+    package convenience init(path: String, model: Model? = nil, options: Store.Options = Store.Options()) throws {
+        try self.init(path: path, model: model, options: options, folder: nil)
+    }
+
+    private init(path: String, model: Model?, options: Store.Options, folder: TemporaryStoreFolder?) throws {
+        self.folder = folder
         store = try Store(at: path, model: model, options: options)
         openingModel = try store.snapshot().model
         objectClasses = model?.objectClasses.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
@@ -35,11 +54,16 @@ public final class PersistentContainer: Sendable {
         ManagedObjectContext(self, isolation: isolation)
     }
 
-    /// Runs work in a context of its own, on no actor, and returns what it made.
+    /// Runs work in a context of its own, on no actor, and returns what it made. The work may wait for other writers: it
+    /// runs on a thread that no task needs, and whoever called is suspended meanwhile.
     public func perform<Result: Sendable>(
-        _ body: @Sendable (ManagedObjectContext) throws -> Result
+        _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
-        try body(ManagedObjectContext(self, isolation: nil))
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                continuation.resume(with: Swift.Result { try body(ManagedObjectContext(self, isolation: nil)) })
+            }
+        }
     }
 
     /// An id for an object that is not saved yet, which no other has in this process.
@@ -53,6 +77,18 @@ public final class PersistentContainer: Sendable {
 
     /// The stored model as it is now.
     public func model() throws -> Model { try store.snapshot().model }
+
+    /// Deletes all objects of an entity with its caches, and takes it out of the model, in one transaction. Returns how many
+    /// objects there were. O(n log n). Throws `StoreError`; a record that is damaged keeps its entity.
+    @discardableResult
+    public func dropEntity(named name: String) throws -> Int {
+        let writer = try store.beginWrite()
+        let number = try writer.model.number(of: name)
+        let count = try writer.dropEntity(number)
+        try caches.deleteAll(ofEntity: name, in: writer)
+        try writer.commit()
+        return count
+    }
 
     package var caches: CacheDirectory { CacheDirectory(store) }
 }
@@ -117,4 +153,11 @@ extension PersistentContainer {
         let predicate = definition.predicate ?? FetchPredicate(value: true)
         return try FetchPlanner(predicate, CompiledPredicate(predicate, entity), entity: number, in: snapshot).plan()
     }
+}
+
+/// A folder that is removed when nobody needs it any more.
+private final class TemporaryStoreFolder: Sendable {
+    let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

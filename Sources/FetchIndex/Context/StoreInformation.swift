@@ -51,7 +51,7 @@ extension PersistentContainer {
         // Its readers are listed before the snapshot, which is one too.
         let environment = try store.environmentInformation()
         let snapshot = try store.snapshot()
-        let entities = try snapshot.model.entities.enumerated().map { number, entity in
+        let entities = try snapshot.model.entities.enumerated().filter { !$1.isDropped }.map { number, entity in
             StoreInformation.Entity(
                 name: entity.name, count: Int(clamping: try snapshot.entityState(number).count),
                 attributes: entity.attributes.map {
@@ -89,10 +89,11 @@ extension PersistentContainer {
         var defects = try snapshot.check { progress($0, total) }
         let names = try CacheDirectory.names(in: snapshot)
         if try CacheDirectory.count(in: snapshot) != names.count { defects.append("a cache's name is not UTF-8") }
+        let shared = try CacheDirectory.sharedNumbers(in: snapshot)
         for name in names {
             let cache = "cache \"\(name)\": "
             do {
-                defects += try verifyCache(name, progress: progress).map { cache + $0 }
+                defects += try verifyCache(name, sharedNumbers: shared, progress: progress).map { cache + $0 }
             } catch is CacheDirectory.UnknownCache {
                 continue  // Deleted meanwhile.
             } catch let error as StoreError {
@@ -102,6 +103,12 @@ extension PersistentContainer {
         }
         return defects
             + (try CacheDirectory.strayCaches(in: snapshot).map { "nodes of number \($0) belong to no cache" })
+    }
+
+    /// The objects of an entity. Throws when the store has no such entity.
+    package func count(ofEntity name: String) throws -> Int {
+        let snapshot = try store.snapshot()
+        return Int(clamping: try snapshot.entityState(snapshot.model.number(of: name)).count)
     }
 
     /// Records of all entities, as far as their counters can be read.
@@ -115,7 +122,7 @@ extension PersistentContainer {
     /// Everything that is wrong with a cache, one sentence each. Its request is read from the cache. Without a reader,
     /// the newest state is verified. Throws `StoreError.corrupted` when the records cannot be read to compare.
     package func verifyCache(
-        _ name: String, in reader: StoreReader? = nil,
+        _ name: String, in reader: StoreReader? = nil, sharedNumbers shared: Set<UInt32>? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
         let header: CacheHeader
@@ -132,10 +139,11 @@ extension PersistentContainer {
         do {
             let request = try compile(try OrderDefinition(header.identity), options)
             // A model or ICU that changed since makes the cache one that is rebuilt, not a wrong one.
-            return request.identity == header.identity ? try caches.verify(name, request, in: reader) : []
+            return request.identity == header.identity
+                ? try caches.verify(name, request, in: reader, sharedNumbers: shared) : []
         } catch is RequestError {
             // A computed section key: only its program can make the rows again.
-            return try caches.verify(name, nil, in: reader)
+            return try caches.verify(name, nil, in: reader, sharedNumbers: shared)
         } catch let error as FetchPredicateError {
             return ["its request cannot be read: \(error)"]
         } catch let error as StoreError {

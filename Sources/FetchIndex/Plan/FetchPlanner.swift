@@ -139,10 +139,10 @@ struct FetchPlanner {
             }
         }
         guard intervals != nil || isExact else { return nil }
+        let order = try kept.order()
         return Candidates(
             source: .order(name: kept.name, attribute: entity.attributes[kept.slot].name),
-            found: .rows(try ranges(intervals, isDescending: kept.isDescending, in: kept.order), kept.order),
-            isExact: isExact)
+            found: .rows(try ranges(intervals, isDescending: kept.isDescending, in: order), order), isExact: isExact)
     }
 
     private func ranges(_ intervals: [KeyInterval]?, isDescending: Bool, in order: SectionedOrder) throws

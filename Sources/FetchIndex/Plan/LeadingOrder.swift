@@ -5,7 +5,8 @@ internal import Records
 /// A kept order whose row keys begin with an attribute, so that a range of the attribute is a range of rows.
 final class LeadingOrder {
     let name: String
-    let order: SectionedOrder
+    private let kept: KeptOrder
+    private var opened: SectionedOrder?
     let slot: Int
     let isDescending: Bool
     private let identity: CacheIdentity
@@ -15,10 +16,18 @@ final class LeadingOrder {
     private init?(_ kept: KeptOrder, entity number: Int, _ model: Model) {
         guard let leading = Self.leadingKey(of: kept.identity, model.entities[number]) else { return nil }
         name = kept.name
-        order = kept.order
+        self.kept = kept
         (slot, isDescending) = leading
         identity = kept.identity
         self.model = model
+    }
+
+    /// Opened when it is first asked for.
+    func order() throws -> SectionedOrder {
+        if let opened { return opened }
+        let order = try kept.order()
+        opened = order
+        return order
     }
 
     /// What holds for all of its rows; nil when that cannot be told, or the rows were found with other versions of ICU's

@@ -1,5 +1,5 @@
 /// What to fetch, and in which order.
-public struct FetchRequest<Object: ManagedObject> {
+public struct FetchRequest<Object: ManagedObject>: Sendable {
     public enum ResultType: Hashable, Sendable {
         case objects
         case objectIDs
@@ -28,6 +28,13 @@ public struct FetchRequest<Object: ManagedObject> {
 
     /// A request for objects of a class.
     public init() { entityName = Object.entityName }
+
+    /// A request for objects of a class, with what is mostly said of one.
+    public init(predicate: FetchPredicate? = nil, sortKeys: [SortKey<Object>]) {
+        self.init()
+        self.predicate = predicate
+        self.sortKeys = sortKeys
+    }
 
     public init(entityName: String) { self.entityName = entityName }
 

@@ -1,16 +1,16 @@
 /// The texts that requests are written as: names with characters of the syntax stand in backquotes.
-enum RequestText {
+package enum RequestText {
     private static let syntax: Set<Character> = [",", ":", "(", ")", "`", " "]
 
-    static func quoted(_ name: String) -> String { name.contains(where: syntax.contains) ? "`\(name)`" : name }
+    package static func quoted(_ name: String) -> String { name.contains(where: syntax.contains) ? "`\(name)`" : name }
 
-    static func unquoted(_ text: String) -> String {
+    package static func unquoted(_ text: String) -> String {
         let isQuoted = text.count > 2 && text.hasPrefix("`") && text.hasSuffix("`")
         return isQuoted ? String(text.dropFirst().dropLast()) : text
     }
 
     /// Splits at a separator that is neither in backquotes nor in parentheses, and trims blanks.
-    static func split(_ text: String, at separator: Character) -> [String] {
+    package static func split(_ text: String, at separator: Character) -> [String] {
         var parts = [""]
         var isQuoted = false
         var depth = 0

@@ -69,7 +69,7 @@ struct ApplyCommand: ParsableCommand {
             return try Output.jsonLine(summary)
         }
         Output.line(
-            "\(Numbers.grouped(transactions)) transactions: \(Numbers.grouped(counts.inserted)) inserted, "
+            "\(Numbers.count(transactions, "transaction")): \(Numbers.grouped(counts.inserted)) inserted, "
                 + "\(Numbers.grouped(counts.updated)) updated, \(Numbers.grouped(counts.unchanged)) unchanged, "
                 + "\(Numbers.grouped(counts.deleted)) deleted")
     }

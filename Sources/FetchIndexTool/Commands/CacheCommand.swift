@@ -201,7 +201,7 @@ struct CacheRebuildCommand: ParsableCommand {
             let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
             reports.append(Rebuilt(name: name, rows: opened.order.rowCount, outcome: outcome))
             if !output.isJSON {
-                Output.line("\(name.visible): \(outcome.sentence): \(Numbers.grouped(opened.order.rowCount)) rows")
+                Output.line("\(name.visible): \(outcome.sentence): \(Numbers.count(opened.order.rowCount, "row"))")
             }
         }
         if output.isJSON { try Output.jsonLine(reports) }

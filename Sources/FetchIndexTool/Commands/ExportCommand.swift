@@ -34,7 +34,8 @@ struct ExportCommand: ParsableCommand {
         let model = try container.model()
         let entity = model.entities[try model.number(of: entity)]
         if printTypes {
-            return Output.line(entity.attributes.map { "\($0.name):\($0.type.name)" }.joined(separator: ","))
+            let types = entity.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
+            return Output.line(types.joined(separator: ","))
         }
         let request = try RequestOptions.parse([])
         var definition = try request.definition(of: entity.name)

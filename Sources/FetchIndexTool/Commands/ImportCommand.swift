@@ -48,8 +48,12 @@ struct ImportCommand: ParsableCommand {
         guard let format = format ?? CatalogueFormat(path: file) else {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
-        let source = try format.open(CatalogueInput(file))
-        let given = try givenTypes(source.columns)
+        let source: any RowSource
+        do { source = try format.open(CatalogueInput(file)) } catch let error as UnreadableFile where error.isEmpty {
+            return try importNothing(error, start)
+        }
+        let types = try givenTypes(source.columns)
+        let given = Dictionary(types.map { ($0.name, $0.type) }) { _, last in last }
         if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
         let container = try PersistentContainer(path: store.store, model: nil)
         try prepareEntity(source, container, format, given)
@@ -59,6 +63,29 @@ struct ImportCommand: ParsableCommand {
         report.inserted = writer.counts.inserted
         report.updated = writer.counts.updated
         report.unchanged = writer.counts.unchanged
+        report.commit = try container.store.snapshot().commit
+        report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        try printReport(report)
+    }
+
+    /// A file without rows and columns is no rows of an entity that is known, or that `--types` tell.
+    private func importNothing(_ empty: UnreadableFile, _ start: ContinuousClock.Instant) throws {
+        let given = try givenTypes(nil)
+        let options = StoreArgument.options(creates: !given.isEmpty)
+        guard let container = try? PersistentContainer(path: store.store, options: options) else {
+            // Where a store could be made, that the file is empty says more than that there is none.
+            if given.isEmpty { throw empty }
+            _ = try PersistentContainer(path: store.store, options: options)
+            return
+        }
+        if try container.model().entity(named: entity) == nil {
+            if given.isEmpty { throw empty }
+            let attributes = given.map { name, type in
+                AttributeDescription(name, type, isOptional: name != key, isUnique: name == key)
+            }
+            _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
+        }
+        var report = Report()
         report.commit = try container.store.snapshot().commit
         report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         try printReport(report)
@@ -97,6 +124,10 @@ struct ImportCommand: ParsableCommand {
         } catch {
             // What came before the bad row is right, and stays.
             if error is BadInput { try writer.commit() }
+            if case StoreError.notSaved = error {
+                let saved = Numbers.count(rows / Self.batchLength * Self.batchLength, "row")
+                throw Failure("\(error); \(saved) before it are saved")
+            }
             throw error
         }
         try writer.commit()
@@ -118,7 +149,8 @@ struct ImportCommand: ParsableCommand {
         _ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat,
         _ given: [String: ValueType]
     ) throws {
-        if let stored = try container.model().entity(named: entity) {
+        let stored = try container.model().entity(named: entity)
+        if let stored, try !takesOtherTypes(stored, container, given) {
             for (index, name) in source.columns.enumerated() {
                 guard let slot = stored.slot(of: name) else {
                     throw BadInput(
@@ -136,24 +168,40 @@ struct ImportCommand: ParsableCommand {
         let inferred = try inferTypes(source, format)
         let attributes = source.columns.indices.map { column in
             let name = source.columns[column]
+            let known = stored.flatMap { stored in stored.slot(of: name).map { stored.attributes[$0].type } }
             return AttributeDescription(
-                name, given[name] ?? inferred[column], isOptional: name != key, isUnique: name == key)
+                name, given[name] ?? known ?? inferred[column], isOptional: name != key, isUnique: name == key)
         }
         _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
     }
 
-    private func givenTypes(_ columns: [String]) throws -> [String: ValueType] {
-        var given: [String: ValueType] = [:]
-        for part in (types ?? "").split(separator: ",") {
+    /// The names and types that `--types` tells, in its order. Names must be columns of the file, where there are any.
+    /// Whether an entity without objects is to have other types, or another key, than an import that failed gave it.
+    private func takesOtherTypes(
+        _ stored: Entity, _ container: PersistentContainer, _ given: [String: ValueType]
+    ) throws -> Bool {
+        guard try container.count(ofEntity: entity) == 0 else { return false }
+        let isOtherType = given.contains { name, type in
+            stored.slot(of: name).map { stored.attributes[$0].type != type } ?? true
+        }
+        let isOtherKey = key.map { key in stored.slot(of: key).map { !stored.attributes[$0].isUnique } ?? true }
+        return isOtherType || isOtherKey ?? false
+    }
+
+    private func givenTypes(_ columns: [String]?) throws -> [(name: String, type: ValueType)] {
+        var given: [(name: String, type: ValueType)] = []
+        for part in RequestText.split(types ?? "", at: ",") where !part.isEmpty {
             guard let colon = part.lastIndex(of: ":"),
                 let type = ValueType(name: String(part[part.index(after: colon)...]))
             else {
                 let names = ValueType.allCases.map(\.name).joined(separator: ", ")
                 throw ValidationError("--types wants NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
             }
-            let name = String(part[..<colon])
-            guard columns.contains(name) else { throw StoreError.unknownAttribute(entity: file, attribute: name) }
-            given[name] = type
+            let name = RequestText.unquoted(String(part[..<colon]))
+            guard columns?.contains(name) ?? true else {
+                throw StoreError.unknownAttribute(entity: file, attribute: name)
+            }
+            given.append((name, type))
         }
         return given
     }
@@ -183,7 +231,7 @@ struct ImportCommand: ParsableCommand {
         let rows = report.inserted + report.updated + report.unchanged
         let rate = Int(Double(rows) / max(report.milliseconds / 1000, 0.001))
         Output.line(
-            "\(Numbers.grouped(rows)) rows in \(Numbers.duration(milliseconds: report.milliseconds)) (\(Numbers.grouped(rate))/s): "
+            "\(Numbers.count(rows, "row")) in \(Numbers.duration(milliseconds: report.milliseconds)) (\(Numbers.grouped(rate))/s): "
                 + "\(Numbers.grouped(report.inserted)) inserted, \(Numbers.grouped(report.updated)) updated, "
                 + "\(Numbers.grouped(report.unchanged)) unchanged; commit \(report.commit)")
         if report.badRowCount > 0 {

@@ -21,7 +21,7 @@ struct InfoCommand: ParsableCommand {
         Output.line(
             "log     commits after \(log.start), \(Numbers.bytes(log.bytes)) of at most \(Numbers.bytes(log.limit))")
         for entity in information.entities {
-            Output.line("\n\(entity.name.visible): \(Numbers.grouped(entity.count)) objects")
+            Output.line("\n\(entity.name.visible): \(Numbers.count(entity.count, "object"))")
             var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])
             for attribute in entity.attributes {
                 let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]

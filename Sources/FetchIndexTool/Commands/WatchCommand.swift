@@ -1,4 +1,7 @@
 internal import ArgumentParser
+#if canImport(Glibc)
+    internal import CMalloc
+#endif
 internal import FetchIndex
 
 struct WatchCommand: AsyncParsableCommand {
@@ -41,9 +44,17 @@ struct WatchCommand: AsyncParsableCommand {
             printer.start = ContinuousClock.now
             try context.mergeChanges()
             if let error = printer.error { throw error }
+            giveMemoryBack()
         }
         throw StoreError.moved(path: container.store.path)
     }
+}
+
+/// A large batch leaves memory that the next ones do not need, and a watch lasts.
+private func giveMemoryBack() {
+    #if canImport(Glibc)
+        malloc_trim(0)
+    #endif
 }
 
 /// Prints each batch as it comes.

@@ -17,10 +17,15 @@ struct StoreArgument: ParsableArguments {
     @Argument(help: "The store's folder.")
     var store: String
 
+    static func options(creates: Bool) -> Store.Options {
+        var options = Store.Options()
+        options.creates = creates
+        return options
+    }
+
     /// Opens a store that exists. Where it cannot be written, for reading only.
     func open(forWriting: Bool = true) throws -> PersistentContainer {
-        var options = Store.Options()
-        options.creates = false
+        var options = Self.options(creates: false)
         do {
             return try PersistentContainer(path: store, options: options)
         } catch  where !forWriting {

@@ -1,3 +1,5 @@
+internal import LMDB
+
 /// Sorts byte keys, none of which begins another, in a set amount of memory: what does not fit goes to sorted runs on
 /// disk, which are merged in the end.
 struct KeySorter {
@@ -8,6 +10,7 @@ struct KeySorter {
     }
 
     private static let lengthSize = 4
+    private static let smallestBudget = 1 << 16
 
     private let memoryBudget: Int
     /// Where runs are made.
@@ -18,7 +21,10 @@ struct KeySorter {
     private(set) var count = 0
 
     init(memoryBudget: Int, folder: String) {
-        self.memoryBudget = max(memoryBudget, 1 << 16)
+        var budget = max(memoryBudget, Self.smallestBudget)
+        // An array that grows needs its old room and twice as much; a process may have been given little.
+        while budget > Self.smallestBudget, !Environment.hasRoom(for: 4 * budget) { budget /= 2 }
+        self.memoryBudget = budget
         self.folder = folder
     }
 

@@ -16,8 +16,9 @@ package enum TemporaryFileError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .unusable(let code):
-            "a temporary file in the store's folder cannot be used, and nothing was saved: \(String(cString: strerror(code)))"
-        case .damaged: "a temporary file in the store's folder was damaged on the disk, and nothing was saved"
+            "a temporary file in the store's folder cannot be used, and nothing of this transaction was saved: \(String(cString: strerror(code)))"
+        case .damaged:
+            "a temporary file in the store's folder was damaged on the disk, and nothing of this transaction was saved"
         }
     }
 }

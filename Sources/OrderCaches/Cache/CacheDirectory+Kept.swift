@@ -1,11 +1,26 @@
 internal import CountedTree
+internal import LMDB
 package import Records
 
 /// A named order as it is kept, read without its request: its rows are of the reader's state.
 package struct KeptOrder {
     package let name: String
     package let identity: CacheIdentity
-    package let order: SectionedOrder
+    private let header: CacheHeader
+    private let entity: Int
+    private let reader: StoreReader
+
+    init(_ header: CacheHeader, entity: Int, in reader: StoreReader) {
+        (name, identity) = (header.name, header.identity)
+        (self.header, self.entity, self.reader) = (header, entity, reader)
+    }
+
+    /// O(1). Throws when the header is damaged.
+    package func order() throws -> SectionedOrder {
+        let shape = try OrderShape(hasSections: !identity.section.isEmpty)
+        let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
+        return try header.order(entity: entity, shape: shape, in: nodes)
+    }
 }
 
 extension CacheDirectory {
@@ -16,16 +31,24 @@ extension CacheDirectory {
     package static func keptOrders(of entity: Int, in reader: StoreReader) throws -> [KeptOrder] {
         let stored = reader.model.entities[entity]
         let version = stored.versionHash
-        return try names(in: reader).compactMap { name in
-            guard let header = try? header(name, in: reader), header.identity.entity == stored.name,
-                header.identity.entityVersion == version, isFresh(header, entity, in: reader)
-            else { return nil }
-            let shape = try OrderShape(hasSections: !header.identity.section.isEmpty)
-            let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
-            return KeptOrder(
-                name: name, identity: header.identity,
-                order: try header.order(entity: entity, shape: shape, in: nodes))
+        var kept: [KeptOrder] = []
+        // Many caches are of few commits.
+        var fresh: [UInt64: Bool] = [:]
+        try reader.view.withCursor(on: reader.tables.caches) { cursor in
+            var isAtEntry = try cursor.moveToFirst()
+            while isAtEntry {
+                let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+                if let name, let header = try? CacheHeader(name: name, decoding: cursor.value),
+                    header.identity.entity == stored.name, header.identity.entityVersion == version
+                {
+                    let isFresh = fresh[header.commit] ?? isFresh(header, entity, in: reader)
+                    fresh[header.commit] = isFresh
+                    if isFresh { kept.append(KeptOrder(header, entity: entity, in: reader)) }
+                }
+                isAtEntry = try cursor.moveToNext()
+            }
         }
+        return kept
     }
 
     private static func isFresh(_ header: CacheHeader, _ entity: Int, in reader: StoreReader) -> Bool {

@@ -8,7 +8,12 @@ extension CacheDirectory {
     ///
     /// Without a request, the rows are not computed anew: only what the cache is in itself is verified. Without a reader,
     /// the newest state is. Throws `StoreError.corrupted` when the records cannot be read to compare.
-    package func verify(_ name: String, _ request: OrderRequest?, in reader: StoreReader? = nil) throws -> [String] {
+    ///
+    /// `shared` are the numbers that several caches have, where somebody knows them already.
+    package func verify(
+        _ name: String, _ request: OrderRequest?, in reader: StoreReader? = nil,
+        sharedNumbers shared: Set<UInt32>? = nil
+    ) throws -> [String] {
         let reader = try reader ?? store.snapshot()
         let header: CacheHeader
         do {
@@ -17,7 +22,9 @@ extension CacheDirectory {
         } catch let error as UnusableHeader {
             return error.defects
         }
-        guard try Self.number(of: name, in: reader) != nil else {
+        guard (1...LMDBNodeStore.maximumCache).contains(header.number),
+            try !(shared ?? Self.sharedNumbers(in: reader)).contains(header.number)
+        else {
             return ["its number \(header.number) is another cache's too, or none that a cache can have"]
         }
         guard header.commit <= reader.commit else {
@@ -34,7 +41,7 @@ extension CacheDirectory {
         defects += try LMDBNodeStore.inspectNodes(of: header.number, in: reader, reachable: reachable).defects
         guard defects.isEmpty else { return defects }
         guard let request else { return [] }
-        defects = stored.check()
+        defects = stored.check(sortingIn: store.isReadOnly ? "/tmp" : store.path)
         guard defects.isEmpty else { return defects }
         guard reader.logReaches(back: header.commit) else {
             return []  // It will be rebuilt when it is opened; what it holds is sound in itself.

@@ -137,6 +137,14 @@ package struct CacheDirectory {
         return count
     }
 
+    /// Takes out the caches of an entity.
+    package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
+        for name in try Self.names(in: writer) {
+            guard let header = try? Self.header(name, in: writer), header.identity.entity == entity else { continue }
+            _ = try delete(name, in: writer)
+        }
+    }
+
     func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
         try Self.validate(name)
         let key = Array(name.utf8)
@@ -155,6 +163,18 @@ package struct CacheDirectory {
             if try storedNumber(of: other, in: reader) == number { return nil }
         }
         return number
+    }
+
+    /// The numbers that several caches have: all but one of them must be wrong. O(caches).
+    package static func sharedNumbers(in reader: StoreReader) throws -> Set<UInt32> {
+        var seen: Set<UInt32> = []
+        var shared: Set<UInt32> = []
+        for name in try names(in: reader) {
+            if let number = try storedNumber(of: name, in: reader), !seen.insert(number).inserted {
+                shared.insert(number)
+            }
+        }
+        return shared
     }
 
     static func storedNumber(of name: String, in reader: StoreReader) throws -> UInt32? {

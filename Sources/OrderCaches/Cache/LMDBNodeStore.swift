@@ -27,7 +27,7 @@ final class LMDBNodeStore: NodeStore {
     /// Where nodes lately read are in the map, by their number's low bits: the upper levels of a tree are read in every
     /// descent. LMDB keeps a page in place until its transaction writes or ends; after the first write they are no
     /// longer used.
-    private var lately = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
+    private lazy var lately = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
     private var hasWritten = false
     /// What `prepare` read, kept so that it is read.
     private var touched: UInt8 = 0

@@ -3,32 +3,72 @@ internal import Records
 internal import Values
 
 extension SectionedOrder {
+    /// Of the sections of rows, which are sorted to be compared with the sections tree; more is sorted on disk.
+    private static let checkBudget = 32 << 20
+    private static let sectionsAtOnce = 512
+
     /// Everything that is wrong with the order in itself, one sentence each: both trees, and the sections tree against
-    /// the rows. O(n).
-    package func check(progress: (Int) -> Void = { _ in }) -> [String] {
+    /// the rows. O(n log n), and bounded memory but for the numbers of the nodes.
+    package func check(sortingIn folder: String = "/tmp", progress: (Int) -> Void = { _ in }) -> [String] {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }
         defects += sections.check(visiting: &visited).map { "sections tree: \($0)" }
         guard defects.isEmpty, shape.hasSections else { return defects }
         do {
-            var expected: [[UInt8]: Int] = [:]
+            var expected = KeySorter(memoryBudget: Self.checkBudget, folder: folder)
             var row = 0
             try forEachSection(progress: {
                 row = $0; progress($0)
-            }) { key, count in expected[key] = count }
-            progress(row)
-            try sections.walk(from: 0) { key, weight in
-                if expected.removeValue(forKey: [UInt8](copying: key)) != weight {
-                    defects.append(
-                        "section \"\(try Self.section(key, weight, rowsBefore: 0).name)\" does not agree with its rows")
-                }
-                return true
+            }) { key, count in
+                var keyAndCount = key
+                keyAndCount.appendBigEndian(UInt64(count))
+                try expected.append(keyAndCount)
             }
-            if !expected.isEmpty { defects.append("\(expected.count) sections of rows are not among the sections") }
+            progress(row)
+            defects += try compareSections(with: &expected)
         } catch {
             defects.append("\(error)")
         }
         return defects
+    }
+
+    /// The first section that is not the one that the rows give, one sentence.
+    private func compareSections(with expected: inout KeySorter) throws -> [String] {
+        var page: [[UInt8]] = []
+        var next = 0
+        var index = 0
+        var defects: [String] = []
+        try expected.forEachSorted { keyAndCount in
+            guard defects.isEmpty else { return }
+            if next == page.count {
+                page = try sectionKeys(from: index)
+                next = 0
+            }
+            let stored = next < page.count ? page[next] : []
+            if !keyAndCount.isEqual(to: stored.span.bytes) {
+                let key = keyAndCount.extracting(first: keyAndCount.byteCount - 8)
+                let name = try Self.section(key, 0, rowsBefore: 0).name
+                defects.append("section \"\(name)\" of rows is not as the sections tree has it")
+            }
+            next += 1
+            index += 1
+        }
+        if defects.isEmpty, index != sections.count {
+            defects.append("there are \(sections.count) sections for the rows of \(index)")
+        }
+        return defects
+    }
+
+    /// Keys of the sections tree with their weights behind them.
+    private func sectionKeys(from index: Int) throws -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        try sections.walk(from: index) { key, weight in
+            var keyAndCount = [UInt8](copying: key)
+            keyAndCount.appendBigEndian(UInt64(weight))
+            keys.append(keyAndCount)
+            return keys.count < Self.sectionsAtOnce
+        }
+        return keys
     }
 
     /// Goes through the rows tree and calls the body with each section's key and count.

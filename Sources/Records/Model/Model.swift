@@ -40,6 +40,12 @@ public struct Entity: Hashable, Sendable {
         return slot
     }
 
+    /// What stands in the place of an entity that was dropped: numbers of entities are never used again.
+    static let dropped = Entity("", [])
+
+    /// Whether the entity was dropped.
+    package var isDropped: Bool { name.isEmpty && attributes.isEmpty }
+
     /// The slots of the unique attributes.
     package let uniqueSlots: [Int]
 
@@ -64,10 +70,10 @@ public struct Model: Hashable, Sendable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(entities) }
 
-    public func entity(named name: String) -> Entity? { entities.first { $0.name == name } }
+    public func entity(named name: String) -> Entity? { entities.first { $0.name == name && !$0.isDropped } }
 
     package func number(of entity: String) throws -> Int {
-        guard let number = entities.firstIndex(where: { $0.name == entity }) else {
+        guard let number = entities.firstIndex(where: { $0.name == entity && !$0.isDropped }) else {
             throw StoreError.unknownEntity(entity)
         }
         return number
@@ -75,6 +81,7 @@ public struct Model: Hashable, Sendable {
 
     /// Throws unless names are there, differ, and fit the format.
     func validate() throws {
+        let entities = entities.filter { !$0.isDropped }
         guard entities.count <= 1 << 15 else { throw StoreError.invalidModel("it has more than 32,768 entities") }
         guard Set(entities.map(\.name)).count == entities.count else {
             throw StoreError.invalidModel("two entities have the same name")
@@ -93,19 +100,36 @@ public struct Model: Hashable, Sendable {
         }
     }
 
+    /// In one sentence.
+    private static func difference(from old: AttributeDescription, to new: AttributeDescription) -> String {
+        if old.name != new.name { return "where it has the attribute \(old.name), the model has \(new.name)" }
+        if old.type != new.type {
+            return "its attribute \(old.name) is stored as \(old.type.name), not as \(new.type.name)"
+        }
+        if old.isOptional != new.isOptional {
+            let (stored, given) = old.isOptional ? ("optional", "required") : ("required", "optional")
+            return "its attribute \(old.name) is \(stored), and \(given) in the model"
+        }
+        let (stored, given) = old.isUnique ? ("unique", "not unique") : ("not unique", "unique")
+        return "its attribute \(old.name) is \(stored), and \(given) in the model"
+    }
+
     /// The stored model brought to a given one: entities may be new, and have new optional attributes at their end.
-    /// Stored entities that are not given stay.
-    func merged(with given: Model) throws -> Model {
+    /// Stored entities that are not given stay. Those without objects, whose numbers are given, may be replaced.
+    func merged(with given: Model, replacing empty: Set<Int> = []) throws -> Model {
         var merged = self
-        for entity in given.entities {
+        for entity in given.entities where !entity.isDropped {
             guard let number = merged.entities.firstIndex(where: { $0.name == entity.name }) else {
                 merged.entities.append(entity)
                 continue
             }
             let stored = merged.entities[number]
+            if empty.contains(number) {
+                merged.entities[number] = entity
+                continue
+            }
             for (old, new) in zip(stored.attributes, entity.attributes) where old != new {
-                throw StoreError.modelMismatch(
-                    entity: entity.name, "its attribute \(old.name) was changed to \(new.name): \(new.type.name)")
+                throw StoreError.modelMismatch(entity: entity.name, Self.difference(from: old, to: new))
             }
             guard entity.attributes.count >= stored.attributes.count else {
                 throw StoreError.modelMismatch(entity: entity.name, "attributes were removed")

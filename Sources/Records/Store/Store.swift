@@ -54,7 +54,11 @@ package final class Store: Sendable {
             }
         }
         try Self.checkFormat(of: environment, tables)
-        if let model, try snapshot().model.merged(with: model) != snapshot().model { try update(to: model) }
+        if let model {
+            let newest = try snapshot()
+            let merged = try newest.model.merged(with: model, replacing: Self.emptyEntities(of: newest))
+            if merged != newest.model { try update(to: model) }
+        }
     }
 
     package var path: String { environment.path }
@@ -93,7 +97,10 @@ package final class Store: Sendable {
         environmentOptions.mapSize = options.mapSize
         environmentOptions.witness = StoreState.witness
         try Environment.requireFiles(["writer.lock", "hits"], inFolder: path)
-        return try Environment.open(at: path, options: environmentOptions)
+        let environment = try Environment.open(at: path, options: environmentOptions)
+        // Of a compaction that was killed.
+        if !options.isReadOnly { NewFile.removeLeftover(of: path + "/data.mdb") }
+        return environment
     }
 
     /// Opens the tables. Makes them only in an environment that holds nothing: another program's is no place for a store.
@@ -132,15 +139,16 @@ package final class Store: Sendable {
         }
     }
 
-    /// Waits for the writer of another thread or process.
-    package func beginWrite(author: String = "") throws -> StoreWriter {
-        guard let writer = try beginWrite(author: author, waits: true) else { throw StoreError.readOnly }
+    /// Waits for the writer of another thread or process. Throws `writerBusy` when that takes longer than a limit.
+    package func beginWrite(author: String = "", limit: Duration? = nil) throws -> StoreWriter {
+        let patience = limit.map { WriterLock.Patience.until(.now + $0) } ?? .forever
+        guard let writer = try beginWrite(author: author, patience) else { throw StoreError.writerBusy }
         return writer
     }
 
     /// Nil when another writer is busy, or when the store was moved: what caches keep can wait.
     package func tryBeginWrite(author: String = "") throws -> StoreWriter? {
-        do { return try beginWrite(author: author, waits: false) } catch {
+        do { return try beginWrite(author: author, .none) } catch {
             switch error {
             case StoreError.moved, StoreError.inaccessible: return nil
             default: throw error
@@ -148,11 +156,13 @@ package final class Store: Sendable {
         }
     }
 
-    private func beginWrite(author: String, waits: Bool) throws -> StoreWriter? {
+    private func beginWrite(author: String, _ patience: WriterLock.Patience) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
+        var waits = true
+        if case .none = patience { waits = false }
         if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         do {
-            guard let lock = try WriterLock(inFolder: path, waits: waits) else { return nil }
+            guard let lock = try WriterLock(inFolder: path, patience) else { return nil }
             return try StoreWriter(self, author: author, lock)
         } catch {
             do { try environment.requireInPlace() } catch let error as EnvironmentMoved {
@@ -231,8 +241,20 @@ package final class Store: Sendable {
 
     private func update(to model: Model) throws {
         let writer = try beginWrite()
-        try writer.setModel(try writer.model.merged(with: model))
+        let empty = try Self.emptyEntities(of: writer)
+        let merged = try writer.model.merged(with: model, replacing: empty)
+        // What the log has of a replaced entity was of other attributes.
+        let isReplaced = empty.contains {
+            !merged.entities[$0].attributes.starts(with: writer.model.entities[$0].attributes)
+        }
+        if isReplaced { try writer.trimLog(through: writer.commit) }
+        try writer.setModel(merged)
         try writer.commit()
+    }
+
+    /// The numbers of the entities without objects: nothing keeps them from having other attributes.
+    private static func emptyEntities(of reader: StoreReader) throws -> Set<Int> {
+        Set(try reader.model.entities.indices.filter { try reader.entityState($0).count == 0 })
     }
 
     /// The model as a transaction sees it: decoded anew only when its version changed.

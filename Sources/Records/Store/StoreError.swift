@@ -36,6 +36,10 @@ public enum StoreError: Error, Equatable, Sendable {
     /// The store's folder or files were moved or replaced while this process has them open: what it wrote could not be
     /// found there. Open the store again once the process has let go of its containers and contexts.
     case moved(path: String)
+    /// Another writer, of this process or another, was busy for longer than this one waits.
+    case writerBusy
+    /// The URL of a store names no file.
+    case notAFileURL(String)
     /// A transaction is used on another thread than the one that began it.
     case wrongThread
     /// The thread has a transaction of the store open, for whose end it would wait.
@@ -64,11 +68,14 @@ extension StoreError: CustomStringConvertible {
         case .uniqueValueTooLong(let entity, let attribute):
             "a value of \(entity).\(attribute) is too long: a unique value has 500 bytes at most"
         case .unknownObject(let id): "there is no object \(id)"
-        case .notSaved(let reason): "the store's file cannot be written, and nothing was saved: \(reason)"
+        case .notSaved(let reason):
+            "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
         case .mustBeReopened:
             "a commit failed in its last step, and the store must be closed by this process and opened again"
         case .moved(let path):
             "the files of the store \(path) were moved or replaced while this process has them open"
+        case .writerBusy: "another writer is busy with the store, and did not end in time"
+        case .notAFileURL(let url): "a store is a folder of this machine, and \(url) is no file URL"
         case .wrongThread: "a write transaction ends on the thread that began it"
         case .wouldWaitForItself: "this thread is writing to the store already, and would wait for itself"
         case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"

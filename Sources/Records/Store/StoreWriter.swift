@@ -151,6 +151,20 @@ package final class StoreWriter: StoreReader {
         }
     }
 
+    /// Deletes all objects of an entity, and takes it out of the model. Returns how many there were. O(n log n).
+    package func dropEntity(_ entity: Int) throws -> Int {
+        var objects: [ObjectID] = []
+        try scan(entity) { object, _ in
+            objects.append(object)
+            return true
+        }
+        for object in objects { try delete(object) }
+        var model = model
+        model.entities[entity] = .dropped
+        try setModel(model)
+        return objects.count
+    }
+
     // MARK: Commit
 
     func setModel(_ model: Model) throws {

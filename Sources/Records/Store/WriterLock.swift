@@ -10,13 +10,30 @@ internal import LMDB
 struct WriterLock: ~Copyable {
     private let file: CInt
 
-    /// Nil when another writer holds the lock and `waits` is false. flock
-    init?(inFolder path: String, waits: Bool) throws(LMDBError) {
+    /// How long a writer waits for another one.
+    enum Patience {
+        case none
+        case until(ContinuousClock.Instant)
+        case forever
+    }
+
+    private static let longestPause: UInt32 = 5000
+
+    /// Nil when another writer holds the lock for longer than there is patience. flock
+    init?(inFolder path: String, _ patience: Patience) throws(LMDBError) {
         let opened = Descriptors.open(path + "/writer.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
         guard opened >= 0 else { throw LMDBError(rawValue: errno) }
+        var waits = false
+        if case .forever = patience { waits = true }
+        var pause: UInt32 = 50
         while flock(opened, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
             let code = errno
+            if code == EWOULDBLOCK, case .until(let end) = patience, ContinuousClock.now < end {
+                usleep(pause)
+                pause = min(2 * pause, Self.longestPause)
+                continue
+            }
             close(opened)
             if code == EWOULDBLOCK { return nil }
             throw LMDBError(rawValue: code)

@@ -131,11 +131,10 @@ import Testing
         #expect(throws: StoreError.wouldWaitForItself) { try context.save() }
         #expect(throws: StoreError.wouldWaitForItself) {
             writer.rollback()
-            try context.execute(
-                BatchInsertRequest(entityName: "Account") {
-                    try context.save()
-                    return nil
-                })
+            try context.insertRows(into: "Account") {
+                try context.save()
+                return nil
+            }
         }
         try context.save()
     }

@@ -210,12 +210,10 @@ private struct Scene {
         let rank = Int.random(in: 0...8, using: &generator)
         switch Int.random(in: 0..<3, using: &generator) {
         case 0:
-            var left = Int.random(in: 0...4, using: &generator)
+            let count = Int.random(in: 0...4, using: &generator)
+            let row: [Value] = ["b", .integer(Int64(rank)), true, 1]
             try context.execute(
-                BatchInsertRequest(entityName: "Item") {
-                    left -= 1
-                    return left < 0 ? nil : ["b", .integer(Int64(rank)), true, 1]
-                })
+                BatchInsertRequest(entityName: "Item", rows: repeatElement(row, count: count)))
         case 1:
             try context.execute(
                 BatchUpdateRequest(

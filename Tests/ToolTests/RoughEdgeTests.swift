@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What users met on the way, each as they met it.
+@Suite struct RoughEdgeTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    @Test func aFileWithoutRowsIsZeroRows() throws {
+        let rows = try tool.file("rows.csv", "id,size\n1,2\n")
+        let empty = try tool.file("empty.csv", ""), lines = try tool.file("empty.jsonl", "\n")
+        for (file, error) in [(empty, "is empty"), (lines, "has no objects")] {
+            let refused = try tool.run("import", tool.store, file, "--entity", "Row")
+            #expect(refused.status == 1)
+            #expect(refused.error.contains(error), "\(refused.error)")
+        }
+        #expect(try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id").status == 0)
+        for file in [empty, lines] {
+            let result = try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id")
+            #expect(result.status == 0, "\(result.error)")
+            #expect(result.output.hasPrefix("0 rows in "), "\(result.output)")
+            let typed = try tool.run(
+                "import", tool.store, file, "--entity", "New", "--types", "name:string,size:integer", "--key", "name")
+            #expect(typed.status == 0, "\(typed.error)")
+        }
+        let named = try tool.file("new.csv", "name,size\na,1\n")
+        let more = try tool.run("import", tool.store, named, "--entity", "New", "--key", "name")
+        #expect(more.output.hasPrefix("1 row in "), "\(more.output)\(more.error)")
+    }
+
+    /// What a failed import inferred is not for good.
+    @Test func anEntityWithoutRowsTakesOtherTypes() throws {
+        let text = (0..<1200).map { "\($0),\($0)\n" }.joined() + "1200,text\n"
+        let rows = try tool.file("rows.csv", "id,size\n" + text)
+        let first = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
+        #expect(first.status == 1)
+        #expect(first.error.contains("line 1202"), "\(first.error)")
+        let typed = ["import", tool.store, rows, "--entity", "Row", "--key", "id", "--types", "size:string"]
+        #expect(try tool.run(typed).status == 2)
+        let request = ["--entity", "Row", "--sort", "size", "--cache", "c", "--limit", "1"]
+        #expect(try tool.run(["fetch", tool.store] + request).status == 0)
+        let dropped = try tool.run("model", "drop-entity", tool.store, "--entity", "Row")
+        #expect(dropped.output == "dropped Row with 1,200 objects\n", "\(dropped.error)")
+        #expect(try tool.run("check", tool.store).status == 0)
+        #expect(try tool.run("cache", "list", tool.store).output == "the store has no caches\n")
+        #expect(try !tool.run("info", tool.store).output.contains("Row"))
+        #expect(try tool.run("fetch", tool.store, "--entity", "Row").status == 2)
+        let again = try tool.run(typed)
+        #expect(again.output.hasPrefix("1,201 rows in "), "\(again.error)")
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func anEmptyEntityIsGivenTheKeyThatIsAskedFor() throws {
+        let header = try tool.file("header.csv", "id,size\n"), rows = try tool.file("rows.csv", "id,size\n1,x\n2,y\n")
+        #expect(try tool.run("import", tool.store, header, "--entity", "Row").status == 0)
+        let keyed = try tool.run(
+            "import", tool.store, rows, "--entity", "Row", "--key", "id", "--types", "id:integer,size:string")
+        #expect(keyed.output.hasPrefix("2 rows in "), "\(keyed.error)")
+        #expect(
+            try tool.run("export", tool.store, "--entity", "Row", "--print-types").output == "id:integer,size:string\n")
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func namesWithCommasCanBeTyped() throws {
+        let rows = try tool.file("rows.csv", "\"a,b\",c\n1,2\n")
+        let types = ["--types", "`a,b`:integer,c:string"]
+        #expect(try tool.run(["import", tool.store, rows, "--entity", "Row"] + types).status == 0)
+        let printed = try tool.run("export", tool.store, "--entity", "Row", "--print-types").output
+        #expect(printed == types[1] + "\n")
+    }
+
+    @Test func argumentsThatAreNotUTF8AreRefused() throws {
+        let rows = try tool.file("rows.csv", "id\n1\n")
+        let process = tool.process([])
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c", "exec \"$0\" import \"$1/$(printf 'caf\\351')\" \"$2\" --entity Row 2>&1", Tool.executable.path,
+            tool.folder.path, rows,
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 2)
+        #expect(text.contains("is not UTF-8"), "\(text)")
+    }
+
+    @Test func whatAKilledCompactionLeavesIsRemoved() throws {
+        let rows = try tool.file("rows.csv", "id\n1\n")
+        #expect(try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id").status == 0)
+        let partial = tool.store + "/data.mdb.partial"
+        try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: partial))
+        #expect(try tool.run("info", tool.store).status == 0)
+        #expect(access(partial, F_OK) != 0)
+    }
+
+    /// Little address space makes sorting go to disk, and no trap.
+    @Test(.disabled(if: isUnderSanitizer)) func aSortInLittleMemoryEnds() throws {
+        let text = (0..<60_000).map { "\($0),\(String(repeating: "t", count: 150))\($0 * 7919 % 60_000)\n" }.joined()
+        let rows = try tool.file("rows.csv", "id,text\n" + text)
+        #expect(try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id").status == 0)
+        let process = tool.process([])
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c", "ulimit -v 300000; exec \"$0\" fetch \"$1\" --entity Row --sort text --cache c --limit 1 2>&1",
+            Tool.executable.path, tool.store,
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit)
+        #expect(output.split(separator: "\n").count == 1 || process.terminationStatus == 0, "\(output.prefix(500))")
+    }
+}
