@@ -20,9 +20,9 @@ public struct OrderChange: Equatable, Sendable {
     }
 
     /// Deletes, then inserts, then moves.
-    public internal(set) var sections: [SectionEvent] = []
+    public package(set) var sections: [SectionEvent] = []
     /// Deletes, then inserts, then moves, then updates.
-    public internal(set) var rows: [RowEvent] = []
+    public package(set) var rows: [RowEvent] = []
 
     /// The permanent ids of rows that were saved, by their temporary ones: no event is about them, but whoever keeps ids
     /// must exchange these. Events name the new ids.

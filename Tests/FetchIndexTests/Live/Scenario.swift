@@ -131,3 +131,27 @@ func longestIncreasing(_ sequence: [Int]) -> Int {
     }
     return longest.max() ?? 0
 }
+
+/// What a list without moves makes of a change: rows and whole sections leave by their old places, then sections and rows
+/// come by their new ones. Nil when there is a move.
+func replayedByAList(_ change: ResultsChange, on old: [[ObjectID]]) -> [[ObjectID]]? {
+    var left: [[ObjectID?]?] = old
+    for case .delete(_, let from) in change.rows { left[from.section]?[from.row] = nil }
+    for case .delete(let from, _) in change.sections { left[from] = .none }
+    var new = left.compactMap { $0.map { $0.compactMap { $0 } } }
+    for event in change.sections {
+        switch event {
+        case .delete: break
+        case .insert(let to, _): new.insert([], at: to)
+        case .move: return nil
+        }
+    }
+    for event in change.rows {
+        switch event {
+        case .delete, .update: break
+        case .insert(let id, let to): new[to.section].insert(id, at: to.row)
+        case .move: return nil
+        }
+    }
+    return new
+}

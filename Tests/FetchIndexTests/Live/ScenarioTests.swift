@@ -254,6 +254,8 @@ private struct Scene {
         _ rows: [Scenario.Row], _ renumbered: [ObjectID: ObjectID], _ context: Comment
     ) throws {
         #expect(change.replay(on: old) == new.objectIDs, context)
+        let plain = change.asDeletesAndInserts { new.objectIDs[$0] }
+        #expect(replayedByAList(plain, on: old) == new.objectIDs, context)
         var oldRows: [ObjectID: Scenario.Row] = [:]
         for (id, row) in one.oldRows { oldRows[renumbered[id] ?? id] = row }
         let newRows = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })

@@ -1,0 +1,66 @@
+extension ResultsChange {
+    /// The same change without moves, for lists that have none or do not take all of them: UIKit refuses the move of a row
+    /// into a section that the batch inserts, or out of one that it deletes, and of a row of a section that moves.
+    ///
+    /// A row that moves is deleted and inserted. A section that moves is deleted and inserted with all its rows, which
+    /// `rows` gives: the ids of a section in the new state. Updates of rows of such sections are left out, since these are
+    /// inserted as they are. O(events + rows of sections that move).
+    public func asDeletesAndInserts(rows ids: (_ section: Int) -> [ObjectID]) -> ResultsChange {
+        var change = ResultsChange()
+        change.renumbered = renumbered
+        change.rebuilt = rebuilt
+        var moved = (from: Set<Int>(), to: Set<Int>())
+        var deleted: [SectionEvent] = []
+        var inserted: [SectionEvent] = []
+        for event in sections {
+            switch event {
+            case .delete: deleted.append(event)
+            case .insert: inserted.append(event)
+            case .move(let from, let to, let name):
+                deleted.append(.delete(from: from, name: name))
+                inserted.append(.insert(to: to, name: name))
+                moved.from.insert(from)
+                moved.to.insert(to)
+            }
+        }
+        change.sections = deleted.sorted { $0.position < $1.position } + inserted.sorted { $0.position < $1.position }
+        change.rows = rowsWithoutMoves(moved, ids)
+        return change
+    }
+
+    /// Rows that leave a section that moves go with it, and those that come to it come with it.
+    private func rowsWithoutMoves(
+        _ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]
+    ) -> [RowEvent] {
+        var deletes: [(ObjectID, RowPath)] = []
+        var inserts: [(ObjectID, RowPath)] = []
+        var updates: [RowEvent] = []
+        for event in rows {
+            switch event {
+            case .delete(let id, let from): deletes.append((id, from))
+            case .insert(let id, let to): inserts.append((id, to))
+            case .move(let id, let from, let to):
+                deletes.append((id, from))
+                inserts.append((id, to))
+            case .update(_, _, let to): if !moved.to.contains(to.section) { updates.append(event) }
+            }
+        }
+        deletes.removeAll { moved.from.contains($0.1.section) }
+        inserts.removeAll { moved.to.contains($0.1.section) }
+        for section in moved.to {
+            for (row, id) in ids(section).enumerated() { inserts.append((id, RowPath(section: section, row: row))) }
+        }
+        return deletes.sorted { $0.1 < $1.1 }.map { .delete($0.0, from: $0.1) }
+            + inserts.sorted { $0.1 < $1.1 }.map { .insert($0.0, to: $0.1) } + updates
+    }
+}
+
+extension ResultsChange.SectionEvent {
+    /// Where it is in the state that it belongs to.
+    fileprivate var position: Int {
+        switch self {
+        case .delete(let from, _): from
+        case .insert(let to, _), .move(_, let to, _): to
+        }
+    }
+}
