@@ -105,7 +105,8 @@ let package = Package(
         .testTarget(
             name: "CataloguesTests", dependencies: ["Catalogues", "TestSupport", "Values"], swiftSettings: strict),
         .testTarget(
-            name: "ToolTests", dependencies: ["FetchIndex", "FetchIndexTool", "TestSupport"], swiftSettings: strict),
+            name: "ToolTests", dependencies: ["FetchIndex", "FetchIndexTool", "LMDB", "TestSupport"],
+            swiftSettings: strict),
         // what victims do to a store, step by step, and what must be in it then
         .target(
             name: "FaultScript", dependencies: ["FetchIndex", "TestSupport"], path: "Tests/FaultScript",
