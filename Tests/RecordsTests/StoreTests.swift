@@ -76,6 +76,8 @@ import Values
         _ = try Store(at: test.path, model: book(stored + [AttributeDescription("pages", .integer)]))
         #expect(try test.store.snapshot().model.entities[0].attributes.count == 4)
         #expect(try test.store.snapshot().model.entities.count == 2)
+        let record = try test.book("a")
+        try test.write { try $0.insert(0, record.span.bytes) }
         #expect(throws: StoreError.self) { try Store(at: test.path, model: book(Array(stored.prefix(1)))) }
         #expect(throws: StoreError.self) {
             try Store(at: test.path, model: book([AttributeDescription("id", .integer)]))
@@ -87,6 +89,32 @@ import Values
                     Entity("X", [AttributeDescription("a", .string), AttributeDescription("a", .string)])
                 ]))
         }
+    }
+
+    /// Nothing keeps an entity without objects from having other attributes; what the log has of it goes.
+    @Test func anEntityWithoutObjectsTakesOtherAttributes() throws {
+        let test = try TestStore(model: TestStore.books)
+        let record = try test.book("a")
+        try test.write { try $0.insert(0, record.span.bytes) }
+        try test.write { _ = try $0.delete(ObjectID(entity: 0, number: 1)) }
+        let other = Model(entities: [Entity("Book", [AttributeDescription("id", .integer)])])
+        _ = try Store(at: test.path, model: other)
+        let snapshot = try test.store.snapshot()
+        #expect(snapshot.model.entities[0] == other.entities[0])
+        #expect(snapshot.state.logStart == snapshot.commit)
+        #expect(try snapshot.entityState(0).nextObject == 2)
+    }
+
+    @Test func aDroppedEntityIsGoneAndItsNumberIsNotUsedAgain() throws {
+        let test = try TestStore(model: TestStore.books)
+        let record = try test.book("a")
+        try test.write { try $0.insert(0, record.span.bytes) }
+        try test.write { #expect(try $0.dropEntity(0) == 1) }
+        #expect(throws: StoreError.unknownEntity("Book")) { try test.store.snapshot().model.number(of: "Book") }
+        #expect(throws: StoreError.unknownEntity("")) { try test.store.snapshot().model.number(of: "") }
+        let again = try Store(at: test.path, model: TestStore.books)
+        #expect(try again.snapshot().model.number(of: "Book") == 2)
+        #expect(try again.snapshot().model.number(of: "Shop") == 1)
     }
 
     @Test func otherFilesAndNewerFormatsAreRefusedWithASentence() throws {

@@ -96,6 +96,7 @@ private struct SavePlan {
         // Then the store has what the context's state has, and the objects with it.
         let isNewest = try writer.commit == context.snapshot().commit
         let objects = context.dirtyObjects
+        try Self.requireStoredAttributes(of: objects, in: writer.model)
         actions.reserveCapacity(objects.count)
         for object in objects {
             if object.isInserted {
@@ -120,6 +121,17 @@ private struct SavePlan {
             }
         }
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
+    }
+
+    /// Throws when an entity was dropped or given other attributes since the context read it.
+    private static func requireStoredAttributes(of objects: [ManagedObject], in model: Model) throws {
+        var known: Set<Int> = []
+        for object in objects where known.insert(object.objectID.entity).inserted {
+            let stored = model.entities[object.objectID.entity]
+            if stored.attributes.starts(with: object.entity.attributes) { continue }
+            throw StoreError.modelMismatch(
+                entity: object.entity.name, "it was dropped or given other attributes; go on with a new context")
+        }
     }
 
     /// What the policy makes of an object that someone else changed or deleted.
