@@ -109,9 +109,12 @@ import Values
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")
         try test.write { try $0.insert(0, record.span.bytes) }
-        try test.write { #expect(try $0.dropEntity(0) == 1) }
-        #expect(throws: StoreError.unknownEntity("Book")) { try test.store.snapshot().model.number(of: "Book") }
-        #expect(throws: StoreError.unknownEntity("")) { try test.store.snapshot().model.number(of: "") }
+        var dropped = 0
+        try test.write { dropped = try $0.dropEntity(0) }
+        #expect(dropped == 1)
+        let model = try test.store.snapshot().model
+        #expect(throws: StoreError.unknownEntity("Book")) { try model.number(of: "Book") }
+        #expect(throws: StoreError.unknownEntity("")) { try model.number(of: "") }
         let again = try Store(at: test.path, model: TestStore.books)
         #expect(try again.snapshot().model.number(of: "Book") == 2)
         #expect(try again.snapshot().model.number(of: "Shop") == 1)
