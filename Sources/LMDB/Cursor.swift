@@ -11,6 +11,7 @@ package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
     private let keys: Table.Keys
     private let isInMap: Bool
+    private let bounds: PageBounds
     /// The key that `moveToNext` comes from: copied, since moving and deleting give pages back.
     private var passedKey: [UInt8] = []
     private var hasDeleted = false
@@ -27,6 +28,7 @@ package struct Cursor: ~Copyable {
         handle = opened
         keys = table.keys
         isInMap = view.isInMap
+        bounds = PageBounds(areKnown: view.isInMap)
     }
 
     deinit { mdb_cursor_close(handle) }
@@ -87,19 +89,30 @@ package struct Cursor: ~Copyable {
             if keys == .integers {
                 return passed.count != 8 || integerKey > passed.loadUnaligned(as: UInt64.self)
             }
-            let key = UnsafeRawBufferPointer(start: currentKey.mv_data, count: currentKey.mv_size)
-            guard let start = key.baseAddress, let passedStart = passed.baseAddress else { return !key.isEmpty }
-            let order = memcmp(start, passedStart, min(key.count, passed.count))
-            return order == 0 ? key.count > passed.count : order > 0
+            return Self.compare(current: currentKey, with: passed) > 0
         }
     }
 
-    /// To the first entry whose key is the given one or greater. MDB_SET_RANGE
+    /// In the order of LMDB's keys of bytes: less than, equal to or greater than 0, as memcmp.
+    private static func compare(current: MDB_val, with other: UnsafeRawBufferPointer) -> Int {
+        let key = UnsafeRawBufferPointer(start: current.mv_data, count: current.mv_size)
+        guard let start = key.baseAddress, let otherStart = other.baseAddress else { return key.count - other.count }
+        let order = memcmp(start, otherStart, min(key.count, other.count))
+        return order == 0 ? key.count - other.count : Int(order)
+    }
+
+    /// To the first entry whose key is the given one or greater; throws when damaged pages lead to a smaller one.
+    /// MDB_SET_RANGE
     package mutating func move(toKeyFrom key: RawSpan) throws -> Bool {
         let (code, foundKey, foundValue) = key.withUnsafeBytes { key in
             seek(MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress)))
         }
-        return try settle(code, foundKey, foundValue)
+        guard try settle(code, foundKey, foundValue) else { return false }
+        if keys == .bytes {
+            let order = key.withUnsafeBytes { Self.compare(current: currentKey, with: $0) }
+            guard order >= 0 else { throw LMDBError.corrupted }
+        }
+        return true
     }
 
     /// As `move(toKeyFrom:)` in a table of integer keys.
@@ -108,7 +121,9 @@ package struct Cursor: ~Copyable {
         let (code, foundKey, foundValue) = withUnsafeMutableBytes(of: &key) { bytes in
             seek(MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress))
         }
-        return try settle(code, foundKey, foundValue)
+        guard try settle(code, foundKey, foundValue) else { return false }
+        guard integerKey >= key else { throw LMDBError.corrupted }
+        return true
     }
 
     /// Hands out the entries of a table of integer keys, from the first whose key is the given one or greater, until the
@@ -122,8 +137,16 @@ package struct Cursor: ~Copyable {
                 block = place
                 fetch(block)
             }
-            if try !body(integerKey, value) { return }
-            isAtEntry = try moveToNext()
+            let found = integerKey
+            if try !body(found, value) { return }
+            // As `moveToNext`, without what only those need who delete.
+            let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
+            if code == MDB_SUCCESS {
+                try checkBounds()
+                guard integerKey > found else { throw LMDBError.corrupted }
+            } else {
+                isAtEntry = try settle(code, MDB_val(), MDB_val())
+            }
         }
     }
 
@@ -198,9 +221,7 @@ package struct Cursor: ~Copyable {
 
     @inline(__always)
     private func checkBounds() throws {
-        guard !isInMap || PageBounds.contain(currentKey) && PageBounds.contain(currentValue) else {
-            throw LMDBError.corrupted
-        }
+        guard bounds.contain(currentKey), bounds.contain(currentValue) else { throw LMDBError.corrupted }
     }
 
     private mutating func move(_ operation: MDB_cursor_op) throws -> Bool {

@@ -86,7 +86,7 @@ package final class Environment: Sendable {
         lockFile = opened.lockFile
         var stat = MDB_stat()
         hasSystemPages =
-            mdb_env_stat(opened.handle, &stat) == MDB_SUCCESS && Int(stat.ms_psize) == PageBounds.pageLength
+            mdb_env_stat(opened.handle, &stat) == MDB_SUCCESS && Int(stat.ms_psize) == PageBounds.systemPageLength
         mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -116,7 +116,6 @@ package final class Environment: Sendable {
     ///
     /// Those who try again do so one by one, lest they keep each other from being alone with the lock file.
     static func openHandle(at path: String, options: Options) throws -> Opened {
-        Descriptors.occupyStandard()
         try reserveLockFile(inFolder: path, options)
         // Where the lock file cannot be written, LMDB goes without it.
         var isLocking = !(options.isReadOnly && access(path, W_OK) != 0 && errno == EROFS)
@@ -124,6 +123,7 @@ package final class Environment: Sendable {
         var folder: OpenFile?
         defer { flock(folder?.descriptor ?? -1, LOCK_UN) }
         while true {
+            Descriptors.occupyStandard()
             let handle = try newHandle(options)
             do {
                 return try open(handle, path, options, isLocking: isLocking)

@@ -28,11 +28,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
 
     /// Whether LMDB met pages that it cannot have written.
     package var isDamage: Bool {
-        [
-            MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_BAD_TXN, MDB_BAD_VALSIZE, MDB_BAD_DBI,
-            MDB_INCOMPATIBLE,
-        ]
-        .contains(rawValue)
+        [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
     /// Whether the system could not write a file. A short write of LMDB's, as a full disk makes it, is EIO.

@@ -34,7 +34,7 @@ package struct TransactionView {
     private func get(_ key: inout MDB_val, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
         var value = MDB_val()
         guard try checkFound(mdb_get(handle, table.handle, &key, &value)) else { return false }
-        guard !isInMap || PageBounds.contain(value) else { throw LMDBError.corrupted }
+        guard PageBounds(areKnown: isInMap).contain(value) else { throw LMDBError.corrupted }
         try body(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size).bytes)
         return true
     }
@@ -131,23 +131,29 @@ package struct TransactionView {
 
 /// Damage in a page can give an entry a length that reaches far outside of it, and reading that would end the process. An
 /// entry lies within its page, unless its value has overflow pages of its own, which begin with a header.
-enum PageBounds {
-    static let pageLength = Int(getpagesize())
+struct PageBounds {
+    static let systemPageLength = Int(getpagesize())
     private static let headerLength = 16
     private static let overflowFlag: UInt16 = 4
 
+    /// So long that nothing reaches out of it where pages are not known.
+    private let pageLength: Int
+
+    /// Pages are known when they are as long as the system's, and all of the map.
+    init(areKnown: Bool) { pageLength = areKnown ? Self.systemPageLength : 1 << 62 }
+
     @inline(__always)
-    static func contain(_ bytes: MDB_val) -> Bool {
+    func contain(_ bytes: MDB_val) -> Bool {
         let offset = Int(bitPattern: bytes.mv_data) & (pageLength - 1)
-        if offset + bytes.mv_size <= pageLength { return true }
-        return offset == headerLength && isOverflow(bytes)
+        return offset &+ bytes.mv_size <= pageLength || isOverflow(bytes, offset)
     }
 
-    private static func isOverflow(_ bytes: MDB_val) -> Bool {
-        guard let value = bytes.mv_data else { return false }
-        let header = UnsafeRawPointer(value) - headerLength
+    @inline(never)
+    private func isOverflow(_ bytes: MDB_val, _ offset: Int) -> Bool {
+        guard offset == Self.headerLength, let value = bytes.mv_data else { return false }
+        let header = UnsafeRawPointer(value) - Self.headerLength
         let pages = Int(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-        return header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) & overflowFlag != 0
-            && headerLength + bytes.mv_size <= pages * pageLength
+        return header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) & Self.overflowFlag != 0
+            && Self.headerLength + bytes.mv_size <= pages * pageLength
     }
 }

@@ -98,7 +98,7 @@ import Testing
             }
         }
         let built = try CacheDirectory(test.store).compute(try order.request()).order
-        #expect(built.check() == [])
+        #expect(try built.check() == [])
         let expected = order.sections(of: rows)
         #expect(isEqual(try built.contents(), expected), "seed \(seed), \(order)")
         #expect(built.sectionCount == expected.count && built.rowCount == expected.reduce(0) { $0 + $1.rows.count })
@@ -148,6 +148,6 @@ import Testing
         request.builder.memoryBudget = 1 << 17
         let external = try CacheDirectory(test.store).compute(request).order
         #expect(isEqual(try whole.contents(), try external.contents()))
-        #expect(external.check() == [])
+        #expect(try external.check() == [])
     }
 }

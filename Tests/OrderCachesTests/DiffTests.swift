@@ -63,7 +63,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             var next = current.moved(to: fork)
             let places = try next.update(edits)
             let context: Comment = "\(order), seed \(seed), batch \(batch)"
-            #expect(next.check() == [], context)
+            #expect(try next.check() == [], context)
             #expect(isEqual(try next.contents(), order.sections(of: newRows)), context)
             let change = try OrderDiff.change(from: current, to: next, edits, places)
             #expect(try OrderDiff.change(from: current, to: next, edits) == change, context)

@@ -91,18 +91,50 @@ import Values
         }
     }
 
-    /// Nothing keeps an entity without objects from having other attributes; what the log has of it goes.
-    @Test func anEntityWithoutObjectsTakesOtherAttributes() throws {
+    /// Not even one without objects: another process may just be about to write some.
+    @Test func openingWithFewerAttributesCutsNothing() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")
         try test.write { try $0.insert(0, record.span.bytes) }
-        try test.write { _ = try $0.delete(ObjectID(entity: 0, number: 1)) }
-        let other = Model(entities: [Entity("Book", [AttributeDescription("id", .integer)])])
-        _ = try Store(at: test.path, model: other)
+        let older = Model(entities: [Entity("Shop", [])])
+        #expect(throws: StoreError.self) { try Store(at: test.path, model: older) }
         let snapshot = try test.store.snapshot()
-        #expect(snapshot.model.entities[0] == other.entities[0])
-        #expect(snapshot.state.logStart == snapshot.commit)
-        #expect(try snapshot.entityState(0).nextObject == 2)
+        #expect(snapshot.model == TestStore.books)
+        #expect(snapshot.state.logStart == 0)
+    }
+
+    /// A process of version 2 writes caches without the state, which would look like a damaged meta page.
+    @Test func aStoreOfVersion2BecomesOneOfVersion3WithTheNextTransaction() throws {
+        let test = try TestStore(model: TestStore.books)
+        func version() throws -> UInt32? {
+            let transaction = try test.store.environment.beginRead()
+            let key = StoreLayout.formatKey
+            var version: UInt32?
+            _ = try transaction.view.get(key.span.bytes, in: test.store.tables.meta) {
+                version = $0.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self)
+            }
+            return version
+        }
+        do {
+            var format: [UInt8] = []
+            format.appendNumber(UInt32(2))
+            format.appendChecksum()
+            let transaction = try test.store.environment.beginWrite()
+            let key = StoreLayout.formatKey
+            try transaction.view.put(format.span.bytes, for: key.span.bytes, in: test.store.tables.meta)
+            let stateKey = StoreLayout.stateKey
+            var state: [UInt8] = []
+            for number in [UInt64(0), 0, 0, 256 << 20] { state.appendNumber(number) }
+            state.appendNumber(UInt32(1))
+            state.appendChecksum()
+            try transaction.view.put(state.span.bytes, for: stateKey.span.bytes, in: test.store.tables.meta)
+            try transaction.commit()
+        }
+        _ = try Store(at: test.path, model: TestStore.books)
+        #expect(try version() == 2)
+        let record = try test.book("a")
+        try test.write { try $0.insert(0, record.span.bytes) }
+        #expect(try version() == 3)
     }
 
     @Test func aDroppedEntityIsGoneAndItsNumberIsNotUsedAgain() throws {

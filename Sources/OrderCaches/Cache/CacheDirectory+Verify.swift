@@ -41,7 +41,7 @@ extension CacheDirectory {
         defects += try LMDBNodeStore.inspectNodes(of: header.number, in: reader, reachable: reachable).defects
         guard defects.isEmpty else { return defects }
         guard let request else { return [] }
-        defects = stored.check(sortingIn: store.isReadOnly ? "/tmp" : store.path)
+        defects = try stored.check(sortingIn: store.isReadOnly ? "/tmp" : store.path)
         guard defects.isEmpty else { return defects }
         guard reader.logReaches(back: header.commit) else {
             return []  // It will be rebuilt when it is opened; what it holds is sound in itself.

@@ -137,10 +137,15 @@ package struct CacheDirectory {
         return count
     }
 
-    /// Takes out the caches of an entity.
+    /// Takes out the caches of an entity, and those that another version wrote: the next fetch computes them anew.
     package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
         for name in try Self.names(in: writer) {
-            guard let header = try? Self.header(name, in: writer), header.identity.entity == entity else { continue }
+            do {
+                guard try Self.header(name, in: writer)?.identity.entity == entity else { continue }
+            } catch let error as UnusableHeader where error.reason == .formatChanged {
+            } catch is UnusableHeader {
+                continue
+            }
             _ = try delete(name, in: writer)
         }
     }

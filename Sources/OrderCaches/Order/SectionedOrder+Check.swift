@@ -9,7 +9,8 @@ extension SectionedOrder {
 
     /// Everything that is wrong with the order in itself, one sentence each: both trees, and the sections tree against
     /// the rows. O(n log n), and bounded memory but for the numbers of the nodes.
-    package func check(sortingIn folder: String = "/tmp", progress: (Int) -> Void = { _ in }) -> [String] {
+    /// Throws when sorting needs a file that cannot be written.
+    package func check(sortingIn folder: String = "/tmp", progress: (Int) -> Void = { _ in }) throws -> [String] {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }
         defects += sections.check(visiting: &visited).map { "sections tree: \($0)" }
@@ -26,7 +27,9 @@ extension SectionedOrder {
             }
             progress(row)
             defects += try compareSections(with: &expected)
-        } catch {
+        } catch let error as TreeError {
+            defects.append("\(error)")
+        } catch let error as StoreError {
             defects.append("\(error)")
         }
         return defects

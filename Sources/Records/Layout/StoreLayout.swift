@@ -7,7 +7,7 @@ package import LMDB
 ///     meta     "format"           version 4 | checksum 4
 ///              "model"            model | checksum 4                               -> ModelCoding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
-///                                   | [LMDB transaction 8] | checksum 4
+///                                   | LMDB transaction 8 (version 2: none) | checksum 4
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
@@ -36,8 +36,19 @@ package import LMDB
 /// - 1: the first.
 /// - 2: the values of unique keys have checksums; a commit in the log names the LMDB transaction that made it,
 ///   and the checksums of its parts cover their keys.
+/// - 3: the state names the LMDB transaction that wrote it, and each transaction writes it. A store of version 2 becomes
+///   one of version 3 with the next transaction; processes that know version 2 only refuse it from then on.
 package enum StoreLayout {
-    package static let version: UInt32 = 2
+    package static let version: UInt32 = 3
+    /// The oldest that is read.
+    static let oldestVersion: UInt32 = 2
+
+    static var encodedVersion: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendNumber(version)
+        bytes.appendChecksum()
+        return bytes
+    }
 
     static let tables = [
         Table.Description(metaTable), Table.Description("records", .integers), Table.Description("log"),

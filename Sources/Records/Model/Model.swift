@@ -115,8 +115,8 @@ public struct Model: Hashable, Sendable {
     }
 
     /// The stored model brought to a given one: entities may be new, and have new optional attributes at their end.
-    /// Stored entities that are not given stay. Those without objects, whose numbers are given, may be replaced.
-    func merged(with given: Model, replacing empty: Set<Int> = []) throws -> Model {
+    /// Stored entities that are not given stay.
+    func merged(with given: Model) throws -> Model {
         var merged = self
         for entity in given.entities where !entity.isDropped {
             guard let number = merged.entities.firstIndex(where: { $0.name == entity.name }) else {
@@ -124,10 +124,6 @@ public struct Model: Hashable, Sendable {
                 continue
             }
             let stored = merged.entities[number]
-            if empty.contains(number) {
-                merged.entities[number] = entity
-                continue
-            }
             for (old, new) in zip(stored.attributes, entity.attributes) where old != new {
                 throw StoreError.modelMismatch(entity: entity.name, Self.difference(from: old, to: new))
             }

@@ -30,8 +30,8 @@ extension Store {
         state.logStart = state.commit
         // Processes that have the store open know models by their versions: it must be none of theirs.
         state.modelVersion = UInt32(truncatingIfNeeded: UInt64(currentTime() * 1000)) | 1 << 31
-        let bytes = state.encoded(writtenBy: view)
-        try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+        let entries = [(key, state.encoded(writtenBy: view)), (StoreLayout.formatKey, StoreLayout.encodedVersion)]
+        for (key, value) in entries { try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta) }
         try transaction.commit()
         return "the store's state was damaged: made anew at commit \(state.commit), with an empty log"
     }

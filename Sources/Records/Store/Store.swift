@@ -56,8 +56,7 @@ package final class Store: Sendable {
         try Self.checkFormat(of: environment, tables)
         if let model {
             let newest = try snapshot()
-            let merged = try newest.model.merged(with: model, replacing: Self.emptyEntities(of: newest))
-            if merged != newest.model { try update(to: model) }
+            if try newest.model.merged(with: model) != newest.model { try update(to: model) }
         }
     }
 
@@ -209,11 +208,8 @@ package final class Store: Sendable {
         where try transaction.view.statistics(of: table).entries > 0 {
             throw StoreError.corrupted("it has contents, but no format version")
         }
-        var format: [UInt8] = []
-        format.appendNumber(StoreLayout.version)
-        format.appendChecksum()
         let entries = [
-            (StoreLayout.formatKey, format), (StoreLayout.modelKey, Model(entities: []).encoded),
+            (StoreLayout.formatKey, StoreLayout.encodedVersion), (StoreLayout.modelKey, Model(entities: []).encoded),
             (StoreLayout.stateKey, StoreState().encoded(writtenBy: transaction.view)),
         ]
         for (key, value) in entries {
@@ -222,7 +218,7 @@ package final class Store: Sendable {
         try transaction.commit()
     }
 
-    /// Throws unless the format is this one.
+    /// Throws unless the format is one that this version reads.
     static func checkFormat(of environment: Environment, _ tables: StoreTables) throws {
         let transaction = try environment.beginRead()
         let key = StoreLayout.formatKey
@@ -232,7 +228,7 @@ package final class Store: Sendable {
             guard version <= StoreLayout.version else {
                 throw StoreError.newerFormat(found: Int(version), supported: Int(StoreLayout.version))
             }
-            guard version == StoreLayout.version else {
+            guard version >= StoreLayout.oldestVersion else {
                 throw StoreError.olderFormat(found: Int(version), supported: Int(StoreLayout.version))
             }
         }
@@ -241,20 +237,8 @@ package final class Store: Sendable {
 
     private func update(to model: Model) throws {
         let writer = try beginWrite()
-        let empty = try Self.emptyEntities(of: writer)
-        let merged = try writer.model.merged(with: model, replacing: empty)
-        // What the log has of a replaced entity was of other attributes.
-        let isReplaced = empty.contains {
-            !merged.entities[$0].attributes.starts(with: writer.model.entities[$0].attributes)
-        }
-        if isReplaced { try writer.trimLog(through: writer.commit) }
-        try writer.setModel(merged)
+        try writer.setModel(writer.model.merged(with: model))
         try writer.commit()
-    }
-
-    /// The numbers of the entities without objects: nothing keeps them from having other attributes.
-    private static func emptyEntities(of reader: StoreReader) throws -> Set<Int> {
-        Set(try reader.model.entities.indices.filter { try reader.entityState($0).count == 0 })
     }
 
     /// The model as a transaction sees it: decoded anew only when its version changed.

@@ -70,11 +70,17 @@ package class StoreReader {
         var scanned: UInt64 = 0
         var isWhole = true
         let isVerified = verifiedEntities.contains(entity)
-        try scanStored(entity, from: number) { object, record in
-            if !isVerified { try verify(record, of: object) }
-            scanned += 1
-            isWhole = try body(object, record)
-            return isWhole
+        try view.withCursor(on: tables.records) { cursor in
+            let first = ObjectID(entity: entity, number: number).rawValue
+            try cursor.walk(fromKey: first) { key, record in
+                let object = ObjectID(rawValue: key)
+                guard object.entity == entity else { return false }
+                if !isVerified { try verify(record, of: object) }
+                scanned &+= 1
+                if try body(object, record) { return true }
+                isWhole = false
+                return false
+            }
         }
         guard isWhole, number == 0 else { return }
         try requireCount(of: entity, scanned)

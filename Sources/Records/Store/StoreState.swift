@@ -12,7 +12,7 @@ package struct StoreState: Equatable, Sendable {
     /// Grows by one whenever the stored model changes.
     var modelVersion: UInt32 = 0
 
-    /// The LMDB transaction that wrote the state; 0 when an older FetchIndex did, which did not say.
+    /// The LMDB transaction that wrote the state; 0 in a store of version 2, which did not say.
     private var transaction: UInt64 = 0
 
     /// Of all numbers of commits and bytes.

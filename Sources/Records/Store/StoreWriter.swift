@@ -152,6 +152,7 @@ package final class StoreWriter: StoreReader {
     }
 
     /// Deletes all objects of an entity, and takes it out of the model. Returns how many there were. O(n log n).
+    @discardableResult
     package func dropEntity(_ entity: Int) throws -> Int {
         var objects: [ObjectID] = []
         try scan(entity) { object, _ in
@@ -223,9 +224,13 @@ package final class StoreWriter: StoreReader {
         try seal()
         if log.hasChanges { try enforceLogLimit() }
         if isStateChanged || transaction?.hasWritten ?? false {
-            let bytes = state.encoded(writtenBy: view)
-            let key = StoreLayout.stateKey
-            try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+            let entries = [
+                (StoreLayout.stateKey, state.encoded(writtenBy: view)),
+                (StoreLayout.formatKey, StoreLayout.encodedVersion),
+            ]
+            for (key, value) in entries {
+                try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+            }
         }
         if let ended = transaction.take() {
             do { try ended.commit() } catch let error as LMDBError {
