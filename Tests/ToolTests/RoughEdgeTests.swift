@@ -63,6 +63,28 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    /// Types that are given are no reason to forget what is not.
+    @Test func anEmptyEntityKeepsWhatIsNotGivenAnew() throws {
+        let header = try tool.file("header.csv", "id,size,name\n"), rows = try tool.file("rows.csv", "id,size\n1,2\n")
+        let keyed = ["import", tool.store, header, "--entity", "Row", "--key", "id", "--types", "id:integer"]
+        #expect(try tool.run(keyed).status == 0)
+        let typed = try tool.run(
+            "import", tool.store, rows, "--entity", "Row", "--types", "size:integer", "--key", "id")
+        #expect(typed.output.hasPrefix("1 row in "), "\(typed.error)")
+        let printed = try tool.run("export", tool.store, "--entity", "Row", "--print-types").output
+        #expect(printed == "id:integer,size:integer,name:string\n")
+        let again = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
+        #expect(again.output.contains("0 inserted, 0 updated, 1 unchanged"), "\(again.output)\(again.error)")
+    }
+
+    @Test func theKeyOfAnEmptyFileMustBeKnown() throws {
+        let empty = try tool.file("empty.csv", "")
+        let unknown = try tool.run(
+            "import", tool.store, empty, "--entity", "Row", "--types", "name:string", "--key", "id")
+        #expect(unknown.status == 2)
+        #expect(unknown.error.contains("id"), "\(unknown.error)")
+    }
+
     @Test func namesWithCommasCanBeTyped() throws {
         let rows = try tool.file("rows.csv", "\"a,b\",c\n1,2\n")
         let types = ["--types", "`a,b`:integer,c:string"]

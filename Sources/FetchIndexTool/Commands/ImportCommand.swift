@@ -53,10 +53,10 @@ struct ImportCommand: ParsableCommand {
             return try importNothing(error, start)
         }
         let types = try givenTypes(source.columns)
-        let given = Dictionary(types.map { ($0.name, $0.type) }) { _, last in last }
         if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
         let container = try PersistentContainer(path: store.store, model: nil)
-        try prepareEntity(source, container, format, given)
+        try prepareEntity(
+            container, columns: source.columns, given: types, inferred: try inferTypes(source, format))
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
         try importRows(of: source, with: writer, &report)
@@ -71,20 +71,19 @@ struct ImportCommand: ParsableCommand {
     /// A file without rows and columns is no rows of an entity that is known, or that `--types` tell.
     private func importNothing(_ empty: UnreadableFile, _ start: ContinuousClock.Instant) throws {
         let given = try givenTypes(nil)
-        let options = StoreArgument.options(creates: !given.isEmpty)
-        guard let container = try? PersistentContainer(path: store.store, options: options) else {
-            // Where a store could be made, that the file is empty says more than that there is none.
-            if given.isEmpty { throw empty }
-            _ = try PersistentContainer(path: store.store, options: options)
-            return
+        let container: PersistentContainer
+        do {
+            container = try PersistentContainer(
+                path: store.store, options: StoreArgument.options(creates: !given.isEmpty))
+        } catch StoreError.missing {
+            throw empty  // Where a store could be made, that the file is empty says more than that there is none.
         }
-        if try container.model().entity(named: entity) == nil {
-            if given.isEmpty { throw empty }
-            let attributes = given.map { name, type in
-                AttributeDescription(name, type, isOptional: name != key, isUnique: name == key)
-            }
-            _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
+        let stored = try container.model().entity(named: entity)
+        if stored == nil && given.isEmpty { throw empty }
+        if let key, !given.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
+            throw StoreError.unknownAttribute(entity: stored?.name ?? file, attribute: key)
         }
+        try prepareEntity(container, columns: [], given: given, inferred: [])
         var report = Report()
         report.commit = try container.store.snapshot().commit
         report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
@@ -144,50 +143,74 @@ struct ImportCommand: ParsableCommand {
         try writer.update(object, values)
     }
 
-    /// Makes the entity when it is missing; a stored one keeps its types.
+    /// Makes the entity when it is missing: with the file's columns, or without a file's with those that `--types` tell. A
+    /// stored one keeps its types, unless it has no objects: what an import that failed took for their types is no law.
     private func prepareEntity(
-        _ source: any RowSource, _ container: PersistentContainer, _ format: CatalogueFormat,
-        _ given: [String: ValueType]
+        _ container: PersistentContainer, columns: [String], given: [(name: String, type: ValueType)],
+        inferred: @autoclosure () throws -> [ValueType]
     ) throws {
+        let types = Dictionary(given.map { ($0.name, $0.type) }) { _, last in last }
         let stored = try container.model().entity(named: entity)
-        if let stored, try !takesOtherTypes(stored, container, given) {
-            for (index, name) in source.columns.enumerated() {
-                guard let slot = stored.slot(of: name) else {
-                    throw BadInput(
-                        file: file, line: 1, column: index + 1, columnName: name,
-                        reason: "the stored entity \(entity) has no such attribute")
-                }
-                let attribute = stored.attributes[slot]
-                if let type = given[name], type != attribute.type {
-                    throw RequestError.wrongType(
-                        "\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
-                }
+        var attributes: [AttributeDescription] = []
+        if let stored {
+            let differs = try require(columns, types, of: stored, isEmpty: container.count(ofEntity: entity) == 0)
+            if !differs { return }
+            // Another process may have filled it meanwhile.
+            guard try container.dropEmptyEntity(named: entity) else {
+                _ = try require(columns, types, of: stored, isEmpty: false)
+                return
             }
-            return
+            attributes = stored.attributes.map { attribute in
+                AttributeDescription(
+                    attribute.name, types[attribute.name] ?? attribute.type,
+                    isOptional: attribute.isOptional && attribute.name != key,
+                    isUnique: attribute.isUnique || attribute.name == key)
+            }
         }
-        let inferred = try inferTypes(source, format)
-        let attributes = source.columns.indices.map { column in
-            let name = source.columns[column]
-            let known = stored.flatMap { stored in stored.slot(of: name).map { stored.attributes[$0].type } }
-            return AttributeDescription(
-                name, given[name] ?? known ?? inferred[column], isOptional: name != key, isUnique: name == key)
+        let missing = (columns.isEmpty ? given.map(\.name) : columns).filter { name in
+            !attributes.contains { $0.name == name }
+        }
+        if !missing.isEmpty {
+            let found = try columns.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: zip(columns, inferred()))
+            attributes += missing.map { name in
+                AttributeDescription(
+                    name, types[name] ?? found[name] ?? .string, isOptional: name != key, isUnique: name == key)
+            }
         }
         _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
     }
 
-    /// The names and types that `--types` tells, in its order. Names must be columns of the file, where there are any.
-    /// Whether an entity without objects is to have other types, or another key, than an import that failed gave it.
-    private func takesOtherTypes(
-        _ stored: Entity, _ container: PersistentContainer, _ given: [String: ValueType]
+    /// Whether columns and types are other ones than an entity has, which one without objects may get. Throws for one
+    /// with objects.
+    private func require(
+        _ columns: [String], _ types: [String: ValueType], of stored: Entity, isEmpty: Bool
     ) throws -> Bool {
-        guard try container.count(ofEntity: entity) == 0 else { return false }
-        let isOtherType = given.contains { name, type in
-            stored.slot(of: name).map { stored.attributes[$0].type != type } ?? true
+        var differs = false
+        for (index, name) in columns.enumerated() where stored.slot(of: name) == nil {
+            differs = true
+            if isEmpty, types[name] != nil || name == key { continue }
+            throw BadInput(
+                file: file, line: 1, column: index + 1, columnName: name,
+                reason: "the stored entity \(entity) has no such attribute")
         }
-        let isOtherKey = key.map { key in stored.slot(of: key).map { !stored.attributes[$0].isUnique } ?? true }
-        return isOtherType || isOtherKey ?? false
+        for (name, type) in types.sorted(by: { $0.key < $1.key }) {
+            guard let slot = stored.slot(of: name) else {
+                differs = true
+                if isEmpty { continue }
+                throw StoreError.unknownAttribute(entity: entity, attribute: name)
+            }
+            let attribute = stored.attributes[slot]
+            if type == attribute.type { continue }
+            differs = true
+            if isEmpty { continue }
+            throw RequestError.wrongType("\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
+        }
+        // That the key of an entity with objects is not unique is found by who writes to it.
+        if isEmpty, let key, stored.slot(of: key).map({ !stored.attributes[$0].isUnique }) ?? true { differs = true }
+        return differs
     }
 
+    /// The names and types that `--types` tells, in its order. Names must be columns of the file, where there are any.
     private func givenTypes(_ columns: [String]?) throws -> [(name: String, type: ValueType)] {
         var given: [(name: String, type: ValueType)] = []
         for part in RequestText.split(types ?? "", at: ",") where !part.isEmpty {
