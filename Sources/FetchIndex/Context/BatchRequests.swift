@@ -4,7 +4,7 @@ internal import Records
 public enum UniqueConflictPolicy: Hashable, Sendable {
     /// It throws `StoreError.notUnique`, and nothing is inserted.
     case error
-    /// The object that has the value of the first unique attribute takes the row's values.
+    /// The object that has the value of the first unique attribute takes the row's values, all of them.
     case update
 }
 
@@ -72,6 +72,9 @@ extension ManagedObjectContext {
             let number = try writer.model.number(of: entityName)
             let entity = writer.model.entities[number]
             let keySlot = onUniqueConflict == .update ? entity.uniqueSlots.first : nil
+            if onUniqueConflict == .update, keySlot == nil {
+                throw RequestError.wrongType("\(entityName) has no unique attribute by which rows could update objects")
+            }
             var assembler = entity.assembler
             var count = 0
             while let values = try next() {

@@ -13,6 +13,8 @@ public final class BatchWriter {
         public internal(set) var deleted = 0
     }
 
+    /// Kept, since a temporary store goes with its container.
+    private let container: PersistentContainer
     private let store: Store
     public let entity: Entity
     private let entityNumber: Int
@@ -26,8 +28,9 @@ public final class BatchWriter {
 
     /// `key` names the unique attribute by which rows update objects; without one every row is a new object.
     public init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
+        self.container = container
         store = container.store
-        let model = try container.model()
+        let model = try store.snapshot().model
         entityNumber = try model.number(of: name)
         let entity = model.entities[entityNumber]
         self.entity = entity

@@ -28,8 +28,8 @@ extension ManagedObjectContext {
             adopt(new)
             adopt(written)
         } else {
+            try requireSameAttributes(in: new.model)
             for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
-                try requireSameAttributes(entity, old.model, new.model)
                 try new.netChanges(of: entity, since: old) { committed.append(RecordEdit($0)) }
             }
             adopt(new)
@@ -44,12 +44,16 @@ extension ManagedObjectContext {
     }
 
     /// Throws when an entity was given other attributes: what the context knows of its objects means nothing any more.
-    private func requireSameAttributes(_ entity: Int, _ old: Model, _ new: Model) throws {
-        guard old.entities.indices.contains(entity) else { return }
-        let stored = old.entities[entity]
-        if new.entities[entity].attributes.starts(with: stored.attributes) { return }
-        throw StoreError.modelMismatch(
-            entity: stored.name, "it was dropped or given other attributes; go on with a new context")
+    func requireSameAttributes(in new: Model) throws {
+        let old = try snapshot().model
+        for number in entitiesOfInterest where old.entities.indices.contains(number) {
+            let stored = old.entities[number]
+            if new.entities.indices.contains(number), new.entities[number].attributes.starts(with: stored.attributes) {
+                continue
+            }
+            throw StoreError.modelMismatch(
+                entity: stored.name, "it was dropped or given other attributes; go on with a new context")
+        }
     }
 
     /// The entities of which something is followed or registered: what happened to others is nobody's concern here.

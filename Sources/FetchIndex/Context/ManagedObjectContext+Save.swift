@@ -54,17 +54,21 @@ extension ManagedObjectContext {
     /// Seals a transaction of this context, commits it with the named orders of live controllers, and moves on.
     func commit(_ writer: StoreWriter, _ written: Written) throws {
         let first = writer.commit
+        // What would keep the context from moving afterwards.
+        try requireSameAttributes(in: writer.model)
         try writer.seal()
         let brought = try container.caches.bring(
             followedOrders, along: writer, edits: written.edits, since: first)
         let isDirect = try first == snapshot().commit
+        // Once it is saved, the objects know, and the context moves when it can.
+        var saved: Snapshot?
+        do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
         do {
-            try move(to: try writer.commitAndRead(), written, brought, isDirect: isDirect)
-        } catch let error as CommittedWithoutSnapshot {
-            // It is saved: the objects know, and the context moves when it can.
-            adopt(written)
+            if let saved { return try move(to: saved, written, brought, isDirect: isDirect) }
+        } catch {
             note(error)
         }
+        adopt(written)
     }
 }
 

@@ -24,8 +24,8 @@ public final class ManagedObjectContext {
     private var knownOrders: [Int: [LeadingOrder]] = [:]
     /// By entity, so that a merge sees at once which entities matter.
     private var registered: [Int: [ObjectID: RegisteredObject]] = [:]
-    /// What new objects of a class begin with, by slot.
-    private var initialValues: [ObjectIdentifier: [Int: Value]] = [:]
+    /// Makes what new objects of a class begin with, by slot.
+    private var initialValues: [ObjectIdentifier: [Int: () -> Value]] = [:]
     private var classes: [String: ManagedObject.Type]
     /// Objects with unsaved edits.
     var dirty: [ObjectID: ManagedObject] = [:]
@@ -128,7 +128,10 @@ public final class ManagedObjectContext {
 
     func didInsert(_ object: ManagedObject) {
         register(object)
-        object.changes = initialValues(of: type(of: object), object.entity)
+        for (slot, makeValue) in initialValues(of: type(of: object), object.entity) {
+            let value = makeValue()
+            if !value.isNull { object.changes[slot] = value }
+        }
         undoStack.willChange(object, isInsertion: true)
         didChange(object)
         object.awakeFromInsert()
@@ -200,9 +203,9 @@ public final class ManagedObjectContext {
 
     private func unregister(_ id: ObjectID) { registered[id.entity]?[id] = nil }
 
-    private func initialValues(of type: ManagedObject.Type, _ entity: Entity) -> [Int: Value] {
+    private func initialValues(of type: ManagedObject.Type, _ entity: Entity) -> [Int: () -> Value] {
         if let known = initialValues[ObjectIdentifier(type)] { return known }
-        var values: [Int: Value] = [:]
+        var values: [Int: () -> Value] = [:]
         for (name, value) in type.initialValues { if let slot = entity.slot(of: name) { values[slot] = value } }
         initialValues[ObjectIdentifier(type)] = values
         return values

@@ -66,7 +66,8 @@ public struct ValidationError: Error, CustomStringConvertible {
 
 /// What a context or a controller was asked for and cannot do.
 public enum ContextError: Error, Equatable, Sendable {
-    /// A save, merge or rollback was asked for while changes are being delivered.
+    /// A save, merge or rollback was asked for while changes are being delivered, or another request of a controller that
+    /// is delivering them.
     case delivering
     /// Another live controller of the context uses the cache name for another request.
     case cacheNameInUse(String)
@@ -81,7 +82,8 @@ public enum ContextError: Error, Equatable, Sendable {
 extension ContextError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .delivering: "a context cannot be saved, merged or rolled back while it delivers changes"
+        case .delivering:
+            "a context cannot be saved, merged or rolled back while it delivers changes, and a controller that delivers them takes no other request"
         case .cacheNameInUse(let name):
             "another controller of the context uses the cache \"\(name)\" for another request"
         case .notCacheable(let what): "\(what), so the order cannot be kept under a name"

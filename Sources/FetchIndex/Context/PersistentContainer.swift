@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Synchronization
 public import Foundation
 
@@ -10,6 +11,8 @@ public final class PersistentContainer: Sendable {
     let openingModel: Model
     /// The classes that the given model names, by entity.
     let objectClasses: [String: ManagedObject.Type]
+    /// Threads that may wait, no more than the system gives a queue.
+    private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
     /// Removed with the container, which closes the store first.
     private let folder: TemporaryStoreFolder?
     private let temporaryIDs = Mutex(ObjectID.firstTemporaryNumber)
@@ -59,8 +62,9 @@ public final class PersistentContainer: Sendable {
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { [self] in
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            work.async { [self] in
                 continuation.resume(with: Swift.Result { try body(ManagedObjectContext(self, isolation: nil)) })
             }
         }
@@ -76,7 +80,9 @@ public final class PersistentContainer: Sendable {
     }
 
     /// The stored model as it is now.
-    public func model() throws -> Model { try store.snapshot().model }
+    public func model() throws -> Model {
+        Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped })
+    }
 
     /// Deletes all objects of an entity with its caches, and takes it out of the model, in one transaction. Returns how many
     /// objects there were. O(n log n). Throws `StoreError`; a record that is damaged keeps its entity.
@@ -88,6 +94,17 @@ public final class PersistentContainer: Sendable {
         try caches.deleteAll(ofEntity: name, in: writer)
         try writer.commit()
         return count
+    }
+
+    /// As `dropEntity`, for an entity without objects; false when it has some. O(caches).
+    package func dropEmptyEntity(named name: String) throws -> Bool {
+        let writer = try store.beginWrite()
+        let number = try writer.model.number(of: name)
+        guard try writer.entityState(number).count == 0 else { return false }
+        try writer.dropEntity(number)
+        try caches.deleteAll(ofEntity: name, in: writer)
+        try writer.commit()
+        return true
     }
 
     package var caches: CacheDirectory { CacheDirectory(store) }
@@ -116,7 +133,7 @@ extension PersistentContainer {
 
     package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
         if options.cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
-        var request = try definition.compile(in: try model())
+        var request = try definition.compile(in: try store.snapshot().model)
         request.builder.memoryBudget = options.memoryBudget
         request.builder.progress = options.progress
         return request

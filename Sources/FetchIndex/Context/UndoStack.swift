@@ -117,9 +117,11 @@ extension ManagedObjectContext {
             switch (from, to) {
             case (_, nil): delete(object)
             case (nil, let values?):
-                bringBack(object)
+                guard bringBack(object) else { continue }
                 for (slot, value) in values.enumerated() { object.setValue(value, at: slot) }
             case (let old?, let new?):
+                // Someone else deleted it.
+                if object.managedObjectContext !== self { continue }
                 for slot in new.indices where old[slot] != new[slot] {
                     object.setValue(new[slot], at: slot)
                 }
@@ -129,13 +131,14 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Makes a deleted object one of the context again; one that is no longer in the store is inserted anew.
-    private func bringBack(_ object: ManagedObject) {
+    /// Makes a deleted object one of the context again; one that is no longer in the store is inserted anew. False when its
+    /// entity was dropped.
+    private func bringBack(_ object: ManagedObject) -> Bool {
         switch object.status {
-        case .inserted, .saved: return
+        case .inserted, .saved: return object.managedObjectContext === self
         case .deleted(let wasSaved): object.status = wasSaved ? .saved : .inserted
         case .gone:
-            guard let entity = try? model.number(of: object.entity.name) else { return }
+            guard let entity = try? model.number(of: object.entity.name) else { return false }
             object.status = .inserted
             object.hasBeenSaved = false
             object.base = nil
@@ -144,5 +147,6 @@ extension ManagedObjectContext {
             register(object, as: container.temporaryID(entity))
         }
         didChange(object)
+        return true
     }
 }

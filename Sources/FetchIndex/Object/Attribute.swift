@@ -13,7 +13,7 @@
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
-    private let initial: Wrapped?
+    private let initial: (() -> Wrapped)?
 
     public init(_ name: String, isUnique: Bool = false) {
         self.name = name
@@ -21,8 +21,8 @@ public struct Attribute<Wrapped: AttributeValue> {
         initial = nil
     }
 
-    /// With the value that new objects begin with.
-    public init(wrappedValue: Wrapped, _ name: String, isUnique: Bool = false) {
+    /// With the value that new objects begin with: made anew for each, as of `UUID()` or `Date()`.
+    public init(wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false) {
         self.name = name
         self.isUnique = isUnique
         initial = wrappedValue
@@ -50,8 +50,8 @@ public struct Attribute<Wrapped: AttributeValue> {
 /// What a model is made of: the declarations that a class has, in order.
 protocol DeclaredAttribute {
     var declaration: AttributeDescription { get }
-    /// What new objects begin with; nil: without a value.
-    var initialValue: Value? { get }
+    /// Makes what a new object begins with; nil: without a value.
+    var initialValue: (() -> Value)? { get }
 }
 
 extension Attribute: DeclaredAttribute {
@@ -59,7 +59,7 @@ extension Attribute: DeclaredAttribute {
         AttributeDescription(name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique)
     }
 
-    var initialValue: Value? { initial.map(\.attributeValue).flatMap { $0.isNull ? nil : $0 } }
+    var initialValue: (() -> Value)? { initial.map { make in { make().attributeValue } } }
 }
 
 /// Why a value cannot be read as a type.

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
 extension Model {
     /// The model that classes of managed objects declare.
     public init(_ classes: ManagedObject.Type...) {
@@ -10,8 +16,8 @@ extension ManagedObject {
     /// The entity that the class declares, its attributes in the order of their declaration.
     static var declaredEntity: Entity { Entity(entityName, declaredAttributes.map(\.declaration)) }
 
-    /// What new objects of the class begin with, by the attributes' names.
-    static var initialValues: [String: Value] {
+    /// Makes what new objects of the class begin with, by the attributes' names.
+    static var initialValues: [String: () -> Value] {
         let attributes = declaredAttributes.map { ($0.declaration.name, $0.initialValue) }
         return Dictionary(attributes) { first, _ in first }.compactMapValues { $0 }
     }
@@ -38,26 +44,51 @@ extension ManagedObject {
     /// Nil for a key path that is no attribute of the class.
     class func attributeName(ofAny keyPath: AnyKeyPath) -> String? {
         let probe = AttributeProbe()
-        let value = Self(.prototype(probe))[keyPath: keyPath]
-        return probe.isAttribute(keyPath, value) ? probe.name : nil
+        let object = Self(.prototype(probe))
+        for sample in AttributeProbe.samples {
+            probe.begin(sample)
+            let value = object[keyPath: keyPath]
+            if !probe.isAttribute(keyPath, value) { return nil }
+        }
+        return probe.name
     }
 }
 
 /// Notes which attribute was read of a prototype.
 final class AttributeProbe {
+    /// What an attribute is read as, by its type: values that a calculation hardly gives back unchanged, twice.
+    typealias Sample = [ValueType: Value]
+
+    static let samples: [Sample] = [
+        [
+            .string: " aßB", .integer: 101, .double: 101.25, .boolean: true,
+            .date: .date(Date(timeIntervalSinceReferenceDate: 1e9)), .decimal: .decimal(101),
+        ],
+        [
+            .string: "", .integer: 1, .double: -0.5, .boolean: false,
+            .date: .date(Date(timeIntervalSinceReferenceDate: -7e10)), .decimal: .decimal(-1),
+        ],
+    ]
+
     private(set) var name: String?
+    private var sample: Sample = [:]
     private var keyPath: AnyKeyPath?
     private var reads = 0
     private var returned: Value?
     private var type: Any.Type?
+
+    func begin(_ sample: Sample) {
+        self.sample = sample
+        (name, keyPath, returned, type, reads) = (nil, nil, nil, nil, 0)
+    }
 
     func read<Wrapped: AttributeValue>(_ name: String, _ keyPath: AnyKeyPath, _ type: Wrapped.Type) -> Wrapped {
         self.name = name
         self.keyPath = keyPath
         self.type = type
         reads += 1
-        guard let value = Self.sample(type) else {
-            preconditionFailure("\(type) must be CaseIterable, or have a placeholder, to be an attribute's type.")
+        guard let value = value(of: type) else {
+            preconditionFailure("\(type) must be CaseIterable, or have a placeholder, to be used in key paths.")
         }
         returned = value.attributeValue
         return value
@@ -73,17 +104,8 @@ final class AttributeProbe {
         return (value as? any AttributeValue)?.attributeValue == returned
     }
 
-    /// A value that is unlikely to come out of a calculation unchanged.
-    private static func sample<Wrapped: AttributeValue>(_ type: Wrapped.Type) -> Wrapped? {
-        let sample: Value
-        switch type.valueType {
-        case .string: sample = " aßB"
-        case .integer: sample = 101
-        case .double: sample = 101.25
-        case .boolean: sample = true
-        default: sample = .null
-        }
-        return Wrapped(attributeValue: sample) ?? type.placeholder
+    private func value<Wrapped: AttributeValue>(of type: Wrapped.Type) -> Wrapped? {
+        sample[type.valueType].flatMap { Wrapped(attributeValue: $0) } ?? type.placeholder
             ?? (type as? any CaseIterable.Type).flatMap { Self.firstCase($0) as? Wrapped }
     }
 

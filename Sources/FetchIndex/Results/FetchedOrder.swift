@@ -3,6 +3,8 @@
 ///
 /// It keeps its snapshot, and so the pages of the store's old state, for as long as it lives.
 public struct FetchedOrder {
+    private static let rowsLookedUp = 100
+
     private let opened: OpenedOrder
     public let entity: Entity
 
@@ -40,7 +42,13 @@ public struct FetchedOrder {
         }
         left = rows.count
         if left > 0 {
-            try opened.order.walkRows(from: rows.lowerBound) { _, _ in
+            var looked = 0
+            try opened.order.walkRows(from: rows.lowerBound) { object, _ in
+                looked += 1
+                // An order of other records shows in the first rows.
+                if looked <= Self.rowsLookedUp, try !opened.snapshot.record(object, { _ in }) {
+                    throw StaleOrder(object: object)
+                }
                 left -= 1
                 return left > 0
             }

@@ -13,6 +13,7 @@ extension FetchedResultsController: ContextFollower {
         _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange
     ) {
         guard var order = live else { return }
+        let before = order
         #if DEBUG
             let old = Self.provenRows(of: order)
         #endif
@@ -28,7 +29,7 @@ extension FetchedResultsController: ContextFollower {
             #endif
             undelivered = change
         } catch {
-            mend(order, renumbered, edits)
+            mend(before, renumbered, edits)
         }
     }
 

@@ -84,8 +84,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// fresh, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has
     /// fetched before and its request was changed, the difference is reported as a batch, O(rows).
     ///
-    /// While changes are being delivered, the context stays at its state: the order is opened there, and a difference that
-    /// is to be reported to a delegate which is just being told of changes is reported afterwards.
+    /// While changes are being delivered, the context stays at its state, and the order is opened there. A controller that is
+    /// just telling its own delegate of a batch is in the state after it, and is given no other request then.
     ///
     /// Throws when the request does not fit the model, or its cache name is in use for another request.
     @discardableResult
@@ -95,6 +95,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
         try context.use(Object.self, for: fetchRequest.entityName)
         if context.isDelivering { deliver() } else { try context.mergeChanges() }
         let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
+        if isTelling {
+            guard let fetched, fetched.definition == definition, fetched.offset == fetchRequest.offset,
+                fetched.limit == fetchRequest.limit
+            else { throw ContextError.delivering }
+            return .hit
+        }
         let request = try definition.compile(in: context.model)
         try checkName(request)
         let (old, oldFetched) = (live, fetched)

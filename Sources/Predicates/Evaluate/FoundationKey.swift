@@ -63,6 +63,9 @@ enum FoundationKey: String {
         }
     }
 
+    /// Of a number at the beginning of a text.
+    private static let mostDigits = 400
+
     private static func double(_ value: Value) -> Double {
         switch value {
         case .double(let number): return number
@@ -73,7 +76,7 @@ enum FoundationKey: String {
             let start = text.drop { $0.isWhitespace }
             var end = start.endIndex
             // The longest beginning that reads as a number.
-            let candidates = start.prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
+            let candidates = start.prefix(mostDigits).prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
             end = candidates.endIndex
             while end > start.startIndex {
                 if let number = Double(start[..<end]) { return number }

@@ -161,7 +161,8 @@ extension Value {
         case (.double(let number), .integer): Int64(exactly: number).map(Value.integer)
         case (.double(let number), .decimal) where number.magnitude < 1e15 && number.magnitude > 1e-15:
             Decimal(string: number.description).map(Value.decimal)
-        case (.decimal(let number), .double): Double(number.description).map(Value.double)
+        case (.decimal(let number), .double):
+            Double(number.description).map(Value.double).flatMap { $0.compare(to: self) == .same ? $0 : nil }
         case (.decimal(let number), .integer): Int64(number.description).map(Value.integer)
         case (.boolean(let value), .integer): .integer(value ? 1 : 0)
         case (.boolean(let value), .double): .double(value ? 1 : 0)

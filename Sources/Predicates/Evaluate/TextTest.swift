@@ -65,6 +65,12 @@ package struct TextTest: Sendable {
         }
     }
 
+    /// The comparator and the text of a comparison that overlooks nothing; nil for another test.
+    var relation: (comparator: Comparator, text: String)? {
+        guard folding.isEmpty, case .order(let comparator, let bytes) = kind else { return nil }
+        return (comparator, String(decoding: bytes, as: UTF8.self))
+    }
+
     func matches(_ text: String) throws -> Bool {
         var text = text
         return try text.withUTF8 { try matches(UnsafeRawBufferPointer($0).bytes) }

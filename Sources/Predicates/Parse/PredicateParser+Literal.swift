@@ -100,6 +100,7 @@ extension Value {
         case (.string("-inf"), .date): Value(secondsSinceReference: -.infinity)
         case (.string("NaN"), .decimal): .decimal(.nan)
         case (.string(let text), _): Value(text, as: type)
+        case (.null, _): nil
         case (_, .string): .string(description)
         case (.integer, .integer), (.double, .double), (.decimal, .decimal), (.boolean, .boolean): self
         case (.integer(let number), .decimal): .decimal(Decimal(number))

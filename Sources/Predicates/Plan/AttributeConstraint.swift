@@ -47,8 +47,9 @@ extension CompiledPredicate.Node {
         case .decimal(let slot, let comparator, let digits):
             guard let number = Decimal(string: String(decoding: digits, as: UTF8.self)) else { return nil }
             return Self.constraint(slot, comparator, .decimal(number))
-        // A text test on a URL has a demand of texts, which are no URLs.
-        case .text(let slot, _) where types[slot] != .string: return nil
+        case .text(let slot, let test) where types[slot] == .url:
+            guard let (comparator, text) = test.relation, let url = URL(string: text) else { return nil }
+            return Self.constraint(slot, comparator, .url(url))
         case .text(let slot, let test): return test.demand.map { [AttributeConstraint(slot: slot, demand: $0)] }
         case .isInSet(.slot(let slot, let type), let set):
             return set.values(of: type).map { [AttributeConstraint(slot: slot, demand: .values($0))] }

@@ -43,6 +43,41 @@ import Testing
         #expect(try publishers() == ["S"])
     }
 
+    // MARK: What others did
+
+    @Test func whatSomeoneElseDeletedIsNotUndone() throws {
+        let mine = book("mine", "P"), gone = book("gone", "P")
+        context.isUndoEnabled = true
+        try context.save()
+        (mine.title, gone.title) = ("mine 2", "gone 2")
+        context.processPendingChanges()
+        let other = store.container.newContext()
+        for object in try other.fetch(FetchRequest<Book>()) where object.title == "gone" { other.delete(object) }
+        try other.save()
+        context.mergePolicy = .rollback
+        try context.mergeChanges()
+        context.undo()
+        #expect(mine.title == "mine")
+        try context.save()
+        let reader = store.container.newContext()
+        #expect(try reader.fetch(FetchRequest<Book>()).map(\.title) == ["mine"])
+    }
+
+    /// A save that could not be followed by a merge would be saved and said to have failed.
+    @Test func aSaveBesideADroppedEntityChangesNothing() throws {
+        let kept = book("kept", "P")
+        try context.save()
+        let request = FetchRequest<Account>(sortKeys: [SortKey(\.name)])
+        let controller = try FetchedResultsController(fetchRequest: request, context: context)
+        try controller.performFetch()
+        try store.container.dropEntity(named: "Account")
+        kept.title = "changed"
+        #expect(throws: StoreError.self) { try context.save() }
+        #expect(context.hasChanges)
+        let again = try store.reopened().newContext()
+        #expect(try again.fetch(FetchRequest<Book>()).map(\.title) == ["kept"])
+    }
+
     // MARK: Containers
 
     @Test func nothingIsMadeWithoutAModel() throws {

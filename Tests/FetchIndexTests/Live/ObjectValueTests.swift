@@ -37,6 +37,10 @@ final class Note: Record {
     @Attribute("address") var address: Address?
 }
 
+final class Ticket: ManagedObject {
+    @Attribute("code") var code = UUID()
+}
+
 /// What can be declared, and what reads as it is or not at all.
 @Suite struct ObjectValueTests {
     let store: LiveStore
@@ -53,6 +57,18 @@ final class Note: Record {
         note.created = Date(timeIntervalSinceReferenceDate: seconds)
         note.numbers = []
         return note
+    }
+
+    /// A default is computed for each object.
+    @Test func objectsDoNotShareADefault() throws {
+        let store = try LiveStore(Model(Ticket.self))
+        let context = store.container.newContext()
+        let tickets = (0..<3).map { _ in Ticket(context: context) }
+        #expect(Set(tickets.map(\.code)).count == 3)
+        #expect(tickets[0].code == tickets[0].code)
+        try context.save()
+        let reader = store.container.newContext()
+        #expect(Set(try reader.fetch(FetchRequest<Ticket>()).map(\.code)).count == 3)
     }
 
     @Test func attributesOfABaseClassCanBeNamedByKeyPaths() throws {
