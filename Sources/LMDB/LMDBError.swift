@@ -36,11 +36,12 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
 }
 
 extension LMDBError: CustomStringConvertible {
-    /// mdb_strerror, but for what it says in LMDB's terms.
+    /// mdb_strerror, but for what it says in terms of its own.
     package var reason: String {
         if rawValue == MDB_MAP_RESIZED {
             return "another process made the store larger, which is seen once no snapshot is open in this process"
         }
+        if rawValue == MDB_BAD_TXN { return "an error before ended the transaction" }
         return String(cString: mdb_strerror(rawValue))
     }
 

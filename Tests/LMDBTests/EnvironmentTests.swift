@@ -37,6 +37,32 @@ import Testing
         #expect(isFound)
     }
 
+    /// A transaction that met the end of the map does nothing more, and its file is whole.
+    @Test func aTransactionThatFailedIsNoDamage() throws {
+        var options = Environment.Options()
+        options.mapSize = 1 << 18
+        let environment = try Environment.open(at: folder.path, options: options)
+        let table = try environment.tables([Table.Description("numbers", .integers)], creating: true)[0]
+        let value = [UInt8](repeating: 1, count: 2000)
+        let transaction = try environment.beginWrite()
+        var key: UInt64 = 0
+        #expect(throws: MapFull.self) {
+            while key < 1000 {
+                key += 1
+                try transaction.view.put(value.span.bytes, for: key, in: table)
+            }
+        }
+        #expect(key < 1000)
+        do {
+            _ = try transaction.view.get(1 as UInt64, in: table) { _ in }
+            try transaction.commit()
+            Issue.record("a transaction that failed was committed")
+        } catch let error as LMDBError {
+            #expect(!error.isDamage)
+            #expect(error.description == "an error before ended the transaction")
+        }
+    }
+
     @Test func integerKeysAreOrderedByValue() throws {
         let (environment, _, numbers) = try open()
         let transaction = try environment.beginWrite()

@@ -39,9 +39,13 @@ package class StoreReader {
     /// Hands out a record in place. False when there is no such object. Throws `corrupted` when the record does not match
     /// its checksum. O(log n).
     package func record(_ object: ObjectID, _ body: (RawSpan) throws -> Void) throws -> Bool {
-        try storedRecord(object) { record in
-            try verify(record, of: object)
-            try body(record)
+        do {
+            return try storedRecord(object) { record in
+                try verify(record, of: object)
+                try body(record)
+            }
+        } catch let error as LMDBError where error.isDamage {
+            throw damaged(error, among: object.entity)
         }
     }
 
@@ -61,6 +65,12 @@ package class StoreReader {
         return .corrupted("the record of \(entity) \(object.number) does not match its checksum")
     }
 
+    /// What LMDB says of damaged pages.
+    private func damaged(_ error: LMDBError, among entity: Int) -> StoreError {
+        let name = model.entities.indices.contains(entity) ? model.entities[entity].name : "an entity"
+        return .corrupted("pages with records of \(name): \(error.reason)")
+    }
+
     /// Hands out an entity's records in place, by number from the given one on, until the body returns false. Throws
     /// `corrupted` for a record that does not match its checksum, and at the end of a whole scan that did not meet as many
     /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
@@ -70,17 +80,21 @@ package class StoreReader {
         var scanned: UInt64 = 0
         var isWhole = true
         let isVerified = verifiedEntities.contains(entity)
-        try view.withCursor(on: tables.records) { cursor in
-            let first = ObjectID(entity: entity, number: number).rawValue
-            try cursor.walk(fromKey: first) { key, record in
-                let object = ObjectID(rawValue: key)
-                guard object.entity == entity else { return false }
-                if !isVerified { try verify(record, of: object) }
-                scanned &+= 1
-                if try body(object, record) { return true }
-                isWhole = false
-                return false
+        do {
+            try view.withCursor(on: tables.records) { cursor in
+                let first = ObjectID(entity: entity, number: number).rawValue
+                try cursor.walk(fromKey: first) { key, record in
+                    let object = ObjectID(rawValue: key)
+                    guard object.entity == entity else { return false }
+                    if !isVerified { try verify(record, of: object) }
+                    scanned &+= 1
+                    if try body(object, record) { return true }
+                    isWhole = false
+                    return false
+                }
             }
+        } catch let error as LMDBError where error.isDamage {
+            throw damaged(error, among: entity)
         }
         guard isWhole, number == 0 else { return }
         try requireCount(of: entity, scanned)
