@@ -118,4 +118,28 @@ extension ManagedObjectContext {
     }
 
     func mergeIfWanted() throws { if mergesWhenUsed, !isDelivering { try mergeChanges() } }
+
+    /// The object with an id. Throws as `existingObject(with:as:)`.
+    public func existingObject(with id: ObjectID) throws -> ManagedObject {
+        try existingObject(with: id, as: ManagedObject.self)
+    }
+
+    /// The object with an id, of the class that is asked for. Throws `StoreError.unknownObject` when it is not there, or
+    /// deleted in the context, `StoreError.corrupted` when its record is damaged, and `ContextError.wrongClass` when it is
+    /// registered as one of another class.
+    public func existingObject<Object: ManagedObject>(
+        with id: ObjectID, as type: Object.Type
+    ) throws -> Object {
+        guard model.entities.indices.contains(id.entity) else { throw StoreError.unknownObject("\(id.number)") }
+        if type != ManagedObject.self { try use(type, for: model.entities[id.entity].name) }
+        let object: Object = try typedObject(with: id, as: type)
+        if object.isFault, try readRecord(of: id) == nil { throw StoreError.unknownObject("\(id.number)") }
+        guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
+        return object
+    }
+
+    /// The id of an entity's object by its number. Throws when the store's model has no such entity.
+    public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
+        ObjectID(entity: try model.number(of: entityName), number: number)
+    }
 }

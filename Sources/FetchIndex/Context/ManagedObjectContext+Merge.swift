@@ -256,3 +256,18 @@ private final class UncheckedContext: @unchecked Sendable {
         return true
     }
 }
+
+/// A view of a context's objects that moves with it.
+protocol ContextFollower: AnyObject {
+    /// Whether it has fetched.
+    var isLive: Bool { get }
+    /// The number of the entity whose objects it follows.
+    var entity: Int? { get }
+    /// The named order that it follows.
+    var followed: CacheDirectory.Followed? { get }
+    /// Takes the order a step on, and keeps what that changed until it is delivered. The edits lead from the records that
+    /// the follower saw to those that it sees now.
+    func advance(
+        _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange)
+    func deliver()
+}

@@ -151,30 +151,6 @@ public final class ManagedObjectContext {
     /// The object with an id, if the context has made it.
     public func registeredObject(for id: ObjectID) -> ManagedObject? { registered[id.entity]?[id]?.object }
 
-    /// The object with an id. Throws as below.
-    public func existingObject(with id: ObjectID) throws -> ManagedObject {
-        try existingObject(with: id, as: ManagedObject.self)
-    }
-
-    /// The object with an id, of the class that is asked for. Throws `StoreError.unknownObject` when it is not there, or
-    /// deleted in the context, `StoreError.corrupted` when its record is damaged, and `ContextError.wrongClass` when it is
-    /// registered as one of another class.
-    public func existingObject<Object: ManagedObject>(
-        with id: ObjectID, as type: Object.Type
-    ) throws -> Object {
-        guard model.entities.indices.contains(id.entity) else { throw StoreError.unknownObject("\(id.number)") }
-        if type != ManagedObject.self { try use(type, for: model.entities[id.entity].name) }
-        let object: Object = try typedObject(with: id, as: type)
-        if object.isFault, try readRecord(of: id) == nil { throw StoreError.unknownObject("\(id.number)") }
-        guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
-        return object
-    }
-
-    /// The id of an entity's object by its number. Throws when the store's model has no such entity.
-    public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
-        ObjectID(entity: try model.number(of: entityName), number: number)
-    }
-
     func typedObject<Object: ManagedObject>(with id: ObjectID, as type: Object.Type) throws -> Object {
         if let object = object(with: id) as? Object { return object }
         throw ContextError.wrongClass(
@@ -308,19 +284,4 @@ public final class ManagedObjectContext {
         leaving = [:]
         leavingRecords = [:]
     }
-}
-
-/// A view of a context's objects that moves with it.
-protocol ContextFollower: AnyObject {
-    /// Whether it has fetched.
-    var isLive: Bool { get }
-    /// The number of the entity whose objects it follows.
-    var entity: Int? { get }
-    /// The named order that it follows.
-    var followed: CacheDirectory.Followed? { get }
-    /// Takes the order a step on, and keeps what that changed until it is delivered. The edits lead from the records that
-    /// the follower saw to those that it sees now.
-    func advance(
-        _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange)
-    func deliver()
 }

@@ -58,7 +58,7 @@ public final class PersistentContainer: Sendable {
     }
 
     /// Runs work in a context of its own, on no actor, and returns what it made. The work may wait for other writers: it
-    /// runs on a thread that no task needs, and whoever called is suspended meanwhile.
+    /// runs on a thread that no task needs, and the caller is suspended meanwhile.
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -88,23 +88,22 @@ public final class PersistentContainer: Sendable {
     /// objects there were. O(n log n). Throws `StoreError`; a record that is damaged keeps its entity.
     @discardableResult
     public func dropEntity(named name: String) throws -> Int {
-        let writer = try store.beginWrite()
-        let number = try writer.model.number(of: name)
-        let count = try writer.dropEntity(number)
-        try caches.deleteAll(ofEntity: name, in: writer)
-        try writer.commit()
-        return count
+        try dropEntity(named: name, onlyEmpty: false) ?? 0
     }
 
     /// As `dropEntity`, for an entity without objects; false when it has some. O(caches).
     package func dropEmptyEntity(named name: String) throws -> Bool {
+        try dropEntity(named: name, onlyEmpty: true) != nil
+    }
+
+    private func dropEntity(named name: String, onlyEmpty: Bool) throws -> Int? {
         let writer = try store.beginWrite()
         let number = try writer.model.number(of: name)
-        guard try writer.entityState(number).count == 0 else { return false }
-        try writer.dropEntity(number)
+        if onlyEmpty, try writer.entityState(number).count > 0 { return nil }
+        let count = try writer.dropEntity(number)
         try caches.deleteAll(ofEntity: name, in: writer)
         try writer.commit()
-        return true
+        return count
     }
 
     package var caches: CacheDirectory { CacheDirectory(store) }

@@ -31,7 +31,7 @@ public struct FetchedOrder {
     }
 
     /// Reads all that the order needs to hand out some sections and rows, without their records. Throws when any of it is
-    /// damaged, so that whoever prints finds it out before anything is printed. O(log n + sections + rows).
+    /// damaged, so that a printer learns of it before it prints anything. O(log n + sections + rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {

@@ -75,7 +75,7 @@ extension FetchedResultsController: ContextFollower {
         defer { isTelling = false }
         if isFailureUndelivered, let failure {
             isFailureUndelivered = false
-            // Whoever keeps a copy of the rows must hear that it holds no longer.
+            // Listeners that keep a copy of the rows must learn that it is out of date.
             undelivered = ResultsChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }

@@ -68,7 +68,7 @@ struct ImportCommand: ParsableCommand {
         try printReport(report)
     }
 
-    /// A file without rows and columns is no rows of an entity that is known, or that `--types` tell.
+    /// Imports zero rows from an empty file. The entity must be in the store, or `--types` must define it.
     private func importNothing(_ empty: UnreadableFile, _ start: ContinuousClock.Instant) throws {
         let given = try givenTypes(nil)
         let container: PersistentContainer

@@ -22,7 +22,7 @@ extension CacheDirectory {
     ///
     /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). Where the store is read-only
     /// or was moved, or another writer is busy, the order is caught up in memory and the cache stays as it was; a rebuild waits for
-    /// its turn. Whoever wants the exact change gets it however much it costs, as long as the log reaches back.
+    /// its turn. With `wantsChange` the exact change is computed at any cost, as long as the log reaches back.
     package func open(_ name: String, _ request: OrderRequest, wantsChange: Bool = false) throws -> OpenedOrder {
         try Self.validate(name)
         let snapshot = try store.snapshot()

@@ -29,7 +29,7 @@ public struct OrderChange: Equatable, Sendable {
     public package(set) var renumbered: [ObjectID: ObjectID] = [:]
 
     /// Not nil when the order was computed anew and the old one could not be read, so that what changed is not known:
-    /// there are no events then, and whoever keeps a copy of the rows reads them anew.
+    /// there are no events then, and a copy of the rows must be read anew.
     public package(set) var rebuilt: RebuildReason?
 
     public init() {}

@@ -23,8 +23,8 @@ extension CacheDirectory {
     }
 
     /// Brings followed orders to a sealed writer's commit, in its transaction. `edits` lead from `commit`, the one
-    /// before the writer's, to the writer's. Returns what that did, by name. Whoever wants the exact changes gets them
-    /// however much they cost, as long as the log reaches back.
+    /// before the writer's, to the writer's. Returns what that did, by name. With `wantsChange` the exact changes
+    /// are computed at any cost, as long as the log reaches back.
     package func bring(
         _ followed: [Followed], along writer: StoreWriter, edits: [RecordEdit]? = nil, since commit: UInt64 = 0,
         wantsChange: Bool = false

@@ -38,7 +38,7 @@ extension StoreReader {
     }
 
     /// The objects of an entity whose records do not match their checksums. Throws `corrupted` when there are not as many
-    /// objects as the entity counts: whoever leaves damaged records out would not miss lost ones. O(n).
+    /// objects as the entity counts: a reader that skips damaged records would not notice lost ones. O(n).
     package func damagedRecords(of entity: Int) throws -> [ObjectID] {
         var damaged: [ObjectID] = []
         var scanned: UInt64 = 0

@@ -152,7 +152,6 @@ package final class StoreWriter: StoreReader {
     }
 
     /// Deletes all objects of an entity, and takes it out of the model. Returns how many there were. O(n log n).
-    @discardableResult
     package func dropEntity(_ entity: Int) throws -> Int {
         var objects: [ObjectID] = []
         try scan(entity) { object, _ in
