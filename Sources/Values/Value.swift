@@ -82,3 +82,16 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expres
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
     public init(nilLiteral: ()) { self = .null }
 }
+
+extension Value {
+    /// The boolean, if it is one; so with the other types. Nothing is converted.
+    public var booleanValue: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    public var integerValue: Int64? { if case .integer(let value) = self { value } else { nil } }
+    public var doubleValue: Double? { if case .double(let value) = self { value } else { nil } }
+    public var decimalValue: Decimal? { if case .decimal(let value) = self { value } else { nil } }
+    public var dateValue: Date? { if case .date(let value) = self { value } else { nil } }
+    public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+    public var dataValue: Data? { if case .data(let value) = self { value } else { nil } }
+    public var uuidValue: UUID? { if case .uuid(let value) = self { value } else { nil } }
+    public var urlValue: URL? { if case .url(let value) = self { value } else { nil } }
+}

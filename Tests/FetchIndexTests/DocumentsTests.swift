@@ -1,5 +1,6 @@
 import FetchIndex
 import Foundation
+import Observation
 import TestSupport
 import Testing
 
@@ -19,6 +20,14 @@ nonisolated final class Author: ManagedObject {
     @Attribute("tags") var tags: [String] = []
 }
 
+final class Edition: ManagedObject {
+    @Attribute("isbn") var isbn: String
+    @Attribute("edition") var edition: Int
+    @Attribute("price") var price: Int?
+
+    override class var uniqueAttributes: [[String]] { [["isbn", "edition"]] }
+}
+
 /// The examples of the documentation, as they stand there but for names that other tests have.
 @Suite struct DocumentsTests {
     @Test func attributes() throws {
@@ -36,6 +45,33 @@ nonisolated final class Author: ManagedObject {
         let request = FetchRequest<Author>(
             predicate: try FetchPredicate("genre == 'novel'"), sortKeys: [SortKey(\Author.genre)])
         #expect(try context.fetch(request) == [author])
+    }
+
+    @Test func uniqueAttributes() throws {
+        let container = try PersistentContainer(temporaryWith: Model(Edition.self))
+        for price in [680, 720] {
+            let context = container.newContext()
+            context.onUniqueConflict = .update
+            let edition = Edition(context: context)
+            (edition.isbn, edition.edition, edition.price) = ("9784150309848", 1, price)
+            try context.save()  // the stored object with this ISBN and edition, if there is one, has the new price now
+            #expect(edition.objectID.number == 1)
+        }
+        let context = container.newContext()
+        #expect(try context.fetch(FetchRequest<Edition>()).map(\.price) == [720])
+    }
+
+    @MainActor @Test func observation() async throws {
+        let container = try PersistentContainer(temporaryWith: Model(Book.self))
+        let context = container.newContext()
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.title)]), context: context)
+        try controller.performFetch()
+        for await count in Observations({ controller.fetchedObjects?.count ?? 0 }) {
+            print("\(count) books")
+            if count == 2 { break }
+            (Book(context: context).title, Book(context: context).title) = ("a", "b")
+        }
     }
 
     @Test func workInTheBackground() async throws {

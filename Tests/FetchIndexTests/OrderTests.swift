@@ -225,7 +225,7 @@ struct PlainFetch {
         changed.sectionOrder = .byCount()
         others.append((changed, .sectionKeyChanged))
         for (definition, reason) in others {
-            for outcome in [OrderOutcome.rebuilt(reason), .hit] {
+            for outcome in [FetchOutcome.rebuilt(reason), .hit] {
                 let found = try container.withOrder(definition, .init(cacheName: "one name")) { $0.outcome }
                 #expect(found == outcome, "\(definition)")
             }
@@ -249,7 +249,7 @@ struct PlainFetch {
         try damaging.view.put(junk.span.bytes, for: UInt64(1) << 40 | 1, in: damaging.tables.nodes)
         try damaging.commit()
         #expect(try container.verifyCache("n") != [])
-        var outcomes: [OrderOutcome] = []
+        var outcomes: [FetchOutcome] = []
         try container.withOrder(definition, .init(cacheName: "n")) { order in
             outcomes.append(order.outcome)
             var count = 0

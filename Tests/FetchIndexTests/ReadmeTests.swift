@@ -49,7 +49,7 @@ import Testing
         let definition = OrderDefinition(
             entity: "Book", predicate: try FetchPredicate("price < %d", 2000),
             sortKeys: [SortKey("price", .descending)], sectionKey: .attribute("publisher"))
-        for outcome in [OrderOutcome.rebuilt(.first), .hit] {
+        for outcome in [FetchOutcome.rebuilt(.first), .hit] {
             try container.withOrder(definition, .init(cacheName: "books by publisher")) { order in
                 #expect(order.outcome == outcome)
                 try order.forEachSection { section in

@@ -49,7 +49,7 @@ import Values
         container = try PersistentContainer(path: copy.path)
     }
 
-    private static func book(_ number: Int) -> ObjectID { ObjectID(entity: 0, number: UInt64(number)) }
+    private static func book(_ number: Int) -> RecordKey { RecordKey(entity: 0, number: UInt64(number)) }
 
     private func write(_ body: (StoreWriter) throws -> Void) throws {
         let writer = try container.store.beginWrite()

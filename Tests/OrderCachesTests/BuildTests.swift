@@ -107,7 +107,7 @@ import Testing
         for (number, record) in try test.contents() {
             let section = expected.firstIndex { $0.rows.contains(number) }
             let path = section.map { RowPath(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
-            let object = ObjectID(entity: 0, number: number)
+            let object = RecordKey(entity: 0, number: number)
             #expect(try built.position(of: object, record, placer) == path, "seed \(seed), \(order), object \(number)")
         }
     }
@@ -123,7 +123,7 @@ import Testing
                 let found = try order.row(at: row)
                 #expect(found.object.number == number && found.path == RowPath(section: index, row: offset))
                 #expect(try order.object(at: RowPath(section: index, row: offset)).number == number)
-                var first: (ObjectID, RowPath)?
+                var first: (RecordKey, RowPath)?
                 try order.walkRows(from: row) { object, path in
                     first = (object, path)
                     return false

@@ -31,14 +31,14 @@ import Values
 
     func update(_ number: UInt64, _ row: TestRow) throws {
         let record = try row.record()
-        try test.write { try $0.update(ObjectID(entity: 0, number: number), record.span.bytes) }
+        try test.write { try $0.update(RecordKey(entity: 0, number: number), record.span.bytes) }
     }
 
     /// Random commits between openings: each opening must give sort and group, and the change must replay.
     @Test(arguments: TestOrder.all) func aCacheFollowsTheStoreExactly(order: TestOrder) throws {
         var generator = SeededGenerator(seed: 21)
         let request = try order.request()
-        var shown: [[ObjectID]] = []
+        var shown: [[RecordKey]] = []
         for round in 0..<40 {
             for _ in 0..<Int.random(in: 0...2, using: &generator) { try randomCommit(&generator) }
             let opened = try caches.open("rows", request)
@@ -61,7 +61,7 @@ import Values
             for _ in 0..<Int.random(in: 1...6, using: &generator) {
                 let row = TestRow.random(using: &generator)
                 let record = try row.record()
-                let object = ObjectID(entity: 0, number: .random(in: 1...20, using: &generator))
+                let object = RecordKey(entity: 0, number: .random(in: 1...20, using: &generator))
                 if try writer.record(object, { _ in }) {
                     if Bool.random(using: &generator) {
                         try writer.update(object, record.span.bytes)
@@ -88,7 +88,7 @@ import Values
         try update(1, TestRow(group: "a", rank: 1, note: 5))
         var expected = OrderChange()
         expected.rows = [
-            .update(ObjectID(entity: 0, number: 1), from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 0))
+            .update(RecordKey(entity: 0, number: 1), from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 0))
         ]
         #expect(try caches.open("n", request).outcome == .caughtUp(expected))
         try insert(TestRow(group: "z", rank: 0, isMember: false))

@@ -95,7 +95,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         var placement = RowPlacement()
         let touched = Set(rows.keys).union(new.keys).filter { rows[$0] != new[$0] }
         let edits = try touched.map { number in
-            let object = ObjectID(entity: 0, number: number)
+            let object = RecordKey(entity: 0, number: number)
             return RowEdit(
                 object: object, old: try placer.key(of: object, try rows[number]?.record(), &placement),
                 new: try placer.key(of: object, try new[number]?.record(), &placement))
@@ -116,9 +116,9 @@ func defects(
     require(change.replay(on: before) == after, "it does not lead there: \(before) | \(change) | \(after)")
     let oldSections = order.sections(of: oldRows), newSections = order.sections(of: newRows)
     var rowMoves = 0, sectionMoves = 0
-    var reported: Set<ObjectID> = []
+    var reported: Set<RecordKey> = []
     for event in change.rows {
-        let object: ObjectID
+        let object: RecordKey
         switch event {
         case .delete(let deleted, let from):
             object = deleted
@@ -145,7 +145,7 @@ func defects(
     }
     for case .move in change.sections { sectionMoves += 1 }
     for (number, row) in newRows where row.isMember && oldRows[number] != row {
-        require(reported.contains(ObjectID(entity: 0, number: number)), "row \(number) changed without an event")
+        require(reported.contains(RecordKey(entity: 0, number: number)), "row \(number) changed without an event")
     }
     var expectedMoves = 0
     for (name, rows) in newSections {

@@ -85,7 +85,7 @@ import Testing
                 entity: 0, shape: shape, rows: CountedTree(in: store),
                 sections: CountedTree(in: store, isWeighted: true))
             let edits = try list.map {
-                RecordEdit(object: ObjectID(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
+                RecordEdit(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
             }
             try current.update(try placer.rowEdits(edits, of: 0))
             old = current
@@ -94,7 +94,7 @@ import Testing
         func prove(_ edits: [Edit]) throws {
             let records = try edits.map { edit in
                 RecordEdit(
-                    object: ObjectID(entity: 0, number: edit.object), old: try list[edit.object]?.record(),
+                    object: RecordKey(entity: 0, number: edit.object), old: try list[edit.object]?.record(),
                     new: try edit.row?.record())
             }
             let rows = try placer.rowEdits(records, of: 0)
@@ -103,7 +103,7 @@ import Testing
             let change = try OrderDiff.change(from: old, to: new, rows, places)
             var newList = list
             for edit in edits { newList[edit.object] = edit.row }
-            let expected = order.sections(of: newList).map { $0.rows.map { ObjectID(entity: 0, number: $0) } }
+            let expected = order.sections(of: newList).map { $0.rows.map { RecordKey(entity: 0, number: $0) } }
             var found = try defects(of: change, from: old, to: new, list, newList, order)
             if try new.objects() != expected { found.append("the order is \(try new.objects()), not \(expected)") }
             if !found.isEmpty { Issue.record("\(list) with \(edits): \(found)") }

@@ -149,8 +149,8 @@ extension SectionedOrder {
         return contents
     }
 
-    func objects() throws -> [[ObjectID]] {
-        try contents().map { section in section.rows.map { ObjectID(entity: 0, number: $0) } }
+    func objects() throws -> [[RecordKey]] {
+        try contents().map { section in section.rows.map { RecordKey(entity: 0, number: $0) } }
     }
 }
 

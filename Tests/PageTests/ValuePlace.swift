@@ -54,7 +54,7 @@ extension SampleStore {
         let number = place.key.count == 8 ? place.key.number(at: 0, as: UInt64.self) : 0
         func mismatch(_ subject: String) -> String { "the store is damaged: \(subject) does not match its checksum" }
         switch place.table {
-        case "records": return "Item \(ObjectID(rawValue: number).number)"
+        case "records": return "Item \(RecordKey(rawValue: number).number)"
         case "unique":
             let object = data.number(at: place.offset, as: UInt64.self)
             return "Item \(object): its unique id: " + mismatch("a unique key's value")
@@ -70,6 +70,7 @@ extension SampleStore {
         case "format": return mismatch("the format version")
         case "model": return mismatch("the model")
         case "state": return mismatch("the store's state")
+        case "identi": return mismatch("the store's identifier")
         default: return "\(Self.model.entities[Int(place.key[6])].name)'s counters: " + mismatch("an entity's state")
         }
     }

@@ -47,7 +47,7 @@ private enum Operation: CaseIterable {
         _ operation: Operation, to writer: StoreWriter, _ test: TestStore, _ generator: inout SeededGenerator
     ) throws {
         let next = try writer.entityState(0).nextObject
-        let object = ObjectID(entity: 0, number: .random(in: 0...next, using: &generator))
+        let object = RecordKey(entity: 0, number: .random(in: 0...next, using: &generator))
         var old: [UInt8]?
         _ = try writer.record(object) { old = [UInt8](copying: $0) }
         let price = Int64.random(in: 0...3, using: &generator)
@@ -77,8 +77,8 @@ private enum Operation: CaseIterable {
         try writer.commit()
         try test.write { writer in
             let book = try test.book("7", 6)
-            try writer.update(ObjectID(entity: 0, number: 8), book.span.bytes)
-            try writer.delete(ObjectID(entity: 0, number: 9))
+            try writer.update(RecordKey(entity: 0, number: 8), book.span.bytes)
+            try writer.delete(RecordKey(entity: 0, number: 9))
         }
         let snapshot = try test.store.snapshot()
         let headers = try snapshot.commits(after: 0)
@@ -103,7 +103,7 @@ private enum Operation: CaseIterable {
         try test.write { $0.setLogLimit(500) }
         for number in 1...20 {
             let book = try test.book("\(number - 1)", 6, String(repeating: "x", count: 100))
-            try test.write { try $0.update(ObjectID(entity: 0, number: UInt64(number)), book.span.bytes) }
+            try test.write { try $0.update(RecordKey(entity: 0, number: UInt64(number)), book.span.bytes) }
         }
         snapshot = try test.store.snapshot()
         #expect(snapshot.state.logBytes <= 500 && snapshot.state.logStart > 12)
@@ -114,7 +114,7 @@ private enum Operation: CaseIterable {
         let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")
         try test.write { try $0.insert(0, a.span.bytes) }
-        try test.write { try $0.update(ObjectID(entity: 0, number: 1), b.span.bytes) }
+        try test.write { try $0.update(RecordKey(entity: 0, number: 1), b.span.bytes) }
         let key = StoreLayout.logKey(commit: 2, part: 1)
         var part: [UInt8] = []
         let snapshot = try test.store.snapshot()

@@ -15,7 +15,7 @@ import Testing
         for price in [5, 6] as [Int64] {
             for (number, id) in ["a", "b", "c"].enumerated() {
                 let book = try test.book(id, price)
-                let object = ObjectID(entity: 0, number: UInt64(number + 1))
+                let object = RecordKey(entity: 0, number: UInt64(number + 1))
                 try test.write { writer in
                     if price == 5 {
                         try writer.insert(0, book.span.bytes)

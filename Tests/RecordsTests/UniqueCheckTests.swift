@@ -17,10 +17,10 @@ import Values
         let test = try TestStore(model: Model(entities: [entity]))
         let record = try entity.record([.string("a"), .integer(7)])
         try test.write { try $0.insert(0, record.span.bytes) }
-        let object = ObjectID(entity: 0, number: 1)
-        let keys = entity.uniqueSlots.map { slot in
-            var key = StoreLayout.uniqueKey(entity: 0, slot: slot)
-            OrderKey.append(slot == 0 ? .string("a") : .integer(7), to: &key)
+        let object = RecordKey(entity: 0, number: 1)
+        let keys = entity.uniqueConstraints.map { constraint in
+            var key = StoreLayout.uniqueKey(entity: 0, constraint)
+            OrderKey.append(constraint.number == 0 ? .string("a") : .integer(7), to: &key)
             return key
         }
         try change(keys, of: test) { [$0[0] ^ 1] + $0.dropFirst() }

@@ -116,4 +116,28 @@ import Testing
         #expect(table.contains("… 60 more sections"))
         #expect(try tool.run(["fetch", tool.store, "--section-offset", "-1"] + request).status == 2)
     }
+
+    /// The sections of null and of "" are told apart in batches, as they are in lists of sections.
+    @Test func theSectionOfNullIsNullInBatches() throws {
+        let file = try tool.file("rows.csv", "id,kind\n1,a\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)
+        let request = ["--entity", "Row", "--section", "kind", "--sort", "id", "--cache", "kinds"]
+        #expect(try tool.run(["fetch", tool.store] + request).status == 0)
+        let changes = try tool.file(
+            "changes.jsonl",
+            """
+            {"op":"insert","values":{"id":2,"kind":null}}
+            {"op":"insert","values":{"id":3,"kind":""}}
+
+            """)
+        let batch = try tool.run(["apply", tool.store, changes, "--key", "id", "--output", "json"] + request)
+        let sections = batch["sections"] as? [[String: Any]] ?? []
+        #expect(sections.count == 2)
+        #expect(sections.filter { $0["name"] is NSNull }.count == 1)
+        #expect(sections.filter { $0["name"] as? String == "" }.count == 1)
+        let more = try tool.file("more.jsonl", "{\"op\":\"delete\",\"key\":2}\n{\"op\":\"delete\",\"key\":3}\n")
+        let table = try tool.run(["apply", tool.store, more, "--key", "id"] + request).output
+        #expect(table.contains("(no value)"))
+        #expect(table.contains("\"\""))
+    }
 }

@@ -152,7 +152,7 @@ import Testing
                 ])
         #expect(
             batches[1] == [
-                "sections": [["kind": "delete", "from": 0, "name": ""]],
+                "sections": [["kind": "delete", "from": 0, "name": NSNull()]],
                 "rows": [["kind": "delete", "id": 5, "from": [0, 0]]],
             ])
     }

@@ -1,13 +1,5 @@
 internal import Records
 
-/// What an insertion does when another object has a unique value of a row.
-public enum UniqueConflictPolicy: Hashable, Sendable {
-    /// It throws `StoreError.notUnique`, and nothing is inserted.
-    case error
-    /// The object that has the value of the first unique attribute takes the row's values, all of them.
-    case update
-}
-
 /// Inserts rows without making objects.
 public struct BatchInsertRequest: Sendable {
     public var entityName: String
@@ -71,19 +63,18 @@ extension ManagedObjectContext {
         try batch { writer in
             let number = try writer.model.number(of: entityName)
             let entity = writer.model.entities[number]
-            let keySlot = onUniqueConflict == .update ? entity.uniqueSlots.first : nil
-            if onUniqueConflict == .update, keySlot == nil {
+            if onUniqueConflict == .update, entity.uniqueConstraints.isEmpty {
                 throw RequestError.wrongType("\(entityName) has no unique attribute by which rows could update objects")
             }
             var assembler = entity.assembler
             var count = 0
             while let values = try next() {
                 let record = try assembler.record(values)
-                if let keySlot {
-                    let outcome = try writer.put(number, record.span.bytes, uniqueSlot: keySlot)
+                switch onUniqueConflict {
+                case .error: try writer.insert(number, record.span.bytes)
+                case .update:
+                    let outcome = try writer.put(number, record.span.bytes, by: entity.uniqueConstraints)
                     if case .unchanged = outcome { continue }
-                } else {
-                    try writer.insert(number, record.span.bytes)
                 }
                 count += 1
             }
@@ -133,9 +124,9 @@ extension ManagedObjectContext {
     /// The ids only: writing while a cursor reads would disturb it.
     private func members(
         of predicate: FetchPredicate?, _ entityName: String, in writer: StoreWriter
-    ) throws -> [ObjectID] {
+    ) throws -> [RecordKey] {
         let definition = OrderDefinition(entity: entityName, predicate: predicate)
-        var members: [ObjectID] = []
+        var members: [RecordKey] = []
         try definition.compile(in: writer.model).builder.walkMembers(of: writer, replacing: [:], isSorted: false) {
             members.append($0)
             return true

@@ -18,7 +18,8 @@ public final class BatchWriter {
     private let store: Store
     public let entity: Entity
     private let entityNumber: Int
-    private let keySlot: Int?
+    private let constraint: UniqueConstraint?
+    private let origin: ObjectOrigin
     private let author: String
     /// How long a transaction waits to begin while another writer is busy, before `StoreError.writerBusy` is thrown. Nil: as
     /// long as it takes.
@@ -34,13 +35,13 @@ public final class BatchWriter {
         entityNumber = try model.number(of: name)
         let entity = model.entities[entityNumber]
         self.entity = entity
+        origin = container.origin(ofEntity: entityNumber, named: name)
         self.author = author
-        keySlot = try key.map { key in
-            let slot = try entity.requireSlot(of: key)
-            guard entity.attributes[slot].isUnique else {
+        constraint = try key.map { key in
+            guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: key)) else {
                 throw RequestError.wrongType("\(name).\(key) is not unique, so it cannot be the key")
             }
-            return slot
+            return constraint
         }
     }
 
@@ -55,14 +56,16 @@ public final class BatchWriter {
         return begun
     }
 
+    private func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
+
     /// Inserts a record, or updates the object that has its key. O(log n).
     package func put(_ record: RawSpan) throws {
-        guard let keySlot else {
+        guard let constraint else {
             try transaction().insert(entityNumber, record)
             counts.inserted += 1
             return
         }
-        switch try transaction().put(entityNumber, record, uniqueSlot: keySlot) {
+        switch try transaction().put(entityNumber, record, by: [constraint]) {
         case .inserted: counts.inserted += 1
         case .updated: counts.updated += 1
         case .unchanged: counts.unchanged += 1
@@ -71,22 +74,22 @@ public final class BatchWriter {
 
     /// The object with a key; nil when there is none. O(log n).
     public func object(key: Value) throws -> ObjectID? {
-        guard let keySlot else { throw RequestError.malformed("\(entity.name) has no key") }
-        return try transaction().object(entityNumber, slot: keySlot, equalTo: key)
+        guard let constraint else { throw RequestError.malformed("\(entity.name) has no key") }
+        return try transaction().object(entityNumber, constraint, equalTo: [key]).map(id)
     }
 
     /// An object by its number; nil when there is none.
     public func object(number: UInt64) throws -> ObjectID? {
-        guard number <= ObjectID.maximumNumber else { return nil }
-        let object = ObjectID(entity: entityNumber, number: number)
-        return try transaction().record(object, { _ in }) ? object : nil
+        guard number <= RecordKey.maximumNumber else { return nil }
+        let object = RecordKey(entity: entityNumber, number: number)
+        return try transaction().record(object, { _ in }) ? id(of: object) : nil
     }
 
     /// An object's values in the order of the entity's attributes. Throws `StoreError.unknownObject` when there is no such
     /// object.
     public func values(of object: ObjectID) throws -> [Value] {
         var values: [Value]?
-        _ = try transaction().record(object) { values = try entity.values(of: $0) }
+        _ = try transaction().record(container.key(of: object)) { values = try entity.values(of: $0) }
         guard let values else { throw StoreError.unknownObject("\(object.number)") }
         return values
     }
@@ -98,18 +101,22 @@ public final class BatchWriter {
         let record = try entity.record(values)
         let object = try transaction().insert(entityNumber, record.span.bytes)
         counts.inserted += 1
-        return object
+        return id(of: object)
     }
 
     /// Gives an object new values. Equal values change nothing. O(log n).
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         let record = try entity.record(values)
-        if try transaction().update(object, record.span.bytes) { counts.updated += 1 } else { counts.unchanged += 1 }
+        if try transaction().update(container.key(of: object), record.span.bytes) {
+            counts.updated += 1
+        } else {
+            counts.unchanged += 1
+        }
     }
 
     /// Takes an object out, if it is there. O(log n).
     public func delete(_ object: ObjectID) throws {
-        if try transaction().delete(object) { counts.deleted += 1 }
+        if try transaction().delete(container.key(of: object)) { counts.deleted += 1 }
     }
 
     /// Makes what was written so far durable. Returns the newest commit; nil when nothing was written.
@@ -123,7 +130,7 @@ public final class BatchWriter {
     /// As `commit`, and brings a named order along in the same transaction. Returns what that did: `.hit` when nothing of
     /// the order changed, `.caughtUp` with the exact change since it was last current, or `.rebuilt` with the reason when
     /// that is not known, and the order must be fetched anew. Nil when nothing was written. O(k log n) for k changes.
-    public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> OrderOutcome? {
+    public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         guard let ended = writer else { return nil }
         writer = nil
         let request = try definition.compile(in: ended.model)
@@ -132,7 +139,7 @@ public final class BatchWriter {
             [.init(name: cacheName, request: request)], along: ended, wantsChange: true)
         try ended.commit()
         switch brought[cacheName] {
-        case .caughtUp(_, let change): return change.isEmpty ? .hit : .caughtUp(change)
+        case .caughtUp(_, let change): return change.isEmpty ? .hit : .caughtUp(ResultsChange(change, origin))
         case .lost(let reason): return .rebuilt(reason)
         case nil: return nil
         }

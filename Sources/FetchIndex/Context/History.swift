@@ -29,7 +29,9 @@ extension ManagedObjectContext {
         return try newest.commits(after: commit).map { header in
             HistoryTransaction(
                 commit: header.commit, time: Date(timeIntervalSince1970: header.time), author: header.author,
-                changes: try newest.changes(in: header.commit).map { .init(objectID: $0.object, kind: $0.kind) })
+                changes: try newest.changes(in: header.commit).map { change in
+                    .init(objectID: id(of: change.object, in: newest.model), kind: change.kind)
+                })
         }
     }
 

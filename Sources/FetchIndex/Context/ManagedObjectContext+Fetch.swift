@@ -6,7 +6,7 @@ extension ManagedObjectContext {
     /// sort keys: a plain fetch has no cache. Throws when the request does not fit the model.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try use(Object.self, for: request.entityName)
-        return try identifiers(request).map { try typedObject(with: $0, as: Object.self) }
+        return try keys(request).map { try typedObject(with: $0, as: Object.self) }
     }
 
     /// How many objects a fetch would give. Without predicate, or where a kept order's leading attribute decides the
@@ -59,7 +59,7 @@ extension ManagedObjectContext {
     public func execute<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchResult<Object> {
         switch request.resultType {
         case .objects: .objects(try fetch(request))
-        case .objectIDs: .objectIDs(try identifiers(request))
+        case .objectIDs: .objectIDs(try keys(request).map { id(of: $0) })
         case .dictionaries: .dictionaries(try dictionaries(request))
         case .count: .count(try count(for: request))
         }
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
         if request.returnsDistinctResults { (wanted.fetchOffset, wanted.fetchLimit) = (0, 0) }
         var seen: Set<[UInt8]> = []
         var dictionaries: [[String: Value]] = []
-        for id in try identifiers(wanted) {
+        for id in try keys(wanted) {
             let record = request.includesPendingChanges ? viewedRecord(of: id) : savedRecord(of: id)
             guard let record else { continue }
             let values = try entity.values(of: record.span.bytes)
@@ -90,13 +90,13 @@ extension ManagedObjectContext {
     }
 
     /// An object's record with unsaved edits, as they were reported.
-    func viewedRecord(of id: ObjectID) -> [UInt8]? { reported[id].map(\.record) ?? savedRecord(of: id) }
+    func viewedRecord(of id: RecordKey) -> [UInt8]? { reported[id].map(\.record) ?? savedRecord(of: id) }
 
-    private func identifiers<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [ObjectID] {
+    private func keys<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [RecordKey] {
         try mergeIfWanted()
         processPendingChanges()
         var skipped = 0
-        var found: [ObjectID] = []
+        var found: [RecordKey] = []
         try walk(request.definition(), includesPending: request.includesPendingChanges) { id in
             if skipped < request.offset {
                 skipped += 1
@@ -109,7 +109,7 @@ extension ManagedObjectContext {
     }
 
     private func walk(
-        _ definition: OrderDefinition, includesPending: Bool, _ body: (ObjectID) throws -> Bool
+        _ definition: OrderDefinition, includesPending: Bool, _ body: (RecordKey) throws -> Bool
     ) throws {
         let builder = try definition.compile(in: model, orders: leadingOrders).builder
         try builder.walkMembers(
@@ -125,21 +125,22 @@ extension ManagedObjectContext {
     }
 
     /// The object with an id, of the class that is asked for. Throws `StoreError.unknownObject` when it is not there, or
-    /// deleted in the context, `StoreError.corrupted` when its record is damaged, and `ContextError.wrongClass` when it is
-    /// registered as one of another class.
+    /// deleted in the context, `StoreError.corrupted` when its record is damaged, `ContextError.wrongClass` when it is
+    /// registered as one of another class, and `ContextError.otherStore` for an id of another store.
     public func existingObject<Object: ManagedObject>(
         with id: ObjectID, as type: Object.Type
     ) throws -> Object {
-        guard model.entities.indices.contains(id.entity) else { throw StoreError.unknownObject("\(id.number)") }
-        if type != ManagedObject.self { try use(type, for: model.entities[id.entity].name) }
-        let object: Object = try typedObject(with: id, as: type)
-        if object.isFault, try readRecord(of: id) == nil { throw StoreError.unknownObject("\(id.number)") }
+        let key = try container.key(of: id)
+        guard model.entities.indices.contains(key.entity) else { throw StoreError.unknownObject("\(id.number)") }
+        if type != ManagedObject.self { try use(type, for: model.entities[key.entity].name) }
+        let object: Object = try typedObject(with: key, as: type)
+        if object.isFault, try readRecord(of: key) == nil { throw StoreError.unknownObject("\(id.number)") }
         guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
         return object
     }
 
     /// The id of an entity's object by its number. Throws when the store's model has no such entity.
     public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
-        ObjectID(entity: try model.number(of: entityName), number: number)
+        id(of: RecordKey(entity: try model.number(of: entityName), number: number))
     }
 }

@@ -34,7 +34,7 @@ extension ManagedObjectContext {
             }
             adopt(new)
             adopt(written)
-            let written = Set(written.records.map(\.object.objectID))
+            let written = Set(written.records.map(\.object.key))
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
         let step = step(from: known, committed)
@@ -71,22 +71,32 @@ extension ManagedObjectContext {
         if written.records.count == dirty.count {
             dirty = [:]
         } else {
-            for (object, _) in written.records { dirty[object.objectID] = nil }
+            for (object, _) in written.records { dirty[object.key] = nil }
         }
         for (object, id) in written.renumbered {
-            if object.objectID.isTemporary { renumbered[id] = object.objectID }
+            if object.key.isTemporary { renumbered[id] = object.key }
             register(object, as: id)
         }
+        for (object, key) in written.merged {
+            // Its row under the temporary id is told as deleted.
+            if let record = object.currentRecord() { leavingRecords[object.key] = record }
+            register(object, as: key)
+        }
+        if !written.merged.isEmpty { undoStack.removeAll() }
         for (object, record) in written.records {
             guard let record else {
                 release(object)
                 continue
+            }
+            if object.registrar != nil, let visible = object.currentRecord() {
+                object.noteChange(from: visible, to: record)
             }
             object.changes = [:]
             object.base = record
             object.isGoneFromStore = false
             object.status = .saved
             object.hasBeenSaved = true
+            object.noteChangeOfState()
         }
         if written.records.isEmpty { return }
         for object in touched.values { if case .deleted(wasSaved: false) = object.status { release(object) } }
@@ -98,6 +108,11 @@ extension ManagedObjectContext {
         guard let object = registeredObject(for: edit.object) else {
             if edit.new == nil, let old = edit.old { leavingRecords[edit.object] = old }
             return
+        }
+        if let old = edit.old, let new = edit.new {
+            object.noteChange(from: old, to: new)
+        } else {
+            object.noteChangeOfAll()
         }
         switch object.status {
         case .saved where object.changes.isEmpty:
@@ -126,7 +141,7 @@ extension ManagedObjectContext {
     }
 
     /// The edits that lead from what was reported, over the old state, to what is unsaved, over the new one.
-    private func step(from known: [ObjectID: ReportedRecord], _ committed: [RecordEdit]) -> LiveOrder.Step {
+    private func step(from known: [RecordKey: ReportedRecord], _ committed: [RecordEdit]) -> LiveOrder.Step {
         var pending: [RecordEdit] = []
         reported = [:]
         for (id, object) in dirty {
@@ -138,7 +153,7 @@ extension ManagedObjectContext {
         }
         if known.isEmpty && pending.isEmpty { return LiveOrder.Step(committed: committed) }
 
-        var net: [ObjectID: RecordEdit] = [:]
+        var net: [RecordKey: RecordEdit] = [:]
         for edit in committed {
             let oldID = renumbered[edit.object] ?? edit.object
             let old = known[oldID].map(\.record) ?? edit.old
@@ -268,6 +283,6 @@ protocol ContextFollower: AnyObject {
     /// Takes the order a step on, and keeps what that changed until it is delivered. The edits lead from the records that
     /// the follower saw to those that it sees now.
     func advance(
-        _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange)
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange)
     func deliver()
 }

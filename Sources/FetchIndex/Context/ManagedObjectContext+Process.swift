@@ -22,7 +22,8 @@ extension ManagedObjectContext {
         touched = [:]
         for (id, object) in objects {
             // What the object read is what the snapshot has.
-            let saved = object.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: id)
+            let saved =
+                object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: id)
             let old = reported[id].map(\.record) ?? saved
             let new = unsavedRecord(of: object, over: saved)
             reported[id] = new == saved ? nil : ReportedRecord(new)
@@ -37,7 +38,7 @@ extension ManagedObjectContext {
     /// The record that fetches and controllers see of an object with unsaved edits. One that someone else deleted is
     /// gone for them; whether its edits are saved is for the merge policy to say.
     func unsavedRecord(of object: ManagedObject, over saved: [UInt8]?) -> [UInt8]? {
-        saved == nil && !object.isInserted ? nil : object.currentRecord()
+        saved == nil && !object.status.isInserted ? nil : object.currentRecord()
     }
 
     /// From the saved records to the unsaved ones, as reported.
@@ -59,7 +60,8 @@ extension ManagedObjectContext {
                 object.changes = [:]
                 object.base = nil
                 object.isGoneFromStore = false
-                if savedRecord(of: object.objectID) == nil { release(object) }
+                object.noteChangeOfAll()
+                if savedRecord(of: object.key) == nil { release(object) }
             case .gone: break
             }
         }
@@ -90,6 +92,7 @@ extension ManagedObjectContext {
         if mergeChanges || object.changes.isEmpty { return }
         willChange(object)
         object.changes = [:]
+        object.noteChangeOfAll()
         didChange(object)
     }
 }

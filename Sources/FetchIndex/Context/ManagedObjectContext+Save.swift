@@ -24,8 +24,8 @@ extension ManagedObjectContext {
 
     private func validate() throws {
         var failures: [ValidationError.Failure] = []
-        for object in dirtyObjects where !object.isDeleted {
-            if !object.isInserted, object.savedRecord() == nil {
+        for object in dirtyObjects where !object.status.isDeleted {
+            if !object.status.isInserted, object.savedRecord() == nil {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
             }
@@ -46,7 +46,9 @@ extension ManagedObjectContext {
         /// From the records before the transaction to those after it.
         var edits: [RecordEdit]? = []
         /// The permanent ids of new objects.
-        var renumbered: [(object: ManagedObject, id: ObjectID)] = []
+        var renumbered: [(object: ManagedObject, id: RecordKey)] = []
+        /// New objects that became stored ones, by these keys.
+        var merged: [(object: ManagedObject, key: RecordKey)] = []
         /// The objects with the records that were written of them; nil: the object is gone.
         var records: [(object: ManagedObject, record: [UInt8]?)] = []
     }
@@ -91,11 +93,15 @@ private struct SavePlan {
 
     private var actions: [(object: ManagedObject, action: Action)] = []
     private let policy: MergePolicy
+    private let onUniqueConflict: UniqueConflictPolicy
+    private let context: ManagedObjectContext
 
     var objects: [ManagedObject] { actions.map(\.object) }
 
     init(_ context: ManagedObjectContext, _ writer: StoreWriter) throws {
         policy = context.mergePolicy
+        onUniqueConflict = context.onUniqueConflict
+        self.context = context
         var conflicts: [MergeConflict] = []
         // Then the store has what the context's state has, and the objects with it.
         let isNewest = try writer.commit == context.snapshot().commit
@@ -103,7 +109,7 @@ private struct SavePlan {
         try Self.requireStoredAttributes(of: objects, in: writer.model)
         actions.reserveCapacity(objects.count)
         for object in objects {
-            if object.isInserted {
+            if object.status.isInserted {
                 actions.append((object, .insert))
                 continue
             }
@@ -111,12 +117,13 @@ private struct SavePlan {
             var stored = base
             if !isNewest || base == nil || object.isGoneFromStore {
                 stored = nil
-                _ = try writer.record(object.objectID) { stored = [UInt8](copying: $0) }
+                _ = try writer.record(object.key) { stored = [UInt8](copying: $0) }
             }
             if stored == base, let base {
-                let action = object.isDeleted ? .delete(base) : Action.update(object.assembled(over: base), over: base)
+                let action =
+                    object.status.isDeleted ? .delete(base) : Action.update(object.assembled(over: base), over: base)
                 actions.append((object, action))
-            } else if stored == nil && object.isDeleted {
+            } else if stored == nil && object.status.isDeleted {
                 actions.append((object, .forget))
             } else if policy == .error {
                 conflicts.append(object.conflict(base: base, stored: stored))
@@ -130,8 +137,8 @@ private struct SavePlan {
     /// Throws when an entity was dropped or given other attributes since the context read it.
     private static func requireStoredAttributes(of objects: [ManagedObject], in model: Model) throws {
         var known: Set<Int> = []
-        for object in objects where known.insert(object.objectID.entity).inserted {
-            let stored = model.entities[object.objectID.entity]
+        for object in objects where known.insert(object.key.entity).inserted {
+            let stored = model.entities[object.key.entity]
             if stored.attributes.starts(with: object.entity.attributes) { continue }
             throw StoreError.modelMismatch(
                 entity: object.entity.name, "it was dropped or given other attributes; go on with a new context")
@@ -143,12 +150,12 @@ private struct SavePlan {
         switch policy {
         case .error, .rollback: return .forget
         case .mergeByPropertyStoreTrump:
-            guard let stored, !object.isDeleted else { return .forget }
+            guard let stored, !object.status.isDeleted else { return .forget }
             let slots = object.changes.keys.filter { object.isEqual(at: $0, base, stored) }
             return .update(object.assembled(over: stored, slots: Set(slots)), over: stored)
         case .mergeByPropertyObjectTrump, .overwrite:
             guard let stored else { return .insert }
-            if object.isDeleted { return .delete(stored) }
+            if object.status.isDeleted { return .delete(stored) }
             return .update(object.assembled(over: policy == .overwrite ? base : stored), over: stored)
         }
     }
@@ -158,32 +165,42 @@ private struct SavePlan {
         var written = ManagedObjectContext.Written()
         for (object, action) in actions {
             if case .delete(let old) = action {
-                if try writer.delete(object.objectID) {
-                    written.edits?.append(RecordEdit(object: object.objectID, old: old, new: nil))
+                if try writer.delete(object.key) {
+                    written.edits?.append(RecordEdit(object: object.key, old: old, new: nil))
                 }
                 written.records.append((object, nil))
             }
         }
         for (object, action) in actions {
             // Objects may hand unique values over to each other.
-            guard case .update(let new, let old) = action, !object.entity.uniqueSlots.isEmpty else { continue }
-            try writer.releaseUniqueKeys(of: object.objectID, old.span.bytes, for: new.span.bytes)
+            guard case .update(let new, let old) = action, !object.entity.uniqueConstraints.isEmpty else { continue }
+            try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
         }
         for (object, action) in actions {
             switch action {
             case .update(let new, let old):
-                try named(object) { _ = try writer.update(object.objectID, new.span.bytes) }
-                if old != new { written.edits?.append(RecordEdit(object: object.objectID, old: old, new: new)) }
+                try named(object) { _ = try writer.update(object.key, new.span.bytes) }
+                if old != new { written.edits?.append(RecordEdit(object: object.key, old: old, new: new)) }
                 written.records.append((object, new))
-            case .forget: written.records.append((object, try record(object.objectID, in: writer)))
+            case .forget: written.records.append((object, try record(object.key, in: writer)))
             case .insert, .delete: break
             }
         }
+        // Two new objects with one unique value are an error whatever the policy.
+        var taken: Set<RecordKey> = []
         for (object, action) in actions {
             guard case .insert = action else { continue }
             let new = object.assembled(over: object.base)
             try named(object) {
-                let id = try writer.insert(object.objectID.entity, new.span.bytes)
+                if onUniqueConflict == .update, object.status.isInserted,
+                    let stored = try writer.object(object.key.entity, withUniqueValueOf: new.span.bytes),
+                    !taken.contains(stored)
+                {
+                    taken.insert(stored)
+                    return try merge(object, into: stored, &written, in: writer)
+                }
+                let id = try writer.insert(object.key.entity, new.span.bytes)
+                taken.insert(id)
                 written.renumbered.append((object, id))
                 written.edits?.append(RecordEdit(object: id, old: nil, new: new))
                 written.records.append((object, new))
@@ -192,7 +209,33 @@ private struct SavePlan {
         return written
     }
 
-    private func record(_ id: ObjectID, in writer: StoreWriter) throws -> [UInt8]? {
+    /// Gives a stored object the values of a new one.
+    private func merge(
+        _ object: ManagedObject, into key: RecordKey, _ written: inout ManagedObjectContext.Written,
+        in writer: StoreWriter
+    ) throws {
+        guard let old = try record(key, in: writer) else { throw StoreError.unknownObject("\(key.number)") }
+        let new = object.assembled(over: old)
+        try writer.update(key, new.span.bytes)
+        guard let registered = context.registeredObject(for: key) else {
+            written.merged.append((object, key))
+            written.records.append((object, new))
+            if old != new { written.edits?.append(RecordEdit(object: key, old: old, new: new)) }
+            return
+        }
+        // This save may have written it already.
+        var first: [UInt8]? = old
+        if context.dirty[key] != nil {
+            written.records.removeAll { $0.object === registered }
+            if let index = written.edits?.firstIndex(where: { $0.object == key }) {
+                first = written.edits?.remove(at: index).old
+            }
+        }
+        written.records += [(object, nil), (registered, new)]
+        if first != new { written.edits?.append(RecordEdit(object: key, old: first, new: new)) }
+    }
+
+    private func record(_ id: RecordKey, in writer: StoreWriter) throws -> [UInt8]? {
         var record: [UInt8]?
         _ = try writer.record(id) { record = [UInt8](copying: $0) }
         return record
@@ -229,6 +272,6 @@ extension ManagedObject {
         }
         return MergeConflict(
             objectID: objectID, entityName: entity.name, original: named(base) ?? [:],
-            inContext: isDeleted ? nil : named(assembled(over: base)), inStore: named(stored))
+            inContext: status.isDeleted ? nil : named(assembled(over: base)), inStore: named(stored))
     }
 }

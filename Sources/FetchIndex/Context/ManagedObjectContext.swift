@@ -11,6 +11,11 @@ public final class ManagedObjectContext {
     /// Written into the history of what the context saves.
     public var transactionAuthor = ""
     public var mergePolicy = MergePolicy.error
+    /// What a save does with a new object whose unique value a stored object has. With `.update` the stored object takes the
+    /// values that the new one was given, and keeps those of attributes that were not set and have no default. The new
+    /// object then is that object, under its id. Where the context has made an object of it already, that one has the values
+    /// and the new one leaves the context. Such a save cannot be undone.
+    public var onUniqueConflict = UniqueConflictPolicy.error
     /// How long a save or a batch waits while another writer is busy, before it throws `StoreError.writerBusy` and nothing
     /// is changed. Nil: as long as it takes.
     public var writeTimeout: Duration?
@@ -23,30 +28,32 @@ public final class ManagedObjectContext {
     /// The kept orders of the snapshot's entities, as they were asked for.
     private var knownOrders: [Int: [LeadingOrder]] = [:]
     /// By entity, so that a merge sees at once which entities matter.
-    private var registered: [Int: [ObjectID: RegisteredObject]] = [:]
+    private var registered: [Int: [RecordKey: RegisteredObject]] = [:]
+    /// What ids are made with, by entity.
+    private var origins: [Int: ObjectOrigin] = [:]
     /// Makes what new objects of a class begin with, by slot.
     private var initialValues: [ObjectIdentifier: [Int: () -> Value]] = [:]
     private var classes: [String: ManagedObject.Type]
     /// Objects with unsaved edits.
-    var dirty: [ObjectID: ManagedObject] = [:]
+    var dirty: [RecordKey: ManagedObject] = [:]
     /// Objects that were edited since the last processing.
-    var touched: [ObjectID: ManagedObject] = [:]
+    var touched: [RecordKey: ManagedObject] = [:]
     /// What controllers and fetches know of unsaved edits.
-    var reported: [ObjectID: ReportedRecord] = [:]
+    var reported: [RecordKey: ReportedRecord] = [:]
     var undoStack = UndoStack()
     private var followers: [WeakFollower] = []
     var isDelivering = false
     /// Objects that leave the context, kept while their leaving is delivered.
-    var leaving: [ObjectID: ManagedObject] = [:]
+    var leaving: [RecordKey: ManagedObject] = [:]
     /// The last records of objects that leave and that the context has not made.
-    var leavingRecords: [ObjectID: [UInt8]] = [:]
+    var leavingRecords: [RecordKey: [UInt8]] = [:]
     var mergeTask: Task<Void, Never>?
     /// Whether edits are processed at the end of the actor's turn.
     var isProcessingScheduled = false
     /// Whether the context merges before it is used.
     var mergesWhenUsed = false
     /// The temporary ids of what the save in progress gave permanent ones.
-    var renumbered: [ObjectID: ObjectID] = [:]
+    var renumbered: [RecordKey: RecordKey] = [:]
 
     private struct RegisteredObject {
         weak var object: ManagedObject?
@@ -123,7 +130,8 @@ public final class ManagedObjectContext {
 
     private func registrationOfNew(_ entity: Int) -> ObjectRegistration {
         ObjectRegistration(
-            objectID: container.temporaryID(entity), entity: model.entities[entity], context: self, isInserted: true)
+            objectID: id(of: container.temporaryKey(entity)), entity: model.entities[entity], context: self,
+            isInserted: true)
     }
 
     func didInsert(_ object: ManagedObject) {
@@ -137,21 +145,46 @@ public final class ManagedObjectContext {
         object.awakeFromInsert()
     }
 
-    /// The object with an id: the registered one, or a fault, without looking whether the store has it.
+    /// The id of the object with a record.
+    func id(of key: RecordKey, in model: Model? = nil) -> ObjectID {
+        ObjectID(key, origin(ofEntity: key.entity, in: model))
+    }
+
+    /// What the ids of an entity's objects are made with.
+    func origin(ofEntity number: Int, in model: Model? = nil) -> ObjectOrigin {
+        if let known = origins[number] { return known }
+        let entities = (model ?? self.model).entities
+        let name = entities.indices.contains(number) ? entities[number].name : ""
+        let origin = container.origin(ofEntity: number, named: name)
+        origins[number] = origin
+        return origin
+    }
+
+    /// The object with an id: the registered one, or a fault, without looking whether the store has it. Traps for an id of
+    /// another store: `existingObject(with:)` throws instead.
     public func object(with id: ObjectID) -> ManagedObject {
+        do { return object(with: try container.key(of: id)) } catch { preconditionFailure("\(error).") }
+    }
+
+    func object(with id: RecordKey) -> ManagedObject {
         if let object = registeredObject(for: id) ?? leaving[id] { return object }
         let entity = model.entities.indices.contains(id.entity) ? model.entities[id.entity] : Entity("", [])
         let type = classes[entity.name] ?? ManagedObject.self
         let object = type.init(
-            ObjectRegistration(objectID: id, entity: entity, context: self, record: leavingRecords[id]))
+            ObjectRegistration(
+                objectID: self.id(of: id), entity: entity, context: self, record: leavingRecords[id]))
         if leavingRecords[id] == nil { register(object) } else { release(object) }
         return object
     }
 
-    /// The object with an id, if the context has made it.
-    public func registeredObject(for id: ObjectID) -> ManagedObject? { registered[id.entity]?[id]?.object }
+    /// The object with an id, if the context has made it. Nil for an id of another store.
+    public func registeredObject(for id: ObjectID) -> ManagedObject? {
+        (try? container.key(of: id)).flatMap { registeredObject(for: $0) }
+    }
 
-    func typedObject<Object: ManagedObject>(with id: ObjectID, as type: Object.Type) throws -> Object {
+    func registeredObject(for id: RecordKey) -> ManagedObject? { registered[id.entity]?[id]?.object }
+
+    func typedObject<Object: ManagedObject>(with id: RecordKey, as type: Object.Type) throws -> Object {
         if let object = object(with: id) as? Object { return object }
         throw ContextError.wrongClass(
             entity: model.entities[id.entity].name, "\(classes[model.entities[id.entity].name] ?? ManagedObject.self)")
@@ -165,19 +198,19 @@ public final class ManagedObjectContext {
         guard known is Object.Type else { throw ContextError.wrongClass(entity: entityName, "\(known)") }
     }
 
-    func forget(_ id: ObjectID) { if registeredObject(for: id) == nil { unregister(id) } }
+    func forget(_ id: RecordKey) { if registeredObject(for: id) == nil { unregister(id) } }
 
-    func register(_ object: ManagedObject, as id: ObjectID) {
-        unregister(object.objectID)
-        object.objectID = id
+    func register(_ object: ManagedObject, as id: RecordKey) {
+        unregister(object.key)
+        object.objectID = self.id(of: id)
         register(object)
     }
 
     private func register(_ object: ManagedObject) {
-        registered[object.objectID.entity, default: [:]][object.objectID] = RegisteredObject(object: object)
+        registered[object.key.entity, default: [:]][object.key] = RegisteredObject(object: object)
     }
 
-    private func unregister(_ id: ObjectID) { registered[id.entity]?[id] = nil }
+    private func unregister(_ id: RecordKey) { registered[id.entity]?[id] = nil }
 
     private func initialValues(of type: ManagedObject.Type, _ entity: Entity) -> [Int: () -> Value] {
         if let known = initialValues[ObjectIdentifier(type)] { return known }
@@ -192,10 +225,11 @@ public final class ManagedObjectContext {
 
     /// Lets an object go that is no longer there. Its last values can still be read.
     func release(_ object: ManagedObject) {
-        unregister(object.objectID)
-        leaving[object.objectID] = object
+        unregister(object.key)
+        leaving[object.key] = object
         object.status = .gone
         object.managedObjectContext = nil
+        object.noteChangeOfState()
     }
 
     func forEachRegistered(_ body: (ManagedObject) -> Void) {
@@ -205,7 +239,7 @@ public final class ManagedObjectContext {
     }
 
     /// The saved record of an object, as the context's state has it; nil when there is none or it cannot be read.
-    func savedRecord(of id: ObjectID) -> [UInt8]? {
+    func savedRecord(of id: RecordKey) -> [UInt8]? {
         do { return try readRecord(of: id) } catch {
             note(error)
             return nil
@@ -213,7 +247,7 @@ public final class ManagedObjectContext {
     }
 
     /// As `savedRecord`, and throws when the record cannot be read.
-    func readRecord(of id: ObjectID) throws -> [UInt8]? {
+    func readRecord(of id: RecordKey) throws -> [UInt8]? {
         if id.isTemporary { return nil }
         var record: [UInt8]?
         _ = try snapshot().record(id) { record = [UInt8](copying: $0) }
@@ -224,13 +258,14 @@ public final class ManagedObjectContext {
 
     /// Deletes an object with the next save.
     public func delete(_ object: ManagedObject) {
-        guard object.managedObjectContext === self, !object.isDeleted, !object.isBeingDeleted else { return }
+        guard object.managedObjectContext === self, !object.status.isDeleted, !object.isBeingDeleted else { return }
         object.isBeingDeleted = true
         object.prepareForDeletion()
         object.isBeingDeleted = false
         _ = object.savedRecord()
         willChange(object)
-        object.status = .deleted(wasSaved: !object.isInserted)
+        object.status = .deleted(wasSaved: !object.status.isInserted)
+        object.noteChangeOfState()
         didChange(object)
     }
 
@@ -238,16 +273,16 @@ public final class ManagedObjectContext {
 
     func didChange(_ object: ManagedObject) {
         if touched.isEmpty { scheduleProcessing() }
-        touched[object.objectID] = object
+        touched[object.key] = object
         updateDirty(object)
     }
 
     func updateDirty(_ object: ManagedObject) {
         switch object.status {
-        case .inserted: dirty[object.objectID] = object
-        case .saved: dirty[object.objectID] = object.changes.isEmpty ? nil : object
-        case .deleted(let wasSaved): dirty[object.objectID] = wasSaved ? object : nil
-        case .gone: dirty[object.objectID] = nil
+        case .inserted: dirty[object.key] = object
+        case .saved: dirty[object.key] = object.changes.isEmpty ? nil : object
+        case .deleted(let wasSaved): dirty[object.key] = wasSaved ? object : nil
+        case .gone: dirty[object.key] = nil
         }
     }
 
@@ -255,9 +290,9 @@ public final class ManagedObjectContext {
     var dirtyObjects: [ManagedObject] { dirty.sorted { $0.key < $1.key }.map(\.value) }
 
     public var hasChanges: Bool { !dirty.isEmpty }
-    public var insertedObjects: [ManagedObject] { dirty.values.filter(\.isInserted) }
-    public var updatedObjects: [ManagedObject] { dirty.values.filter(\.isUpdated) }
-    public var deletedObjects: [ManagedObject] { dirty.values.filter(\.isDeleted) }
+    public var insertedObjects: [ManagedObject] { dirty.values.filter(\.status.isInserted) }
+    public var updatedObjects: [ManagedObject] { dirty.values.filter { $0.status.isSaved && !$0.changes.isEmpty } }
+    public var deletedObjects: [ManagedObject] { dirty.values.filter(\.status.isDeleted) }
 
     // MARK: Followers
 

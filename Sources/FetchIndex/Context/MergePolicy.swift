@@ -1,3 +1,6 @@
+internal import Foundation
+internal import Records
+
 /// What a save does with an object that someone else changed since its context read it.
 public enum MergePolicy: Hashable, Sendable {
     /// The save throws `MergeConflicts` and changes nothing.
@@ -10,6 +13,15 @@ public enum MergePolicy: Hashable, Sendable {
     case overwrite
     /// The store's object stays; the context's changes of it are forgotten.
     case rollback
+}
+
+/// What an insertion does when another object has a unique value of the new one.
+public enum UniqueConflictPolicy: Hashable, Sendable {
+    /// It throws, and nothing is inserted.
+    case error
+    /// The object that has the unique value takes the new one's values (an upsert). Where several objects have unique values
+    /// of it, the first unique attribute decides, and the others are an error.
+    case update
 }
 
 /// An object that a context and someone else changed.
@@ -49,9 +61,7 @@ public struct ValidationError: Error, CustomStringConvertible {
 
         public var description: String {
             let kind = objectID.isTemporary ? "new " : ""
-            let number =
-                objectID.isTemporary
-                ? objectID.number - ObjectID.firstTemporaryNumber : objectID.number
+            let number = objectID.isTemporary ? objectID.number - RecordKey.firstTemporaryNumber : objectID.number
             return "\(kind)\(entityName) \(number): " + (attribute.map { "\($0) " } ?? "") + reason
         }
     }
@@ -77,6 +87,8 @@ public enum ContextError: Error, Equatable, Sendable {
     case noSortKeys
     /// An object is registered in the context as one of another class.
     case wrongClass(entity: String, String)
+    /// The id is of an object of another store.
+    case otherStore(ObjectID)
 }
 
 extension ContextError: CustomStringConvertible {
@@ -89,6 +101,8 @@ extension ContextError: CustomStringConvertible {
         case .notCacheable(let what): "\(what), so the order cannot be kept under a name"
         case .noSortKeys: "a fetched results controller needs a sort key"
         case .wrongClass(let entity, let name): "objects of \(entity) are \(name) in this context"
+        case .otherStore(let id):
+            "\(id.entityName) \(id) is an object of another store, \(id.storeIdentifier?.uuidString ?? "unknown")"
         }
     }
 }

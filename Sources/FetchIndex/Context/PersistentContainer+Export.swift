@@ -5,8 +5,8 @@ extension PersistentContainer {
     /// O(n log n) and the memory that sorting may take.
     package func forEachRecord(
         of definition: OrderDefinition, skippingDamaged: Bool = false,
-        _ body: (ObjectID, borrowing RecordView) throws -> Void
-    ) throws -> [ObjectID] {
+        _ body: (RecordKey, borrowing RecordView) throws -> Void
+    ) throws -> [RecordKey] {
         var request = try compile(definition, OrderOptions())
         let snapshot = try store.snapshot()
         let entity = request.builder.entity
@@ -19,7 +19,7 @@ extension PersistentContainer {
             }
             let left = Set(damaged)
             request.builder.candidates = { reader in
-                var objects: [ObjectID] = []
+                var objects: [RecordKey] = []
                 try reader.scan(entity) { object, _ in
                     if !left.contains(object) { objects.append(object) }
                     return true

@@ -15,7 +15,9 @@ public final class PersistentContainer: Sendable {
     private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
     /// Removed with the container, which closes the store first.
     private let folder: TemporaryStoreFolder?
-    private let temporaryIDs = Mutex(ObjectID.firstTemporaryNumber)
+    private let temporaryNumbers = Mutex(RecordKey.firstTemporaryNumber)
+    /// What ids of objects are made with, by entity.
+    private let origins = Mutex<[Int: ObjectOrigin]>([:])
 
     /// Opens the store in a folder. With a model, a store is made where there is none; the model may bring new entities, and
     /// new optional attributes at the end of stored ones. Without one, the stored model counts, and a store that is missing
@@ -70,13 +72,34 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// An id for an object that is not saved yet, which no other has in this process.
-    func temporaryID(_ entity: Int) -> ObjectID {
-        let number = temporaryIDs.withLock { next in
+    /// A key for an object that is not saved yet, which no other object of this container has.
+    func temporaryKey(_ entity: Int) -> RecordKey {
+        let number = temporaryNumbers.withLock { next in
             next += 1
             return next
         }
-        return ObjectID(entity: entity, number: number)
+        return RecordKey(entity: entity, number: number)
+    }
+
+    /// Part of the ids of the store's objects. Nil in a store that was made by a version without identifiers, until it is
+    /// opened after its next transaction.
+    public var storeIdentifier: UUID? { store.identifier }
+
+    func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
+        origins.withLock { origins in
+            if let known = origins[number], known.entityName == name { return known }
+            let origin = ObjectOrigin(store: store.identifier, entityName: name)
+            origins[number] = origin
+            return origin
+        }
+    }
+
+    /// The key of the record that an id names. Throws `ContextError.otherStore` for an id of another store.
+    func key(of id: ObjectID) throws -> RecordKey {
+        if let own = store.identifier, let other = id.storeIdentifier, own != other {
+            throw ContextError.otherStore(id)
+        }
+        return id.key
     }
 
     /// The stored model as it is now.
@@ -151,11 +174,12 @@ extension PersistentContainer {
         _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
         let request = try compile(definition, options)
-        guard let name = options.cacheName else { return try body(FetchedOrder(try caches.compute(request))) }
+        guard let name = options.cacheName else { return try body(FetchedOrder(try caches.compute(request), in: self)) }
         do {
-            return try body(FetchedOrder(try caches.open(name, request, wantsChange: options.wantsChange)))
+            return try body(
+                FetchedOrder(try caches.open(name, request, wantsChange: options.wantsChange), in: self))
         } catch  where error.isDamage {
-            return try body(FetchedOrder(try caches.rebuild(name, request, .damaged)))
+            return try body(FetchedOrder(try caches.rebuild(name, request, .damaged), in: self))
         }
     }
 }

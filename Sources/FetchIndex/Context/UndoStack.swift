@@ -144,8 +144,9 @@ extension ManagedObjectContext {
             object.base = nil
             object.changes = [:]
             object.managedObjectContext = self
-            register(object, as: container.temporaryID(entity))
+            register(object, as: container.temporaryKey(entity))
         }
+        object.noteChangeOfAll()
         didChange(object)
         return true
     }

@@ -1,3 +1,4 @@
+internal import Observation
 package import Records
 
 /// An object of a store in a context: there is one for each id and context.
@@ -15,7 +16,14 @@ package import Records
 /// Subclasses declare their attributes with `@Attribute` and have no other stored properties that need an initializer.
 open class ManagedObject {
     /// Temporary until the object is saved.
-    public internal(set) var objectID: ObjectID
+    public internal(set) var objectID: ObjectID {
+        get {
+            noteReadOfState()
+            return currentID
+        }
+        set { currentID = newValue }
+    }
+    private var currentID: ObjectID
     /// Nil once the object was deleted and saved, rolled back before it was ever saved, or its context was reset.
     public internal(set) weak var managedObjectContext: ManagedObjectContext?
     public let entity: Entity
@@ -29,8 +37,15 @@ open class ManagedObject {
         case deleted(wasSaved: Bool)
         /// No longer an object of the context.
         case gone
+
+        var isSaved: Bool { if case .saved = self { true } else { false } }
+        var isInserted: Bool { if case .inserted = self { true } else { false } }
+        var isDeleted: Bool { if case .deleted = self { true } else { false } }
     }
 
+    var key: RecordKey { currentID.key }
+    /// Of what observers have read; nil when none was.
+    var registrar: ObservationRegistrar?
     var status: Status
     /// The record as the context's snapshot has it; nil for a fault and for an object that was never saved.
     var base: [UInt8]?
@@ -47,8 +62,12 @@ open class ManagedObject {
     /// The name of the class's entity: the class's own, unless a subclass says otherwise.
     open class var entityName: String { String(describing: self) }
 
+    /// Attributes that are unique together, as `[["isbn", "edition"]]`: no two objects have the same values of them, unless
+    /// one is null.
+    open class var uniqueAttributes: [[String]] { [] }
+
     public required init(_ registration: ObjectRegistration) {
-        objectID = registration.objectID
+        currentID = registration.objectID
         managedObjectContext = registration.context
         entity = registration.entity
         status = registration.isInserted ? .inserted : .saved
@@ -63,13 +82,17 @@ open class ManagedObject {
         context.didInsert(self)
     }
 
-    deinit { managedObjectContext?.forget(objectID) }
+    deinit { managedObjectContext?.forget(key) }
 
     // MARK: Values
 
     /// The value of an attribute. Traps when the entity has none of the name, or the value is set to another type's.
     public subscript(_ name: String) -> Value {
-        get { value(at: slot(of: name)) }
+        get {
+            let slot = slot(of: name)
+            noteRead(ofSlot: slot)
+            return value(at: slot)
+        }
         set { setValue(newValue, at: slot(of: name)) }
     }
 
@@ -84,6 +107,7 @@ open class ManagedObject {
         guard let slot = entity.slot(of: name) else {
             throw AttributeError.unknownAttribute(entity: entity.name, attribute: name)
         }
+        noteRead(ofSlot: slot)
         let value = try changes[slot] ?? readValue(at: slot)
         if let wrapped = Wrapped(attributeValue: value) { return wrapped }
         // A new object's attribute that was not set yet.
@@ -116,7 +140,7 @@ open class ManagedObject {
     }
 
     private func readRecord() throws -> [UInt8]? {
-        if base == nil, case .saved = status { base = try managedObjectContext?.readRecord(of: objectID) }
+        if base == nil, case .saved = status { base = try managedObjectContext?.readRecord(of: key) }
         return base
     }
 
@@ -129,7 +153,7 @@ open class ManagedObject {
     }
 
     func setValue(_ value: Value, at slot: Int) {
-        if isDeleted { return }
+        if status.isDeleted { return }
         guard let context = managedObjectContext else {
             preconditionFailure("\(self) is in no context, so that nothing of it can be set.")
         }
@@ -141,10 +165,9 @@ open class ManagedObject {
         }
         if self.value(at: slot) == value { return }
         context.willChange(self)
-        if case .saved = status, savedValue(at: slot) == value {
-            changes[slot] = nil
-        } else {
-            changes[slot] = value
+        let isAsSaved = status.isSaved && savedValue(at: slot) == value
+        observedChange(ofSlot: slot) {
+            if isAsSaved { changes.removeValue(forKey: slot) } else { changes[slot] = value }
         }
         context.didChange(self)
     }
@@ -202,20 +225,20 @@ open class ManagedObject {
     // MARK: State
 
     public var isInserted: Bool {
-        if case .inserted = status { return true }
-        return false
+        noteReadOfState()
+        return status.isInserted
     }
 
     /// Whether the next save deletes it.
     public var isDeleted: Bool {
-        if case .deleted = status { return true }
-        return false
+        noteReadOfState()
+        return status.isDeleted
     }
 
     /// Whether it was saved before and has unsaved values.
     public var isUpdated: Bool {
-        if case .saved = status { return !changes.isEmpty }
-        return false
+        noteReadOfState()
+        return status.isSaved && !changes.isEmpty
     }
 
     public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
@@ -266,7 +289,6 @@ public struct ObjectRegistration {
 
     /// Of an object that belongs to no context and only tells what is asked of it.
     static func prototype(_ probe: AttributeProbe) -> ObjectRegistration {
-        ObjectRegistration(
-            objectID: ObjectID(entity: 0, number: 0), entity: Entity("", []), context: nil, probe: probe)
+        ObjectRegistration(objectID: .anyRecord, entity: Entity("", []), context: nil, probe: probe)
     }
 }

@@ -14,7 +14,9 @@ extension Model {
 
 extension ManagedObject {
     /// The entity that the class declares, its attributes in the order of their declaration.
-    static var declaredEntity: Entity { Entity(entityName, declaredAttributes.map(\.declaration)) }
+    static var declaredEntity: Entity {
+        Entity(entityName, declaredAttributes.map(\.declaration), unique: uniqueAttributes)
+    }
 
     /// Makes what new objects of the class begin with, by the attributes' names.
     static var initialValues: [String: () -> Value] {
@@ -107,6 +109,8 @@ final class AttributeProbe {
     private func value<Wrapped: AttributeValue>(of type: Wrapped.Type) -> Wrapped? {
         sample[type.valueType].flatMap { Wrapped(attributeValue: $0) } ?? type.placeholder
             ?? (type as? any CaseIterable.Type).flatMap { Self.firstCase($0) as? Wrapped }
+            // An id is a text of a form of its own.
+            ?? Wrapped(attributeValue: ObjectID.anyRecord.attributeValue)
     }
 
     private static func firstCase<Cases: CaseIterable>(_ type: Cases.Type) -> Cases? { type.allCases.first }

@@ -37,7 +37,7 @@ struct FetchPlanner {
 
     /// Objects among which all that match are.
     private enum Found {
-        case objects([ObjectID])
+        case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
 
         var count: Int {
@@ -66,12 +66,12 @@ struct FetchPlanner {
     }
 
     /// The objects to evaluate, by number; nil: all of the entity.
-    func objects() throws -> [ObjectID]? {
+    func objects() throws -> [RecordKey]? {
         guard let best = try candidates() else { return nil }
         switch best.found {
         case .objects(let objects): return objects.sorted()
         case .rows(let ranges, let order):
-            var objects: [ObjectID] = []
+            var objects: [RecordKey] = []
             objects.reserveCapacity(best.found.count)
             for range in ranges { try order.walkObjects(ranks: range) { objects.append($0) } }
             return objects.sorted()
@@ -79,7 +79,7 @@ struct FetchPlanner {
     }
 
     /// Nil also when a kept order turns out to be damaged: a scan needs none.
-    func objectsUnlessDamaged() throws -> [ObjectID]? {
+    func objectsUnlessDamaged() throws -> [RecordKey]? {
         do { return try objects() } catch  where error.isDamage { return nil }
     }
 
@@ -108,7 +108,7 @@ struct FetchPlanner {
     /// At most `limit` keys are looked up: more candidates are not wanted.
     private func uniqueKeys(_ limit: Int) throws -> [Candidates] {
         try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
-            guard case .values(let values) = constraint.demand, entity.uniqueSlots.contains(constraint.slot),
+            guard case .values(let values) = constraint.demand, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
                 values.count <= limit, !values.contains(where: \.isNull)
             else { return nil }
             let objects = try values.compactMap {

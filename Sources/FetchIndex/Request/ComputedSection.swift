@@ -17,7 +17,7 @@ public struct ComputedSection: Hashable, Sendable {
         entityName = Object.self == ManagedObject.self ? nil : Object.entityName
         makeReader = { entity in
             // One object that belongs to no context stands for each record in turn.
-            let object = Object(ObjectRegistration(objectID: ObjectID(entity: 0, number: 0), entity: entity))
+            let object = Object(ObjectRegistration(objectID: .anyRecord, entity: entity))
             return { record in
                 object.base = record
                 return body(object)

@@ -6,15 +6,17 @@ public struct FetchedOrder {
     private static let rowsLookedUp = 100
 
     private let opened: OpenedOrder
+    private let origin: ObjectOrigin
     public let entity: Entity
 
-    init(_ opened: OpenedOrder) {
+    init(_ opened: OpenedOrder, in container: PersistentContainer) {
         self.opened = opened
         entity = opened.snapshot.model.entities[opened.order.entity]
+        origin = container.origin(ofEntity: opened.order.entity, named: entity.name)
     }
 
     /// Whether the order was there, caught up, or computed.
-    public var outcome: OrderOutcome { opened.outcome }
+    public var outcome: FetchOutcome { FetchOutcome(opened.outcome, origin) }
 
     /// Rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
@@ -72,9 +74,10 @@ public struct FetchedOrder {
         try withRow(object, path, body)
     }
 
-    private func withRow(_ object: ObjectID, _ path: RowPath, _ body: (FetchedRow) throws -> Void) throws {
+    private func withRow(_ object: RecordKey, _ path: RowPath, _ body: (FetchedRow) throws -> Void) throws {
         let isFound = try opened.snapshot.record(object) { record in
-            try body(FetchedRow(id: object, path: path, entity: entity, record: try RecordView(record)))
+            try body(
+                FetchedRow(id: ObjectID(object, origin), path: path, entity: entity, record: try RecordView(record)))
         }
         guard isFound else { throw StaleOrder(object: object) }
     }
@@ -113,6 +116,6 @@ public struct FetchedRow: ~Escapable {
 
 /// An order names an object that is not there: its cache is damaged.
 struct StaleOrder: Error, CustomStringConvertible {
-    let object: ObjectID
+    let object: RecordKey
     var description: String { "the order names object \(object.number), which is not in the store" }
 }

@@ -10,7 +10,7 @@ extension FetchedResultsController: ContextFollower {
     }
 
     func advance(
-        _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange
     ) {
         guard var order = live else { return }
         let before = order
@@ -35,14 +35,14 @@ extension FetchedResultsController: ContextFollower {
 
     /// The step met damage. The records give the new state; what is told is how the rows differ, or, where the old order
     /// cannot be read, that this is not known.
-    private func mend(_ order: LiveOrder, _ renumbered: [ObjectID: ObjectID], _ edits: [RecordEdit]) {
+    private func mend(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordEdit]) {
         let mended: LiveOrder
         do { mended = try mend(order) } catch { return fail(error) }
         let updated = Set(edits.lazy.filter { $0.old != $0.new }.map(\.object))
         do {
             undelivered = try order.change(to: mended, updated: updated, renumbered: renumbered)
         } catch {
-            undelivered = ResultsChange(rebuilt: .damaged)
+            undelivered = OrderChange(rebuilt: .damaged)
         }
         undelivered?.renumbered = renumbered
         live = mended
@@ -51,10 +51,10 @@ extension FetchedResultsController: ContextFollower {
     /// Those of the new ids whose objects are members of the order, or were: a limit or an offset may have shown an object
     /// under its old id and not show it any more.
     private func rowsRenumbered(
-        _ ids: [ObjectID: ObjectID], _ edits: [RecordEdit]
-    ) throws -> [ObjectID: ObjectID] {
+        _ ids: [RecordKey: RecordKey], _ edits: [RecordEdit]
+    ) throws -> [RecordKey: RecordKey] {
         guard let live, !ids.isEmpty else { return [:] }
-        var told: Set<ObjectID> = []
+        var told: Set<RecordKey> = []
         for edit in edits where edit.object != edit.oldObject && edit.object.entity == live.request.builder.entity {
             if try live.isMember(edit.old) || live.isMember(edit.new) { told.insert(edit.oldObject) }
         }
@@ -63,7 +63,7 @@ extension FetchedResultsController: ContextFollower {
 
     #if DEBUG
         /// The rows of orders that are small enough to prove each change on them.
-        private static func provenRows(of order: LiveOrder) -> [[ObjectID]]? {
+        private static func provenRows(of order: LiveOrder) -> [[RecordKey]]? {
             order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
         }
     #endif
@@ -76,16 +76,19 @@ extension FetchedResultsController: ContextFollower {
         if isFailureUndelivered, let failure {
             isFailureUndelivered = false
             // Listeners that keep a copy of the rows must learn that it is out of date.
-            undelivered = ResultsChange(rebuilt: .damaged)
+            undelivered = OrderChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }
+        let origin = managedObjectContext.origin(ofEntity: entityNumber)
         while let change = undelivered {
             undelivered = nil
-            if !change.isEmpty || !change.renumbered.isEmpty { tell(change) }
+            if change.isEmpty && change.renumbered.isEmpty { continue }
+            tell(ResultsChange(change, origin))
         }
     }
 
     private func tell(_ change: ResultsChange) {
+        noteChange()
         for (number, stream) in streams {
             if case .terminated = stream.yield(change) { streams[number] = nil }
         }
@@ -115,13 +118,13 @@ extension FetchedResultsController: ContextFollower {
     private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.RowEvent) {
         switch event {
         case .delete(let id, let from):
-            delegate.controller(self, didChange: object(.some(id)), at: from, for: .delete, newIndexPath: nil)
+            delegate.controller(self, didChange: object(id.key), at: from, for: .delete, newIndexPath: nil)
         case .insert(let id, let to):
-            delegate.controller(self, didChange: object(.some(id)), at: nil, for: .insert, newIndexPath: to)
+            delegate.controller(self, didChange: object(id.key), at: nil, for: .insert, newIndexPath: to)
         case .move(let id, let from, let to):
-            delegate.controller(self, didChange: object(.some(id)), at: from, for: .move, newIndexPath: to)
+            delegate.controller(self, didChange: object(id.key), at: from, for: .move, newIndexPath: to)
         case .update(let id, let from, let to):
-            delegate.controller(self, didChange: object(.some(id)), at: from, for: .update, newIndexPath: to)
+            delegate.controller(self, didChange: object(id.key), at: from, for: .update, newIndexPath: to)
         }
     }
 }

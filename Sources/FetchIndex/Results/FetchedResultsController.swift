@@ -1,3 +1,4 @@
+internal import Observation
 internal import Records
 
 /// The objects of a request in order and in sections, kept up to date, with exact changes.
@@ -28,9 +29,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
     private let requiresSortKeys: Bool
     private let wantsChange: Bool
     var live: LiveOrder?
+    /// Of what observers have read; nil when nothing was.
+    var registrar: ObservationRegistrar?
     private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
     /// What the last step changed, until it is delivered.
-    var undelivered: ResultsChange?
+    var undelivered: OrderChange?
     var isFailureUndelivered = false
     /// Whether the delegate is just being told of a batch.
     var isTelling = false
@@ -89,7 +92,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     ///
     /// Throws when the request does not fit the model, or its cache name is in use for another request.
     @discardableResult
-    public func performFetch() throws -> OrderOutcome {
+    public func performFetch() throws -> FetchOutcome {
         try validate()
         let context = managedObjectContext
         try context.use(Object.self, for: fetchRequest.entityName)
@@ -111,6 +114,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         failure = nil
         metDamage = false
         fetched = (definition, fetchRequest.offset, fetchRequest.limit)
+        if oldOrder == nil { noteChange() }
         context.follow(self)
         if let oldOrder, let oldFetched,
             oldFetched.definition != definition || oldFetched.offset != fetchRequest.offset
@@ -122,7 +126,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             deliver()
             context.isDelivering = isDelivering
         }
-        return outcome
+        return FetchOutcome(outcome, context.origin(ofEntity: request.builder.entity))
     }
 
     private func checkName(_ request: OrderRequest) throws {
@@ -194,11 +198,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 
     /// The sections, read as they are asked for; empty before the first fetch. O(1) count, O(log n) an element.
-    public var sections: ResultsSections<Object> { ResultsSections(self) }
+    public var sections: ResultsSections<Object> {
+        noteRead()
+        return ResultsSections(self)
+    }
 
     /// All rows over all sections; nil before the first fetch. O(1) count, O(log n) an element.
     public var fetchedObjects: ResultsObjects<Object>? {
-        live == nil ? nil : ResultsObjects(self, sectionIndex: nil)
+        noteRead()
+        return live == nil ? nil : ResultsObjects(self, sectionIndex: nil)
     }
 
     var sectionCount: Int { live?.window.sectionCount ?? 0 }
@@ -206,6 +214,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The object of a row. O(log n). Traps unless the row exists.
     public func object(at path: RowPath) -> Object {
+        noteRead()
         let id = read { try $0.object(at: path) } ?? nil
         // What damage miscounted is no mistake of the caller.
         precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
@@ -217,11 +226,14 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return object(read { $0.rowCount > row ? try $0.row(at: row).object : nil } ?? nil)
     }
 
+    /// The number of the entity, also after a failure.
+    var entityNumber: Int {
+        entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
+    }
+
     /// The object with an id; without one, where records are damaged, an object without values.
-    func object(_ id: ObjectID?) -> Object {
-        let entity =
-            live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName))
-        let id = id ?? managedObjectContext.container.temporaryID(entity ?? 0)
+    func object(_ id: RecordKey?) -> Object {
+        let id = id ?? managedObjectContext.container.temporaryKey(entityNumber)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
             // Only a program can do this, by using another class for the entity later: nothing is read from the store here.
             preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
@@ -231,10 +243,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The place of an object; nil when it is not among the results. O(log n).
     public func indexPath(forObject object: Object) -> RowPath? {
+        noteRead()
         guard object.managedObjectContext === managedObjectContext,
-            let record = managedObjectContext.viewedRecord(of: object.objectID), let live
+            let record = managedObjectContext.viewedRecord(of: object.key), let live
         else { return nil }
-        return read { try $0.position(of: object.objectID, record, live.request.builder.placer) } ?? nil
+        return read { try $0.position(of: object.key, record, live.request.builder.placer) } ?? nil
     }
 
     /// The title of a section of some name: the delegate's; the name itself where sections are index titles; or the
@@ -265,7 +278,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The sections' names and all objects' ids, as they are now. O(rows).
     public var snapshot: ResultsSnapshot {
         let names = sections.map(\.name)
-        return ResultsSnapshot(sectionNames: names, objectIDs: read { try $0.objects() } ?? names.map { _ in [] })
+        let rows = read { try $0.objects() } ?? names.map { _ in [] }
+        let context = managedObjectContext
+        return ResultsSnapshot(sectionNames: names, objectIDs: rows.map { $0.map { context.id(of: $0) } })
     }
 
     // MARK: Changes

@@ -1,6 +1,3 @@
-/// Exactly what changed in results: sections first, then rows.
-public typealias ResultsChange = OrderChange
-
 /// The sections of a controller's results, read as they are asked for.
 public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
@@ -82,7 +79,7 @@ public struct ResultsSnapshot: Hashable, Sendable {
     public let objectIDs: [[ObjectID]]
 }
 
-extension OrderChange {
+extension ResultsChange {
     /// The change of results without sections as the standard library's difference of two lists of ids. Moves are
     /// removals and insertions that name each other; rows that were only updated are not in it.
     /// Nil when there are sections.

@@ -135,7 +135,7 @@ struct CacheShowCommand: ParsableCommand {
         for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text.visible)") }
         if report.section?.isEmpty == false && !sections.isEmpty {
             Output.line("")
-            let bars = sections.map { (name: SectionReport.shownName($0), value: $0.count) }
+            let bars = sections.map { (name: SectionReport.shownName($0.isNull ? nil : $0.name), value: $0.count) }
             for line in BarChart(bars: bars).lines(width: Output.width) { Output.line(line) }
             let left = (report.sections ?? 0) - sections.count
             if left > 0 { Output.line("… \(Numbers.count(left, "more section"))") }
@@ -198,7 +198,7 @@ struct CacheRebuildCommand: ParsableCommand {
             let request = try container.compile(definition, options.orderOptions(cacheName: name, bar))
             let opened = try container.caches.rebuild(name, request, .requested)
             bar.finish()
-            let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
+            let outcome = OutcomeReport(.rebuilt(.requested), ContinuousClock.now - start)
             reports.append(Rebuilt(name: name, rows: opened.order.rowCount, outcome: outcome))
             if !output.isJSON {
                 Output.line("\(name.visible): \(outcome.sentence): \(Numbers.count(opened.order.rowCount, "row"))")

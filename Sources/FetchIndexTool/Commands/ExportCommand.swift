@@ -58,7 +58,7 @@ struct ExportCommand: ParsableCommand {
     private func write(
         _ definition: OrderDefinition, _ entity: Entity, _ container: PersistentContainer, _ format: CatalogueFormat,
         _ out: ([UInt8]) throws -> Void
-    ) throws -> [ObjectID] {
+    ) throws -> [RecordKey] {
         let bar = ProgressBar("exporting")
         defer { bar.finish() }
         var rows = 0

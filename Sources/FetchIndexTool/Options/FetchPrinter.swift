@@ -107,7 +107,7 @@ struct FetchTablePrinter {
         var table = TextTable([.init(title: "section"), .init(title: "rows", isNumber: true)])
         var left = range.count
         try order.forEachSection(from: range.lowerBound) { section in
-            table.append([SectionReport.shownName(section), Numbers.grouped(section.count)])
+            table.append([SectionReport.shownName(section.isNull ? nil : section.name), Numbers.grouped(section.count)])
             left -= 1
             return left > 0
         }

@@ -7,7 +7,7 @@ struct OutcomeReport: Encodable {
     let reason: String?
     let milliseconds: Double
 
-    init(_ outcome: OrderOutcome, _ duration: Duration) {
+    init(_ outcome: FetchOutcome, _ duration: Duration) {
         milliseconds = (duration / .microseconds(1)).rounded() / 1000
         switch outcome {
         case .hit: (kind, reason) = ("hit", nil)
@@ -60,8 +60,9 @@ struct SectionReport: Encodable {
     }
 
     /// As tables show it: a section without a value, and that of an empty text, are told apart.
-    static func shownName(_ section: OrderSection) -> String {
-        section.isNull ? "(no value)" : section.name.isEmpty ? "\"\"" : section.name
+    static func shownName(_ name: String?) -> String {
+        guard let name else { return "(no value)" }
+        return name.isEmpty ? "\"\"" : name
     }
 }
 
@@ -70,7 +71,21 @@ struct ChangeReport: Encodable {
         let kind: String
         var from: Int?
         var to: Int?
-        let name: String
+        /// Nil for the section of the rows without a value.
+        let name: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case kind, from, to, name
+        }
+
+        /// The name is always there, null where there is none.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(kind, forKey: .kind)
+            try container.encodeIfPresent(from, forKey: .from)
+            try container.encodeIfPresent(to, forKey: .to)
+            try container.encode(name, forKey: .name)
+        }
     }
 
     struct RowEvent: Encodable {
@@ -86,7 +101,7 @@ struct ChangeReport: Encodable {
     let rows: [RowEvent]?
 
     /// What a batch of a live order says.
-    init(_ change: OrderChange, _ duration: Duration) {
+    init(_ change: ResultsChange, _ duration: Duration) {
         if let reason = change.rebuilt {
             self.init(.rebuilt(reason), duration)
         } else {
@@ -95,22 +110,23 @@ struct ChangeReport: Encodable {
     }
 
     /// What opening an order, or bringing it to a commit, changed.
-    init(_ outcome: OrderOutcome, _ duration: Duration) {
+    init(_ outcome: FetchOutcome, _ duration: Duration) {
         self.outcome = OutcomeReport(outcome, duration)
-        let change: OrderChange
+        let change: ResultsChange
         switch outcome {
-        case .hit: change = OrderChange()
+        case .hit: change = ResultsChange()
         case .caughtUp(let caughtUp): change = caughtUp
         case .rebuilt, .computed:
             sections = nil
             rows = nil
             return
         }
-        sections = change.sections.map { event in
-            switch event {
-            case .delete(let from, let name): SectionEvent(kind: "delete", from: from, name: name)
-            case .insert(let to, let name): SectionEvent(kind: "insert", to: to, name: name)
-            case .move(let from, let to, let name): SectionEvent(kind: "move", from: from, to: to, name: name)
+        sections = change.sections.enumerated().map { index, event in
+            func name(_ name: String) -> String? { change.eventsOfNull.contains(index) ? nil : name }
+            return switch event {
+            case .delete(let from, let old): SectionEvent(kind: "delete", from: from, name: name(old))
+            case .insert(let to, let new): SectionEvent(kind: "insert", to: to, name: name(new))
+            case .move(let from, let to, let moved): SectionEvent(kind: "move", from: from, to: to, name: name(moved))
             }
         }
         func path(_ path: RowPath) -> [Int] { [path.section, path.row] }
@@ -136,7 +152,7 @@ struct ChangeReport: Encodable {
         }
         return sections.map { event in
             let places = steps(event.from.map(String.init) ?? "", event.to.map(String.init) ?? "")
-            return "section \(event.kind) \(places)  \(event.name.isEmpty ? "(no value)" : event.name.visible)"
+            return "section \(event.kind) \(places)  \(SectionReport.shownName(event.name).visible)"
         }
             + rows.map { "row \($0.kind) \(steps(place($0.from), place($0.to)))  #\($0.id)" }
     }

@@ -4,8 +4,8 @@ extension OrderBuilder {
     /// Hands out the members of an order among a reader's records, of which some are replaced or, with nil, left out,
     /// until the body returns false. In the order of their numbers as they are read, or sorted: O(n), or O(n log n).
     package func walkMembers(
-        of reader: StoreReader, replacing replaced: [ObjectID: [UInt8]?], isSorted: Bool,
-        _ body: (ObjectID) throws -> Bool
+        of reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?], isSorted: Bool,
+        _ body: (RecordKey) throws -> Bool
     ) throws {
         let own = replaced.filter { $0.key.entity == entity }
         guard isSorted else { return try walkPlaced(of: reader, own) { object, _ in try body(object) } }
@@ -24,8 +24,8 @@ extension OrderBuilder {
 
     /// Hands out the members with their places, by number, new ones last.
     private func walkPlaced(
-        of reader: StoreReader, _ own: [ObjectID: [UInt8]?],
-        _ body: (ObjectID, inout RowPlacement) throws -> Bool
+        of reader: StoreReader, _ own: [RecordKey: [UInt8]?],
+        _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws {
         // No local function takes the placement: what one shares with closures is checked at each access.
         var placement = RowPlacement()
@@ -51,8 +51,8 @@ extension OrderBuilder {
     }
 
     private func place(
-        _ object: ObjectID, _ record: [UInt8], _ placement: inout RowPlacement,
-        _ body: (ObjectID, inout RowPlacement) throws -> Bool
+        _ object: RecordKey, _ record: [UInt8], _ placement: inout RowPlacement,
+        _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws -> Bool {
         placement.begin()
         guard try placer.place(RecordView(record.span.bytes), &placement) else { return true }

@@ -12,7 +12,7 @@ package struct OrderBuilder {
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
     /// The objects of a reader's state among which all members are, by number; nil: all of the entity.
-    package var candidates: (StoreReader) throws -> [ObjectID]? = { _ in nil }
+    package var candidates: (StoreReader) throws -> [RecordKey]? = { _ in nil }
     /// Called now and then with the records read and all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
@@ -105,8 +105,8 @@ extension StoreReader {
     /// Hands out the records of some objects, or of all of an entity, until the body returns false. An object without a
     /// record is damage, unless it may be gone.
     func forEachRecord(
-        of entity: Int, among objects: [ObjectID]?, unlessGone mayBeGone: (ObjectID) -> Bool = { _ in false },
-        _ body: (ObjectID, RawSpan) throws -> Bool
+        of entity: Int, among objects: [RecordKey]?, unlessGone mayBeGone: (RecordKey) -> Bool = { _ in false },
+        _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
         guard let objects else { return try scan(entity, body) }
         var goesOn = true

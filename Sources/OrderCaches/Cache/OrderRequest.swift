@@ -12,7 +12,7 @@ package struct OrderRequest {
 }
 
 /// How an order came to be.
-public enum OrderOutcome: Equatable, Sendable {
+package enum OrderOutcome: Equatable, Sendable {
     /// The cache was of the newest records.
     case hit
     /// The cache was behind; the change is what happened since it was last current.

@@ -1,51 +1,57 @@
-public import Records
+package import Records
 
 /// Exactly what changed between two states of an order: from old rows to new rows.
 ///
 /// Old positions (`from`) are in the state before, new ones (`to`) in the state after. Sections that moved are not
 /// reported row by row; rows that merely shifted are not reported at all; the moves are the fewest that explain the new
 /// order. Within each kind, events are ordered by position.
-public struct OrderChange: Equatable, Sendable {
-    public enum SectionEvent: Equatable, Sendable {
-        case delete(from: Int, name: String)
-        case insert(to: Int, name: String)
-        case move(from: Int, to: Int, name: String)
+package struct OrderChange: Equatable, Sendable {
+    /// The name is nil for the section of the rows whose section value is null.
+    package enum SectionEvent: Equatable, Sendable {
+        case delete(from: Int, name: String?)
+        case insert(to: Int, name: String?)
+        case move(from: Int, to: Int, name: String?)
+
+        package var name: String? {
+            switch self {
+            case .delete(_, let name), .insert(_, let name), .move(_, _, let name): name
+            }
+        }
     }
 
-    public enum RowEvent: Equatable, Sendable {
-        case delete(ObjectID, from: RowPath)
-        case insert(ObjectID, to: RowPath)
-        case move(ObjectID, from: RowPath, to: RowPath)
-        case update(ObjectID, from: RowPath, to: RowPath)
+    package enum RowEvent: Equatable, Sendable {
+        case delete(RecordKey, from: RowPath)
+        case insert(RecordKey, to: RowPath)
+        case move(RecordKey, from: RowPath, to: RowPath)
+        case update(RecordKey, from: RowPath, to: RowPath)
     }
 
     /// Deletes, then inserts, then moves.
-    public package(set) var sections: [SectionEvent] = []
+    package var sections: [SectionEvent] = []
     /// Deletes, then inserts, then moves, then updates.
-    public package(set) var rows: [RowEvent] = []
+    package var rows: [RowEvent] = []
 
-    /// The permanent ids of rows that were saved, by their temporary ones: no event is about them, but whoever keeps ids
-    /// must exchange these. Events name the new ids.
-    public package(set) var renumbered: [ObjectID: ObjectID] = [:]
+    /// The keys that objects have since they were saved, by their temporary ones. Events name the new keys.
+    package var renumbered: [RecordKey: RecordKey] = [:]
 
     /// Not nil when the order was computed anew and the old one could not be read, so that what changed is not known:
     /// there are no events then, and a copy of the rows must be read anew.
-    public package(set) var rebuilt: RebuildReason?
+    package var rebuilt: RebuildReason?
 
-    public init() {}
+    package init() {}
 
     /// A change that is not known.
     package init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
     /// Whether nothing changed.
-    public var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
+    package var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
 }
 
 extension OrderChange {
     /// The new rows that the events make of the old ones by table view rules: rows and sections leave by old positions,
     /// then arrive by new ones. Nil when an event does not fit.
-    package func replay(on old: [[ObjectID]]) -> [[ObjectID]]? {
-        var left: [[ObjectID?]] = old
+    package func replay(on old: [[RecordKey]]) -> [[RecordKey]]? {
+        var left: [[RecordKey?]] = old
         for event in rows {
             switch event {
             case .delete(let object, let from), .move(let object, let from, _):
@@ -57,7 +63,7 @@ extension OrderChange {
             }
         }
         guard var new = replaySections(on: left.map { $0.compactMap { $0 } }) else { return nil }
-        var arrivals: [(RowPath, ObjectID)] = []
+        var arrivals: [(RowPath, RecordKey)] = []
         for event in rows {
             switch event {
             case .insert(let object, let to), .move(let object, _, let to): arrivals.append((to, object))
@@ -71,9 +77,9 @@ extension OrderChange {
         return new
     }
 
-    private func replaySections(on old: [[ObjectID]]) -> [[ObjectID]]? {
-        var staying: [[ObjectID]?] = old
-        var arriving: [Int: [ObjectID]] = [:]
+    private func replaySections(on old: [[RecordKey]]) -> [[RecordKey]]? {
+        var staying: [[RecordKey]?] = old
+        var arriving: [Int: [RecordKey]] = [:]
         for event in sections {
             switch event {
             case .delete(let from, _):
@@ -92,35 +98,5 @@ extension OrderChange {
             new.insert(arriving[index] ?? [], at: index)
         }
         return new
-    }
-}
-
-extension OrderChange: CustomStringConvertible {
-    /// The events in a line: section move 2 → 0 小学館, row insert #5 → 0:3, …
-    public var description: String {
-        if let rebuilt { return "rebuilt (\(rebuilt.rawValue))" }
-        let events = sections.map(\.description) + rows.map(\.description)
-        return events.isEmpty ? "no changes" : events.joined(separator: ", ")
-    }
-}
-
-extension OrderChange.SectionEvent: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .delete(let from, let name): "section delete \(from) \(name)"
-        case .insert(let to, let name): "section insert → \(to) \(name)"
-        case .move(let from, let to, let name): "section move \(from) → \(to) \(name)"
-        }
-    }
-}
-
-extension OrderChange.RowEvent: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .delete(let object, let from): "row delete \(object) \(from)"
-        case .insert(let object, let to): "row insert \(object) → \(to)"
-        case .move(let object, let from, let to): "row move \(object) \(from) → \(to)"
-        case .update(let object, let from, let to): "row update \(object) \(from) → \(to)"
-        }
     }
 }

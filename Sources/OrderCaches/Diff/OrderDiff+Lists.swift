@@ -7,7 +7,7 @@ extension OrderDiff {
     /// `updated` names the objects, as the new window has them, whose records changed; `renumbered` gives the ids that
     /// objects of the old window have in the new one, where they differ.
     static func change(
-        from old: OrderWindow, to new: OrderWindow, updated: Set<ObjectID>, renumbered: [ObjectID: ObjectID]
+        from old: OrderWindow, to new: OrderWindow, updated: Set<RecordKey>, renumbered: [RecordKey: RecordKey]
     ) throws -> OrderChange {
         var numbers = SectionNumbers()
         let oldList = try WindowList(old, &numbers)
@@ -15,7 +15,7 @@ extension OrderDiff {
         var edits: [RowEdit] = []
         var oldRows: [EditedPlaces.Row?] = []
         var newRows: [EditedPlaces.Row?] = []
-        var newRanks: [ObjectID: Int] = [:]
+        var newRanks: [RecordKey: Int] = [:]
         for (rank, row) in newList.rows.enumerated() { newRanks[row.object] = rank }
         for (rank, row) in oldList.rows.enumerated() {
             let object = renumbered[row.object] ?? row.object
@@ -55,7 +55,7 @@ private struct SectionNumbers {
 
 /// A window read as a list.
 private struct WindowList {
-    var rows: [(object: ObjectID, section: Int)] = []
+    var rows: [(object: RecordKey, section: Int)] = []
     var sections: [(number: Int, count: Int)] = []
 
     init(_ window: OrderWindow, _ numbers: inout SectionNumbers) throws {

@@ -8,8 +8,8 @@ struct OrderDiff {
     private let places: EditedPlaces
     /// The name of a section by its index in the new state, and the object of a row by its rank in the old one's rows
     /// tree: of those that no edit names, and that have to move all the same.
-    private let sectionName: (Int) throws -> String
-    private let oldObject: (Int) throws -> ObjectID
+    private let sectionName: (Int) throws -> String?
+    private let oldObject: (Int) throws -> RecordKey
 
     /// What happened to the rows of one section that is in both states.
     private struct SectionEdits {
@@ -22,7 +22,7 @@ struct OrderDiff {
     }
 
     private struct StayingRow {
-        let object: ObjectID
+        let object: RecordKey
         let old: Int
         let new: Int
         let isUpdated: Bool
@@ -35,7 +35,10 @@ struct OrderDiff {
     ) throws -> OrderChange {
         let diff = OrderDiff(
             hasSections: new.shape.hasSections, oldSectionCount: old.sectionCount, places: places,
-            sectionName: { try new.section(at: $0).name },
+            sectionName: {
+                let section = try new.section(at: $0)
+                return section.isNull ? nil : section.name
+            },
             oldObject: { try old.object(atRank: $0) })
         return try diff.change(edits)
     }
@@ -77,10 +80,10 @@ struct OrderDiff {
     // MARK: Sections
 
     private func sectionEvents() throws -> [OrderChange.SectionEvent] {
-        var deleted: [(Int, String)] = []
-        var inserted: [(Int, String)] = []
+        var deleted: [(Int, String?)] = []
+        var inserted: [(Int, String?)] = []
         var changed: [FewestMoves.Changed] = []
-        var names: [Int: String] = [:]
+        var names: [Int: String?] = [:]
         for (number, section) in places.sections.enumerated() {
             switch (places.oldSections[number], places.newSections[number]) {
             case (let old?, nil): deleted.append((old.index, name(of: section)))
@@ -100,13 +103,16 @@ struct OrderDiff {
         let moves = try Self.moves(
             changed, oldCount: oldSectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
         for move in moves.sorted(by: { $0.new < $1.new }) {
-            let name = try names[move.new] ?? sectionName(move.new)
+            let name = if let known = names[move.new] { known } else { try sectionName(move.new) }
             events.append(.move(from: move.old, to: move.new, name: name))
         }
         return events
     }
 
-    private func name(of section: [UInt8]) -> String { OrderShape.name(of: section.span.bytes) }
+    /// Nil for the section of null.
+    private func name(of section: [UInt8]) -> String? {
+        OrderShape.isNull(section.span.bytes) ? nil : OrderShape.name(of: section.span.bytes)
+    }
 
     /// All items that move, changed or not, by old and new position.
     private static func moves(
@@ -210,10 +216,10 @@ struct OrderDiff {
 
 /// Row events by kind, to be put in their order.
 private struct RowEvents {
-    var deletes: [(object: ObjectID, from: RowPath)] = []
-    var inserts: [(object: ObjectID, to: RowPath)] = []
-    var moves: [(object: ObjectID, from: RowPath, to: RowPath)] = []
-    var updates: [(object: ObjectID, from: RowPath, to: RowPath)] = []
+    var deletes: [(object: RecordKey, from: RowPath)] = []
+    var inserts: [(object: RecordKey, to: RowPath)] = []
+    var moves: [(object: RecordKey, from: RowPath, to: RowPath)] = []
+    var updates: [(object: RecordKey, from: RowPath, to: RowPath)] = []
 
     var inOrder: [OrderChange.RowEvent] {
         deletes.sorted { $0.from < $1.from }.map { .delete($0.object, from: $0.from) }

@@ -159,7 +159,7 @@ package struct LiveOrder {
 
     /// The change to another order, which takes the place of this one. O(rows of both).
     package func change(
-        to other: LiveOrder, updated: Set<ObjectID> = [], renumbered: [ObjectID: ObjectID] = [:]
+        to other: LiveOrder, updated: Set<RecordKey> = [], renumbered: [RecordKey: RecordKey] = [:]
     ) throws -> OrderChange {
         try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
     }

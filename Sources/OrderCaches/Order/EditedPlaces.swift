@@ -3,7 +3,7 @@ internal import Records
 
 /// An object's old and new row in an order; nil when it was or is no member.
 struct RowEdit {
-    let object: ObjectID
+    let object: RecordKey
     let old: RowKey?
     let new: RowKey?
     /// Whether the row's key stays.
@@ -11,7 +11,7 @@ struct RowEdit {
     /// Whether the record changed; else the row is reported only if it has to move.
     let isUpdated: Bool
 
-    init(object: ObjectID, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
+    init(object: RecordKey, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
         self.object = object
         self.old = old
         self.new = new

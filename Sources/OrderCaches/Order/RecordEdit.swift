@@ -2,13 +2,13 @@ package import Records
 
 /// What became of one object's record between two states; nil where the object is not there.
 package struct RecordEdit: Sendable {
-    package let object: ObjectID
+    package let object: RecordKey
     /// The object's id before: another one when it was not saved yet. Its row is the same.
-    package let oldObject: ObjectID
+    package let oldObject: RecordKey
     package let old: [UInt8]?
     package let new: [UInt8]?
 
-    package init(object: ObjectID, oldObject: ObjectID? = nil, old: [UInt8]?, new: [UInt8]?) {
+    package init(object: RecordKey, oldObject: RecordKey? = nil, old: [UInt8]?, new: [UInt8]?) {
         self.object = object
         self.oldObject = oldObject ?? object
         self.old = old

@@ -29,7 +29,7 @@ package struct RowPlacement {
     }
 
     /// Closes the key with the object's number.
-    mutating func finish(_ object: ObjectID) {
+    mutating func finish(_ object: RecordKey) {
         for shift in stride(from: 40, through: 0, by: -8) {
             key.append(UInt8(truncatingIfNeeded: object.number >> UInt64(shift)))
         }
@@ -64,19 +64,19 @@ struct RowKey: Hashable, Comparable, Sendable {
     }
 
     /// The object that a key of an entity's order ends with.
-    static func object(in key: RawSpan, entity: Int) -> ObjectID? {
+    static func object(in key: RawSpan, entity: Int) -> RecordKey? {
         guard key.byteCount >= RowPlacement.objectLength else { return nil }
         var number: UInt64 = 0
         for offset in key.byteCount - RowPlacement.objectLength..<key.byteCount {
             number = number << 8 | UInt64(key.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
         }
-        return ObjectID(entity: entity, number: number)
+        return RecordKey(entity: entity, number: number)
     }
 }
 
 extension RowPlacer {
     /// The row key of an object; nil when it is not a member, or there is no record.
-    func key(of object: ObjectID, _ record: [UInt8]?, _ placement: inout RowPlacement) throws -> RowKey? {
+    func key(of object: RecordKey, _ record: [UInt8]?, _ placement: inout RowPlacement) throws -> RowKey? {
         guard let record else { return nil }
         placement.begin()
         guard try place(RecordView(record.span.bytes), &placement) else { return nil }

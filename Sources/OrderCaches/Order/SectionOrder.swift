@@ -71,6 +71,11 @@ package struct OrderShape: Sendable {
     /// A section's name: its value as plain text.
     static func name(of value: RawSpan) -> String { OrderKey.first(in: value)?.value.description ?? "" }
 
+    /// Whether a section's value is null. Without sections there is no value, which is not null.
+    static func isNull(_ value: RawSpan) -> Bool {
+        value.byteCount == 1 && OrderKey.first(in: value)?.value.isNull ?? false
+    }
+
     /// The section value that a key of the sections tree ends with.
     static func sectionValue(in key: RawSpan) -> [UInt8]? {
         guard key.byteCount >= 4 else { return nil }

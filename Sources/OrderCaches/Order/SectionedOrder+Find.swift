@@ -39,14 +39,14 @@ extension SectionedOrder {
     }
 
     /// The object of a row. O(log n). Traps unless the row exists.
-    package func object(at path: RowPath) throws -> ObjectID {
+    package func object(at path: RowPath) throws -> RecordKey {
         let section = try section(at: path.section)
         precondition(path.row >= 0 && path.row < section.count, "A row index must be less than its section's count.")
         return try object(atRank: try firstRank(of: section.value) + path.row)
     }
 
     /// The row that stands n-th over all sections. O(log n). Traps unless 0 <= n < rowCount.
-    package func row(at row: Int) throws -> (object: ObjectID, path: RowPath) {
+    package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard shape.hasSections else { return (try object(atRank: row), RowPath(section: 0, row: row)) }
         var value: [UInt8]?
         var before = Measure.zero
@@ -59,9 +59,9 @@ extension SectionedOrder {
         return (try object(atRank: try firstRank(of: value) + path.row), path)
     }
 
-    func object(atRank rank: Int) throws -> ObjectID {
+    func object(atRank rank: Int) throws -> RecordKey {
         guard rank < rows.count else { throw Self.corrupted("the sections count more rows than there are") }
-        var object: ObjectID?
+        var object: RecordKey?
         try rows.entry(at: rank) { key, _ in object = RowKey.object(in: key, entity: entity) }
         guard let object else { throw Self.corrupted("a row key is too short") }
         return object
@@ -69,7 +69,7 @@ extension SectionedOrder {
 
     /// Hands out the rows from the n-th on, over all sections in display order, until the body returns false.
     /// O(log n + rows + sections touched x log n).
-    package func walkRows(from row: Int, _ body: (ObjectID, RowPath) throws -> Bool) throws {
+    package func walkRows(from row: Int, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         guard row >= 0, row < rowCount else { return }
         var index = 0
         var skipped = row
@@ -105,7 +105,7 @@ extension SectionedOrder {
     }
 
     /// The place of an object by its record; nil when it is not in the order. O(log n).
-    package func position(of object: ObjectID, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
+    package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
         var placement = RowPlacement()
         guard let key = try placer.key(of: object, record, &placement) else { return nil }
         return try position(of: key)

@@ -7,7 +7,7 @@ extension SectionedOrder {
 
     /// Hands out the objects of row keys between two ranks, in the order of the row keys: of a sectioned order by section
     /// value, not as sections are displayed. O(log n + rows). Traps unless the ranks are the tree's.
-    package func walkObjects(ranks: Range<Int>, _ body: (ObjectID) throws -> Void) throws {
+    package func walkObjects(ranks: Range<Int>, _ body: (RecordKey) throws -> Void) throws {
         guard !ranks.isEmpty else { return }
         var left = ranks.count
         try rows.walk(from: ranks.lowerBound) { key, _ in

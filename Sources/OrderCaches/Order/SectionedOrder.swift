@@ -1,6 +1,5 @@
 package import CountedTree
 internal import Records
-internal import Values
 
 /// A section of an order.
 public struct OrderSection: Equatable, Sendable {
@@ -14,7 +13,7 @@ public struct OrderSection: Equatable, Sendable {
     let value: [UInt8]
 
     /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
-    public var isNull: Bool { value.count == 1 && OrderKey.first(in: value.span.bytes)?.value.isNull ?? false }
+    public var isNull: Bool { OrderShape.isNull(value.span.bytes) }
 }
 
 /// The rows of a request in order, grouped into sections: two counted trees that each do one thing.

@@ -8,6 +8,7 @@ package import LMDB
 ///              "model"            model | checksum 4                               -> ModelCoding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
 ///                                   | LMDB transaction 8 (version 2: none) | checksum 4
+///              "identifier"       UUID 16 | checksum 4
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
@@ -18,6 +19,7 @@ package import LMDB
 ///                                 2 | entity varint | object varint | record length varint | old record    updated
 ///                                 3 | the same                                                   deleted
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
+///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
 ///                                 object 8 | checksum 4
 ///     caches   name               header                                           -> OrderCaches/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
@@ -38,8 +40,10 @@ package import LMDB
 ///   and the checksums of its parts cover their keys.
 /// - 3: the state names the LMDB transaction that wrote it, and each transaction writes it. A store of version 2 becomes
 ///   one of version 3 with the next transaction; processes that know version 2 only refuse it from then on.
+/// - 4: stores have identifiers, and models may have attributes that are unique together. Raised in
+///   the same way; a store gets its identifier then.
 package enum StoreLayout {
-    package static let version: UInt32 = 3
+    package static let version: UInt32 = 4
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 
@@ -59,6 +63,7 @@ package enum StoreLayout {
     static let formatKey = Array("format".utf8)
     static let modelKey = Array("model".utf8)
     static let stateKey = Array("state".utf8)
+    static let identifierKey = Array("identifier".utf8)
 
     static func entityKey(_ number: Int) -> [UInt8] {
         Array("entity".utf8) + [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]
@@ -71,10 +76,10 @@ package enum StoreLayout {
         return key
     }
 
-    static func uniqueKey(entity: Int, slot: Int) -> [UInt8] {
+    static func uniqueKey(entity: Int, _ constraint: UniqueConstraint) -> [UInt8] {
         var key: [UInt8] = []
         key.appendBigEndian(UInt16(truncatingIfNeeded: entity))
-        key.appendBigEndian(UInt16(truncatingIfNeeded: slot))
+        key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.number))
         return key
     }
 }

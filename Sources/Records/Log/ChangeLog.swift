@@ -35,7 +35,7 @@ extension StoreReader {
     /// Throws at the end of a commit whose entries are not those that its header counts.
     func forEachLogEntry(
         of entity: Int?, after commit: UInt64, through last: UInt64,
-        _ body: (LogEntryKind, ObjectID, _ count: UInt64, _ old: RawSpan) throws -> Void
+        _ body: (LogEntryKind, RecordKey, _ count: UInt64, _ old: RawSpan) throws -> Void
     ) throws {
         guard commit < last else { return }
         var proof = LogProof(after: commit)
@@ -62,7 +62,7 @@ extension StoreReader {
 
     /// Calls the body with each entry of a part of the log, which is stored under a key.
     package static func forEachEntry(
-        in part: RawSpan, of key: LogKey, _ body: (LogEntryKind, ObjectID, UInt64, RawSpan) throws -> Void
+        in part: RawSpan, of key: LogKey, _ body: (LogEntryKind, RecordKey, UInt64, RawSpan) throws -> Void
     ) throws {
         let subject = key.name
         var reader = try ByteReader(checked: part, with: key.checksum, subject)
@@ -71,10 +71,10 @@ extension StoreReader {
                 throw StoreError.corrupted("\(subject) has an entry of no known kind")
             }
             let (entity, number) = (try reader.varint(), try reader.varint())
-            guard entity <= 0xFFFF, number <= ObjectID.maximumNumber else {
+            guard entity <= 0xFFFF, number <= RecordKey.maximumNumber else {
                 throw StoreError.corrupted("\(subject) names no object")
             }
-            let object = ObjectID(entity: Int(entity), number: number)
+            let object = RecordKey(entity: Int(entity), number: number)
             let count = kind == .inserted ? try reader.varint() : 1
             let range = kind == .inserted ? 0..<0 : try reader.range(try reader.count())
             try body(kind, object, count, part.extracting(range))
@@ -83,9 +83,9 @@ extension StoreReader {
 
     /// What a commit did to each object, from the log: an object that it inserted counts as inserted, whatever came
     /// after. O(changes). Throws `logTooShort` when the log was cut.
-    package func changes(in commit: UInt64) throws -> [(object: ObjectID, kind: ChangeKind)] {
+    package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: ChangeKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
-        var changes: [(object: ObjectID, kind: ChangeKind)] = []
+        var changes: [(object: RecordKey, kind: ChangeKind)] = []
         try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, _ in
             switch kind {
             case .updated: changes.append((object, .update))
@@ -95,7 +95,7 @@ extension StoreReader {
                 let end = min(object.number &+ count, try entityState(object.entity).nextObject)
                 guard object.number < end else { return }
                 for number in object.number..<end {
-                    changes.append((ObjectID(entity: object.entity, number: number), .insert))
+                    changes.append((RecordKey(entity: object.entity, number: number), .insert))
                 }
             }
         }

@@ -23,27 +23,27 @@ struct LogWriter {
     var hasChanges: Bool { !changes.isEmpty }
 
     /// An entity's objects are inserted in the order of their numbers, so that they are one range.
-    mutating func insert(_ object: ObjectID) {
+    mutating func insert(_ object: RecordKey) {
         let range = inserted[object.entity] ?? (object.number, 0)
         inserted[object.entity] = (range.first, range.count + 1)
         changes[object.entity, default: EntityChanges()].inserted += 1
     }
 
-    mutating func update(_ object: ObjectID, _ old: RawSpan, in writer: StoreWriter) throws {
+    mutating func update(_ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
         guard logged.insert(object.rawValue).inserted else { return }
         changes[object.entity, default: EntityChanges()].updated += 1
         try append(.updated, object, old, in: writer)
     }
 
     /// An object that this commit updated before has its old record in the log already.
-    mutating func delete(_ object: ObjectID, _ old: RawSpan, in writer: StoreWriter) throws {
+    mutating func delete(_ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
         guard logged.insert(object.rawValue).inserted else { return }
         changes[object.entity, default: EntityChanges()].deleted += 1
         try append(.deleted, object, old, in: writer)
     }
 
     private mutating func append(
-        _ kind: LogEntryKind, _ object: ObjectID, _ old: RawSpan, in writer: StoreWriter
+        _ kind: LogEntryKind, _ object: RecordKey, _ old: RawSpan, in writer: StoreWriter
     ) throws {
         if !part.isEmpty && part.count + old.byteCount > Self.partLength { try writePart(in: writer) }
         part.append(kind.rawValue)

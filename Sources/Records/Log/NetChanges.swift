@@ -1,6 +1,6 @@
 /// What happened to one object between two commits. Both records nil never occurs; equal records never occur.
 package struct NetChange: Sendable {
-    package let object: ObjectID
+    package let object: RecordKey
     /// The record as it was; nil when the object was inserted.
     package let old: [UInt8]?
     /// The record as it is; nil when the object was deleted.
@@ -20,7 +20,7 @@ extension StoreReader {
         // The first old record of an object after a commit is its state at that commit.
         let before = try firstOldRecords(of: entity, after: first, through: last)
         let after = try firstOldRecords(of: entity, after: last, through: commit)
-        func state(at object: ObjectID) throws -> [UInt8]? {
+        func state(at object: RecordKey) throws -> [UInt8]? {
             if object.number >= after.firstInserted { return nil }
             if let old = after.records[object.number] { return old }
             var record: [UInt8]?
@@ -28,7 +28,7 @@ extension StoreReader {
             return record
         }
         for number in before.records.keys.sorted() {
-            let object = ObjectID(entity: entity, number: number)
+            let object = RecordKey(entity: entity, number: number)
             let old = before.records[number]
             let new = try state(at: object)
             if old != new { try body(NetChange(object: object, old: old, new: new)) }
@@ -108,7 +108,7 @@ extension StoreReader {
             return true
         }
         for number in inserted.keys.sorted() {
-            try body(NetChange(object: ObjectID(entity: entity, number: number), old: nil, new: inserted[number]))
+            try body(NetChange(object: RecordKey(entity: entity, number: number), old: nil, new: inserted[number]))
         }
     }
 }

@@ -17,17 +17,37 @@ public struct AttributeDescription: Hashable, Sendable {
     }
 }
 
+/// What no two objects have in common.
+package struct UniqueConstraint: Hashable, Sendable {
+    /// In keys: the slot of a unique attribute; from `firstCompound` on, attributes that are unique together.
+    package let number: Int
+    package let slots: [Int]
+
+    /// More than the slot of any attribute.
+    static let firstCompound = 1 << 15
+}
+
 /// A kind of object: a name and its attributes, whose order is the order of their slots in records.
 public struct Entity: Hashable, Sendable {
     public let name: String
     public let attributes: [AttributeDescription]
+    /// Attributes of whose values together no two objects have the same; objects with a null among them aside. The keys of
+    /// all values together have 500 bytes at most.
+    public let uniqueAttributes: [[String]]
     private let slots: [String: Int]
 
-    public init(_ name: String, _ attributes: [AttributeDescription]) {
+    /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`.
+    public init(_ name: String, _ attributes: [AttributeDescription], unique: [[String]] = []) {
         self.name = name
         self.attributes = attributes
-        self.uniqueSlots = attributes.indices.filter { attributes[$0].isUnique }
-        self.slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
+        self.uniqueAttributes = unique
+        let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
+        self.slots = slots
+        uniqueConstraints =
+            attributes.indices.filter { attributes[$0].isUnique }.map { UniqueConstraint(number: $0, slots: [$0]) }
+            + unique.enumerated().map { index, names in
+                UniqueConstraint(number: UniqueConstraint.firstCompound + index, slots: names.compactMap { slots[$0] })
+            }
     }
 
     /// The slot of an attribute; nil when there is none of that name.
@@ -46,8 +66,18 @@ public struct Entity: Hashable, Sendable {
     /// Whether the entity was dropped.
     package var isDropped: Bool { name.isEmpty && attributes.isEmpty }
 
-    /// The slots of the unique attributes.
-    package let uniqueSlots: [Int]
+    /// The unique attributes, then the attributes that are unique together.
+    package let uniqueConstraints: [UniqueConstraint]
+
+    /// The unique attribute of a slot; nil when it is not unique by itself.
+    package func uniqueConstraint(ofSlot slot: Int) -> UniqueConstraint? {
+        uniqueConstraints.first { $0.slots == [slot] }
+    }
+
+    /// The names of a constraint's attributes, as messages say them.
+    package func name(of constraint: UniqueConstraint) -> String {
+        constraint.slots.map { attributes[$0].name }.joined(separator: ", ")
+    }
 
     /// Changes whenever the entity does: what a cache of its rows was made for.
     package var versionHash: String {
@@ -97,6 +127,23 @@ public struct Model: Hashable, Sendable {
             guard Set(names).count == names.count else {
                 throw StoreError.invalidModel("two attributes of \(entity.name) have the same name")
             }
+            try validateUniqueAttributes(of: entity)
+        }
+    }
+
+    private func validateUniqueAttributes(of entity: Entity) throws {
+        guard entity.uniqueAttributes.count < 1 << 15 else {
+            throw StoreError.invalidModel("\(entity.name) has more than 32,767 lists of unique attributes")
+        }
+        for names in entity.uniqueAttributes {
+            let list = names.joined(separator: ", ")
+            guard names.count > 1, Set(names).count == names.count else {
+                throw StoreError.invalidModel(
+                    "attributes of \(entity.name) that are unique together must be several different ones: \(list)")
+            }
+            if let unknown = names.first(where: { entity.slot(of: $0) == nil }) {
+                throw StoreError.invalidModel("\(entity.name) has no attribute \"\(unknown)\" that could be unique")
+            }
         }
     }
 
@@ -133,6 +180,10 @@ public struct Model: Hashable, Sendable {
             for new in entity.attributes.dropFirst(stored.attributes.count) where !new.isOptional || new.isUnique {
                 throw StoreError.modelMismatch(
                     entity: entity.name, "the new attribute \(new.name) must be optional and not unique")
+            }
+            guard stored.uniqueAttributes == entity.uniqueAttributes else {
+                throw StoreError.modelMismatch(
+                    entity: entity.name, "other attributes are unique together than in the model")
             }
             merged.entities[number] = entity
         }

@@ -21,7 +21,7 @@ extension StoreWriter {
     private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
         var entered = 0
         var read = 0
-        for entity in model.entities.indices where !model.entities[entity].uniqueSlots.isEmpty {
+        for entity in model.entities.indices where !model.entities[entity].uniqueConstraints.isEmpty {
             try scanStored(entity) { object, record in
                 read += 1
                 if read % 4096 == 0 { progress(read) }
@@ -36,11 +36,11 @@ extension StoreWriter {
     }
 
     /// Copies, since the record is in place only until something is written. A damaged record has none that are known.
-    private func uniqueKeys(of object: ObjectID, _ record: RawSpan) -> [[UInt8]] {
+    private func uniqueKeys(of object: RecordKey, _ record: RawSpan) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         guard isWhole(record) else { return [] }
-        for slot in model.entities[object.entity].uniqueSlots {
-            if let key = try? uniqueKey(object.entity, slot, record) { keys.append(key) }
+        for constraint in model.entities[object.entity].uniqueConstraints {
+            if let key = try? storableUniqueKey(object.entity, constraint, record) { keys.append(key) }
         }
         return keys
     }
@@ -90,7 +90,7 @@ extension StoreWriter {
         while commit > state.logStart {
             try? forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, object, count, _ in
                 guard counted.indices.contains(object.entity) else { return }
-                let next = min(object.number &+ count, ObjectID.firstTemporaryNumber)
+                let next = min(object.number &+ count, RecordKey.firstTemporaryNumber)
                 counted[object.entity].nextObject = max(counted[object.entity].nextObject, next)
             }
             commit -= 1

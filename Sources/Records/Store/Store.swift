@@ -3,6 +3,11 @@
 #else
     internal import Darwin
 #endif
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 package import LMDB
 internal import Synchronization
 
@@ -31,6 +36,8 @@ package final class Store: Sendable {
 
     package let environment: Environment
     let tables: StoreTables
+    /// Names the store and its copies. Nil when it had none, or a damaged one, when it was opened.
+    package let identifier: UUID?
     private let cachedModel = Mutex<ModelVersion?>(nil)
     /// The threads on which writers are open.
     private let openWriters = Mutex<[UInt]>([])
@@ -49,11 +56,12 @@ package final class Store: Sendable {
             throw Self.explain(error, at: path)
         }
         if !options.isReadOnly, options.creates {
-            do { if try !hasFormat() { try create(options.durability) } } catch {
+            do { try Self.createIfEmpty(environment, tables, options.durability) } catch {
                 throw Self.explain(error, at: path)
             }
         }
         try Self.checkFormat(of: environment, tables)
+        identifier = try StoreIdentifier.readUnlessDamaged(in: environment, tables)
         if let model {
             let newest = try snapshot()
             if try newest.model.merged(with: model) != newest.model { try update(to: model) }
@@ -192,17 +200,17 @@ package final class Store: Sendable {
 
     // MARK: Format and model
 
-    private func hasFormat() throws -> Bool {
-        let transaction = try environment.beginRead()
+    /// Writes what an empty store has, unless it is there; another process may have been faster.
+    private static func createIfEmpty(
+        _ environment: Environment, _ tables: StoreTables, _ durability: Environment.Durability
+    ) throws {
         let key = StoreLayout.formatKey
-        return try transaction.view.get(key.span.bytes, in: tables.meta) { _ in }
-    }
-
-    /// Writes what an empty store has; another process may have been faster.
-    private func create(_ durability: Environment.Durability) throws {
+        do {
+            let transaction = try environment.beginRead()
+            if try transaction.view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
+        }
         if durability != .none { try environment.syncNames() }
         let transaction = try environment.beginWrite()
-        let key = StoreLayout.formatKey
         if try transaction.view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
         for table in [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
         where try transaction.view.statistics(of: table).entries > 0 {
@@ -211,6 +219,7 @@ package final class Store: Sendable {
         let entries = [
             (StoreLayout.formatKey, StoreLayout.encodedVersion), (StoreLayout.modelKey, Model(entities: []).encoded),
             (StoreLayout.stateKey, StoreState().encoded(writtenBy: transaction.view)),
+            (StoreLayout.identifierKey, StoreIdentifier.encoded(UUID())),
         ]
         for (key, value) in entries {
             try transaction.view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)

@@ -5,6 +5,7 @@ extension StoreReader {
     /// Calls `progress` with the number of records read so far.
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
+        do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0
         var read = 0
@@ -39,8 +40,8 @@ extension StoreReader {
 
     /// The objects of an entity whose records do not match their checksums. Throws `corrupted` when there are not as many
     /// objects as the entity counts: a reader that skips damaged records would not notice lost ones. O(n).
-    package func damagedRecords(of entity: Int) throws -> [ObjectID] {
-        var damaged: [ObjectID] = []
+    package func damagedRecords(of entity: Int) throws -> [RecordKey] {
+        var damaged: [RecordKey] = []
         var scanned: UInt64 = 0
         try scanStored(entity) { object, record in
             scanned += 1
@@ -51,30 +52,28 @@ extension StoreReader {
         return damaged
     }
 
-    private func forEachRecord(_ body: (ObjectID, RawSpan) throws -> Void) throws {
+    private func forEachRecord(_ body: (RecordKey, RawSpan) throws -> Void) throws {
         try view.withCursor(on: tables.records) { cursor in
             var isAtEntry = try cursor.moveToFirst()
             while isAtEntry {
-                try body(ObjectID(rawValue: cursor.integerKey), cursor.value)
+                try body(RecordKey(rawValue: cursor.integerKey), cursor.value)
                 isAtEntry = try cursor.moveToNext()
             }
         }
     }
 
-    private func name(_ object: ObjectID) -> String { "\(model.entities[object.entity].name) \(object.number)" }
+    private func name(_ object: RecordKey) -> String { "\(model.entities[object.entity].name) \(object.number)" }
 
-    private func checkRecord(_ object: ObjectID, _ record: RawSpan, _ uniqueKeys: inout Int) -> [String] {
+    private func checkRecord(_ object: RecordKey, _ record: RawSpan, _ uniqueKeys: inout Int) -> [String] {
         let entity = model.entities[object.entity]
         let name = name(object)
         do {
             let view = try RecordView(record)
             var defects = view.check(as: entity).map { "\(name): \($0)" }
-            for slot in entity.uniqueSlots {
-                let unique = "\(name): its unique \(entity.attributes[slot].name)"
+            for constraint in entity.uniqueConstraints {
+                let unique = "\(name): its unique \(entity.name(of: constraint))"
                 do {
-                    var key = StoreLayout.uniqueKey(entity: object.entity, slot: slot)
-                    guard try view.range(of: slot) != nil else { continue }
-                    try view.appendOrderKey(of: slot, as: entity.attributes[slot].type, to: &key)
+                    guard let key = try uniqueKey(object.entity, constraint, record) else { continue }
                     uniqueKeys += 1
                     if try key.count > Table.maximumKeyLength || self.object(object.entity, unique: key) != object {
                         defects.append("\(unique) does not lead to it")

@@ -38,7 +38,7 @@ package class StoreReader {
 
     /// Hands out a record in place. False when there is no such object. Throws `corrupted` when the record does not match
     /// its checksum. O(log n).
-    package func record(_ object: ObjectID, _ body: (RawSpan) throws -> Void) throws -> Bool {
+    package func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         do {
             return try storedRecord(object) { record in
                 try verify(record, of: object)
@@ -50,17 +50,17 @@ package class StoreReader {
     }
 
     /// As `record`, for those who look for damage: the record may be damaged.
-    func storedRecord(_ object: ObjectID, _ body: (RawSpan) throws -> Void) throws -> Bool {
+    func storedRecord(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try view.get(object.rawValue, in: tables.records, body)
     }
 
     /// Throws unless a record matches its checksum.
     @inline(__always)
-    func verify(_ record: RawSpan, of object: ObjectID) throws {
+    func verify(_ record: RawSpan, of object: RecordKey) throws {
         guard record.endsWithChecksum() else { throw damaged(object) }
     }
 
-    private func damaged(_ object: ObjectID) -> StoreError {
+    private func damaged(_ object: RecordKey) -> StoreError {
         let entity = model.entities.indices.contains(object.entity) ? model.entities[object.entity].name : "an object"
         return .corrupted("the record of \(entity) \(object.number) does not match its checksum")
     }
@@ -75,16 +75,16 @@ package class StoreReader {
     /// `corrupted` for a record that does not match its checksum, and at the end of a whole scan that did not meet as many
     /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
     package func scan(
-        _ entity: Int, from number: UInt64 = 0, _ body: (ObjectID, RawSpan) throws -> Bool
+        _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
         var scanned: UInt64 = 0
         var isWhole = true
         let isVerified = verifiedEntities.contains(entity)
         do {
             try view.withCursor(on: tables.records) { cursor in
-                let first = ObjectID(entity: entity, number: number).rawValue
+                let first = RecordKey(entity: entity, number: number).rawValue
                 try cursor.walk(fromKey: first) { key, record in
-                    let object = ObjectID(rawValue: key)
+                    let object = RecordKey(rawValue: key)
                     guard object.entity == entity else { return false }
                     if !isVerified { try verify(record, of: object) }
                     scanned &+= 1
@@ -111,12 +111,12 @@ package class StoreReader {
 
     /// As `scan`, for those who look for damage: records may be damaged, and some may be missing.
     func scanStored(
-        _ entity: Int, from number: UInt64 = 0, _ body: (ObjectID, RawSpan) throws -> Bool
+        _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
         try view.withCursor(on: tables.records) { cursor in
-            let first = ObjectID(entity: entity, number: number).rawValue
+            let first = RecordKey(entity: entity, number: number).rawValue
             try cursor.walk(fromKey: first) { key, record in
-                let object = ObjectID(rawValue: key)
+                let object = RecordKey(rawValue: key)
                 return try object.entity == entity && body(object, record)
             }
         }
@@ -128,39 +128,57 @@ package class StoreReader {
 
     /// The object that has a value of a unique attribute. Throws `corrupted` when the key leads to an object that is not
     /// there, or has another value. O(log n).
-    package func object(_ entity: Int, slot: Int, equalTo value: Value) throws -> ObjectID? {
-        var key = StoreLayout.uniqueKey(entity: entity, slot: slot)
-        OrderKey.append(value, to: &key)
+    package func object(_ entity: Int, slot: Int, equalTo value: Value) throws -> RecordKey? {
+        guard let constraint = model.entities[entity].uniqueConstraint(ofSlot: slot) else { return nil }
+        return try object(entity, constraint, equalTo: [value])
+    }
+
+    /// As above, of attributes that are unique together.
+    package func object(
+        _ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]
+    ) throws -> RecordKey? {
+        var key = StoreLayout.uniqueKey(entity: entity, constraint)
+        for value in values { OrderKey.append(value, to: &key) }
         guard key.count <= Table.maximumKeyLength, let object = try object(entity, unique: key) else { return nil }
-        let isFound = try record(object) { try requireUniqueKey(key, slot: slot, of: object, $0) }
-        if !isFound { throw misleading(slot, to: object) }
+        let isFound = try record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
+        if !isFound { throw misleading(constraint, to: object) }
         return object
     }
 
     /// Throws unless a record has the unique key that led to it.
-    func requireUniqueKey(_ key: [UInt8], slot: Int, of object: ObjectID, _ record: RawSpan) throws {
-        var own = StoreLayout.uniqueKey(entity: object.entity, slot: slot)
-        try RecordView(record).appendOrderKey(
-            of: slot, as: model.entities[object.entity].attributes[slot].type, to: &own)
-        if own != key { throw misleading(slot, to: object) }
+    func requireUniqueKey(
+        _ key: [UInt8], _ constraint: UniqueConstraint, of object: RecordKey, _ record: RawSpan
+    ) throws {
+        if try uniqueKey(object.entity, constraint, record) != key { throw misleading(constraint, to: object) }
     }
 
-    func misleading(_ slot: Int, to object: ObjectID) -> StoreError {
+    /// The unique key of a record, of any length; nil when a value is null: nothing is unique then.
+    func uniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
+        let view = try RecordView(record)
+        var key = StoreLayout.uniqueKey(entity: entity, constraint)
+        for slot in constraint.slots {
+            guard try view.range(of: slot) != nil else { return nil }
+            try view.appendOrderKey(of: slot, as: model.entities[entity].attributes[slot].type, to: &key)
+        }
+        return key
+    }
+
+    func misleading(_ constraint: UniqueConstraint, to object: RecordKey) -> StoreError {
         let entity = model.entities[object.entity]
         return .corrupted(
-            "a unique key of \(entity.name).\(entity.attributes[slot].name) leads to object \(object.number), which has not its value"
+            "a unique key of \(entity.name).\(entity.name(of: constraint)) leads to object \(object.number), which has not its value"
         )
     }
 
-    func object(_ entity: Int, unique key: [UInt8]) throws -> ObjectID? {
-        var object: ObjectID?
+    func object(_ entity: Int, unique key: [UInt8]) throws -> RecordKey? {
+        var object: RecordKey?
         _ = try view.get(key.span.bytes, in: tables.unique) { value in
             var reader = try ByteReader(checked: value, "a unique key's value")
             let number = try reader.uint64()
-            guard number <= ObjectID.maximumNumber else {
+            guard number <= RecordKey.maximumNumber else {
                 throw StoreError.corrupted("a unique key's value is no object's number")
             }
-            object = ObjectID(entity: entity, number: number)
+            object = RecordKey(entity: entity, number: number)
         }
         return object
     }

@@ -66,6 +66,9 @@ package struct EntityState: Equatable, Sendable {
         var reader = try ByteReader(checked: bytes, "an entity's state")
         nextObject = try reader.uint64()
         count = try reader.uint64()
+        guard 1...RecordKey.maximumNumber ~= nextObject, count < nextObject else {
+            throw StoreError.corrupted("an entity's state counts more than there can be")
+        }
     }
 
     var encoded: [UInt8] {

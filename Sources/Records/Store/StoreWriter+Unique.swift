@@ -2,37 +2,47 @@ internal import LMDB
 internal import Values
 
 extension StoreWriter {
-    /// The unique key of a record's slot; nil when the value is null, which is never a key.
-    func uniqueKey(_ entity: Int, _ slot: Int, _ record: RawSpan) throws -> [UInt8]? {
-        let view = try RecordView(record)
-        guard try view.range(of: slot) != nil else { return nil }
-        let attribute = model.entities[entity].attributes[slot]
-        var key = StoreLayout.uniqueKey(entity: entity, slot: slot)
-        try view.appendOrderKey(of: slot, as: attribute.type, to: &key)
+    /// As `uniqueKey`. Throws when the key is longer than LMDB's may be.
+    func storableUniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
+        guard let key = try uniqueKey(entity, constraint, record) else { return nil }
         guard key.count <= Table.maximumKeyLength else {
-            throw StoreError.uniqueValueTooLong(entity: model.entities[entity].name, attribute: attribute.name)
+            let entity = model.entities[entity]
+            throw StoreError.uniqueValueTooLong(entity: entity.name, attribute: entity.name(of: constraint))
         }
         return key
     }
 
     /// Throws when another object has a unique value of the record.
-    func checkUnique(_ entity: Int, _ record: RawSpan, except object: ObjectID?) throws {
-        for slot in uniqueSlots(entity) {
-            guard let key = try uniqueKey(entity, slot, record), let found = try self.object(entity, unique: key),
-                found != object
+    func checkUnique(_ entity: Int, _ record: RawSpan, except object: RecordKey?) throws {
+        for constraint in model.entities[entity].uniqueConstraints {
+            guard let key = try storableUniqueKey(entity, constraint, record),
+                let found = try self.object(entity, unique: key), found != object
             else { continue }
-            let attribute = model.entities[entity].attributes[slot]
-            let value = try RecordView(record).value(at: slot, as: attribute.type)
+            let entity = model.entities[entity]
+            let view = try RecordView(record)
+            let values = try constraint.slots.map { "\(try view.value(at: $0, as: entity.attributes[$0].type))" }
             throw StoreError.notUnique(
-                entity: model.entities[entity].name, attribute: attribute.name, value: "\(value)")
+                entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
         }
     }
 
+    /// The object that has a unique value of a record; of several, that of the first constraint. O(log n).
+    package func object(_ entity: Int, withUniqueValueOf record: RawSpan) throws -> RecordKey? {
+        for constraint in model.entities[entity].uniqueConstraints {
+            if let key = try storableUniqueKey(entity, constraint, record),
+                let object = try self.object(entity, unique: key)
+            {
+                return object
+            }
+        }
+        return nil
+    }
+
     /// Enters an object's unique values, in the place of its old record's.
-    func putUniqueKeys(of object: ObjectID, _ record: RawSpan, replacing old: [UInt8]?) throws {
-        for slot in uniqueSlots(object.entity) {
-            let newKey = try uniqueKey(object.entity, slot, record)
-            if let old, let oldKey = try uniqueKey(object.entity, slot, old.span.bytes) {
+    func putUniqueKeys(of object: RecordKey, _ record: RawSpan, replacing old: [UInt8]?) throws {
+        for constraint in model.entities[object.entity].uniqueConstraints {
+            let newKey = try storableUniqueKey(object.entity, constraint, record)
+            if let old, let oldKey = try storableUniqueKey(object.entity, constraint, old.span.bytes) {
                 if oldKey == newKey { continue }
                 // Another object may have taken it over already.
                 if try self.object(object.entity, unique: oldKey) == object {
@@ -43,7 +53,7 @@ extension StoreWriter {
         }
     }
 
-    func putUniqueKey(_ key: [UInt8], of object: ObjectID) throws {
+    func putUniqueKey(_ key: [UInt8], of object: RecordKey) throws {
         var number: [UInt8] = []
         number.appendNumber(object.number)
         number.appendChecksum()
@@ -51,21 +61,20 @@ extension StoreWriter {
     }
 
     /// Frees the unique values that an object's new record gives up, so that others may take them before it is updated.
-    package func releaseUniqueKeys(of object: ObjectID, _ old: RawSpan, for new: RawSpan) throws {
-        for slot in uniqueSlots(object.entity) {
-            guard let key = try uniqueKey(object.entity, slot, old), try key != uniqueKey(object.entity, slot, new)
+    package func releaseUniqueKeys(of object: RecordKey, _ old: RawSpan, for new: RawSpan) throws {
+        for constraint in model.entities[object.entity].uniqueConstraints {
+            guard let key = try storableUniqueKey(object.entity, constraint, old),
+                try key != storableUniqueKey(object.entity, constraint, new)
             else { continue }
             try view.delete(key.span.bytes, in: tables.unique)
         }
     }
 
-    func deleteUniqueKeys(of object: ObjectID, _ record: RawSpan) throws {
-        for slot in uniqueSlots(object.entity) {
-            if let key = try uniqueKey(object.entity, slot, record) {
+    func deleteUniqueKeys(of object: RecordKey, _ record: RawSpan) throws {
+        for constraint in model.entities[object.entity].uniqueConstraints {
+            if let key = try storableUniqueKey(object.entity, constraint, record) {
                 try view.delete(key.span.bytes, in: tables.unique)
             }
         }
     }
-
-    private func uniqueSlots(_ entity: Int) -> [Int] { model.entities[entity].uniqueSlots }
 }

@@ -36,22 +36,22 @@ package final class StoreWriter: StoreReader {
 
     /// What `put` did.
     package enum PutOutcome: Equatable, Sendable {
-        case inserted(ObjectID)
-        case updated(ObjectID)
+        case inserted(RecordKey)
+        case updated(RecordKey)
         /// The stored record had these bytes already.
-        case unchanged(ObjectID)
+        case unchanged(RecordKey)
     }
 
     // MARK: Records
 
     /// Adds an object. Throws when a unique value is taken; nothing is changed then. O(log n).
     @discardableResult
-    package func insert(_ entity: Int, _ record: RawSpan) throws -> ObjectID {
+    package func insert(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
         try checkUnique(entity, record, except: nil)
         var entityState = try entityState(entity)
-        let object = ObjectID(entity: entity, number: entityState.nextObject)
+        let object = RecordKey(entity: entity, number: entityState.nextObject)
         try putUniqueKeys(of: object, record, replacing: nil)
         try append(record, as: object)
         log.insert(object)
@@ -64,22 +64,24 @@ package final class StoreWriter: StoreReader {
 
     /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
     @discardableResult
-    package func update(_ object: ObjectID, _ record: RawSpan) throws -> Bool {
+    package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
         try update(object, record, foundBy: nil)
     }
 
-    private func update(_ object: ObjectID, _ record: RawSpan, foundBy unique: (slot: Int, key: [UInt8])?) throws
+    private func update(
+        _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])?
+    ) throws
         -> Bool
     {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
         return try view.withCursor(on: tables.records) { cursor in
             guard try cursor.move(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
-                if let unique { throw misleading(unique.slot, to: object) }
+                if let unique { throw misleading(unique.constraint, to: object) }
                 throw StoreError.unknownObject("\(object.number)")
             }
             try verify(cursor.value, of: object)
-            if let unique { try requireUniqueKey(unique.key, slot: unique.slot, of: object, cursor.value) }
+            if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
             if old.span.bytes.isEqual(to: record) { return false }
             try checkUnique(object.entity, record, except: object)
@@ -93,7 +95,7 @@ package final class StoreWriter: StoreReader {
 
     /// Takes an object out. False when there is none. O(log n).
     @discardableResult
-    package func delete(_ object: ObjectID) throws -> Bool {
+    package func delete(_ object: RecordKey) throws -> Bool {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
         guard try record(object, { _ in }) else { return false }
@@ -108,17 +110,20 @@ package final class StoreWriter: StoreReader {
     }
 
     /// Logs the first change of an object that was there before this transaction.
-    private func log(_ object: ObjectID, _ body: (inout LogWriter) throws -> Void) throws {
+    private func log(_ object: RecordKey, _ body: (inout LogWriter) throws -> Void) throws {
         if let first = firstInserted[object.entity], object.number >= first { return }
         try body(&log)
     }
 
-    /// Inserts a record, or updates the object that has its value of a unique attribute. O(log n).
-    package func put(_ entity: Int, _ record: RawSpan, uniqueSlot slot: Int) throws -> PutOutcome {
-        guard let key = try uniqueKey(entity, slot, record), let object = try object(entity, unique: key) else {
-            return .inserted(try insert(entity, record))
+    /// Inserts a record, or updates the object that has its unique value; the first of several constraints decides. O(log n).
+    package func put(_ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]) throws -> PutOutcome {
+        for constraint in constraints {
+            if let key = try storableUniqueKey(entity, constraint, record), let object = try object(entity, unique: key)
+            {
+                return try update(object, record, foundBy: (constraint, key)) ? .updated(object) : .unchanged(object)
+            }
         }
-        return try update(object, record, foundBy: (slot, key)) ? .updated(object) : .unchanged(object)
+        return .inserted(try insert(entity, record))
     }
 
     package override func entityState(_ entity: Int) throws -> EntityState {
@@ -126,7 +131,7 @@ package final class StoreWriter: StoreReader {
         return try super.entityState(entity)
     }
 
-    private func copyRecord(_ object: ObjectID) throws -> [UInt8] {
+    private func copyRecord(_ object: RecordKey) throws -> [UInt8] {
         var copy: [UInt8]?
         _ = try record(object) { copy = [UInt8](copying: $0) }
         guard let copy else { throw StoreError.unknownObject("\(object.number)") }
@@ -135,7 +140,7 @@ package final class StoreWriter: StoreReader {
 
     /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
     /// the number came may be damaged.
-    private func append(_ record: RawSpan, as object: ObjectID) throws {
+    private func append(_ record: RawSpan, as object: RecordKey) throws {
         if canAppend {
             do {
                 try view.put(record, for: object.rawValue, in: tables.records, appending: true)
@@ -153,7 +158,7 @@ package final class StoreWriter: StoreReader {
 
     /// Deletes all objects of an entity, and takes it out of the model. Returns how many there were. O(n log n).
     package func dropEntity(_ entity: Int) throws -> Int {
-        var objects: [ObjectID] = []
+        var objects: [RecordKey] = []
         try scan(entity) { object, _ in
             objects.append(object)
             return true
@@ -230,6 +235,7 @@ package final class StoreWriter: StoreReader {
             for (key, value) in entries {
                 try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
             }
+            if store.identifier == nil { try StoreIdentifier.make(in: view, tables) }
         }
         if let ended = transaction.take() {
             do { try ended.commit() } catch let error as LMDBError {

@@ -73,7 +73,7 @@ import Testing
     private let byTitle = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")])
     private let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
 
-    private func commit(_ title: String, _ store: LiveStore) throws -> OrderOutcome? {
+    private func commit(_ title: String, _ store: LiveStore) throws -> FetchOutcome? {
         let writer = try BatchWriter(store.container, entity: "Book")
         try writer.insert([.string(title), .string("P"), .integer(1)])
         return try writer.commit(bringing: byTitle, cacheName: "c")

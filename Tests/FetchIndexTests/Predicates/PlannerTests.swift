@@ -240,7 +240,7 @@ import Values
         var generator = SeededGenerator(seed: 4)
         let folder = TemporaryFolder()
         let container = try store(100, using: &generator, at: folder.path)
-        func outcome(_ text: String) throws -> (OrderOutcome, Int) {
+        func outcome(_ text: String) throws -> (FetchOutcome, Int) {
             let predicate = try FetchPredicate("name == %@", text)
             let definition = OrderDefinition(entity: "Package", predicate: predicate, sortKeys: [SortKey("name")])
             return try container.withOrder(definition, options("one")) { ($0.outcome, $0.rowCount) }

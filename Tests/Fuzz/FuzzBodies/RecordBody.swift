@@ -99,7 +99,7 @@ enum RecordBody {
         let key = LogKey(commit: 1, part: 1)
         let entries = part(key)
         try? StoreReader.forEachEntry(in: entries.span.bytes, of: key) { _, object, count, old in
-            precondition(object.number <= ObjectID.maximumNumber && count >= 0 && old.byteCount <= input.count)
+            precondition(object.number <= RecordKey.maximumNumber && count >= 0 && old.byteCount <= input.count)
         }
     }
 }

@@ -1,0 +1,76 @@
+public import Observation
+internal import Records
+
+/// Observation's tracking of what is read of objects: `withObservationTracking`, `Observations`, and views that use them.
+/// An attribute is tracked by itself; the id, whether there are changes, and the like are tracked together.
+extension ManagedObject: Observable {}
+
+extension ManagedObject {
+    /// Notes that an attribute is read.
+    func noteRead(ofSlot slot: Int) { noteRead(ObservedKeyPaths.ofSlot(slot)) }
+
+    /// Notes that the object's state is read: its id, or whether it has changes.
+    func noteReadOfState() { noteRead(ObservedKeyPaths.state) }
+
+    private func noteRead(_ keyPath: KeyPath<ManagedObject, Bool> & Sendable) {
+        if probe != nil { return }
+        // Objects that nobody reads need none.
+        let registrar = self.registrar ?? ObservationRegistrar()
+        if self.registrar == nil { self.registrar = registrar }
+        registrar.access(self, keyPath: keyPath)
+    }
+
+    /// Changes an attribute's value, which observers hear of.
+    func observedChange(ofSlot slot: Int, _ body: () -> Void) {
+        guard let registrar else { return body() }
+        registrar.withMutation(of: self, keyPath: ObservedKeyPaths.ofSlot(slot)) {
+            registrar.withMutation(of: self, keyPath: ObservedKeyPaths.state, body)
+        }
+    }
+
+    /// Tells observers that the object's state has changed.
+    func noteChangeOfState() { registrar?.withMutation(of: self, keyPath: ObservedKeyPaths.state) {} }
+
+    /// Tells observers that all may have changed.
+    func noteChangeOfAll() {
+        guard let registrar else { return }
+        for slot in entity.attributes.indices { noteChange(ofSlot: slot, registrar) }
+        noteChangeOfState()
+    }
+
+    /// Tells observers which attributes another record has changed.
+    func noteChange(from old: [UInt8], to new: [UInt8]) {
+        guard let registrar else { return }
+        guard let before = try? RecordView(old.span.bytes), let after = try? RecordView(new.span.bytes) else {
+            return noteChangeOfAll()
+        }
+        for slot in entity.attributes.indices {
+            let oldRange = (try? before.range(of: slot)) ?? nil
+            let newRange = (try? after.range(of: slot)) ?? nil
+            if oldRange.map({ old[$0] }) != newRange.map({ new[$0] }) { noteChange(ofSlot: slot, registrar) }
+        }
+        noteChangeOfState()
+    }
+
+    private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {
+        registrar.withMutation(of: self, keyPath: ObservedKeyPaths.ofSlot(slot)) {}
+    }
+}
+
+/// The names under which reads and changes are noted.
+private enum ObservedKeyPaths {
+    static let state: KeyPath<ManagedObject, Bool> & Sendable = \.observedState
+
+    /// Slots from the last one on share a name.
+    private static let slots: [KeyPath<ManagedObject, Bool> & Sendable] = (0..<64).map { slot in
+        \ManagedObject[observedSlot: slot]
+    }
+
+    static func ofSlot(_ slot: Int) -> KeyPath<ManagedObject, Bool> & Sendable { slots[min(slot, slots.count - 1)] }
+}
+
+extension ManagedObject {
+    // Never read: they only stand for what observers track.
+    fileprivate var observedState: Bool { false }
+    fileprivate subscript(observedSlot slot: Int) -> Bool { false }
+}

@@ -1,0 +1,176 @@
+public import OrderCaches
+internal import Records
+
+/// Exactly what changed between two states of results: from old rows to new rows.
+///
+/// Old positions (`from`) are in the state before, new ones (`to`) in the state after. Sections that moved are not
+/// reported row by row; rows that merely shifted are not reported at all; the moves are the fewest that explain the new
+/// order. Within each kind, events are ordered by position.
+public struct ResultsChange: Equatable, Sendable {
+    public enum SectionEvent: Equatable, Sendable {
+        case delete(from: Int, name: String)
+        case insert(to: Int, name: String)
+        case move(from: Int, to: Int, name: String)
+    }
+
+    public enum RowEvent: Equatable, Sendable {
+        case delete(ObjectID, from: RowPath)
+        case insert(ObjectID, to: RowPath)
+        case move(ObjectID, from: RowPath, to: RowPath)
+        case update(ObjectID, from: RowPath, to: RowPath)
+
+        /// The row's object.
+        public var id: ObjectID {
+            switch self {
+            case .delete(let id, _), .insert(let id, _), .move(let id, _, _), .update(let id, _, _): id
+            }
+        }
+    }
+
+    /// Deletes, then inserts, then moves.
+    public var sections: [SectionEvent] = []
+    /// Deletes, then inserts, then moves, then updates.
+    public var rows: [RowEvent] = []
+
+    /// The permanent ids of rows that were saved, by their temporary ones. No event reports this, so a list that keeps ids
+    /// must exchange these. Events name the new ids.
+    public var renumbered: [ObjectID: ObjectID] = [:]
+
+    /// Not nil when the order was computed anew and the old one could not be read, so that what changed is not known:
+    /// there are no events then, and a copy of the rows must be read anew.
+    public var rebuilt: RebuildReason?
+
+    /// The positions in `sections` of events of the section of null, whose name is "" like that of an empty text.
+    package var eventsOfNull: Set<Int> = []
+
+    /// No changes.
+    public init() {}
+
+    /// A change that is not known.
+    init(rebuilt reason: RebuildReason) { rebuilt = reason }
+
+    /// Whether nothing changed.
+    public var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
+}
+
+extension ResultsChange {
+    /// A change of an order whose rows are objects of one entity.
+    init(_ change: OrderChange, _ origin: ObjectOrigin) {
+        func id(_ key: RecordKey) -> ObjectID { ObjectID(key, origin) }
+        rebuilt = change.rebuilt
+        for (old, new) in change.renumbered { renumbered[id(old)] = id(new) }
+        for (index, event) in change.sections.enumerated() {
+            switch event {
+            case .delete(let from, let name): sections.append(.delete(from: from, name: name ?? ""))
+            case .insert(let to, let name): sections.append(.insert(to: to, name: name ?? ""))
+            case .move(let from, let to, let name): sections.append(.move(from: from, to: to, name: name ?? ""))
+            }
+            if event.name == nil { eventsOfNull.insert(index) }
+        }
+        rows = change.rows.map { event in
+            switch event {
+            case .delete(let key, let from): .delete(id(key), from: from)
+            case .insert(let key, let to): .insert(id(key), to: to)
+            case .move(let key, let from, let to): .move(id(key), from: from, to: to)
+            case .update(let key, let from, let to): .update(id(key), from: from, to: to)
+            }
+        }
+    }
+}
+
+extension ResultsChange {
+    /// The rows that the change makes of the old ones, by section; nil when it does not fit them.
+    package func replay(on old: [[ObjectID]]) -> [[ObjectID]]? {
+        var ids: [RecordKey: ObjectID] = [:]
+        for id in old.joined() { ids[id.key] = id }
+        for event in rows { ids[event.id.key] = event.id }
+        let new = orderChange.replay(on: old.map { $0.map(\.key) })
+        return new?.map { $0.compactMap { ids[$0] } }
+    }
+
+    /// As the order below tells it.
+    private var orderChange: OrderChange {
+        var change = OrderChange()
+        change.sections = sections.map { event in
+            switch event {
+            case .delete(let from, let name): .delete(from: from, name: name)
+            case .insert(let to, let name): .insert(to: to, name: name)
+            case .move(let from, let to, let name): .move(from: from, to: to, name: name)
+            }
+        }
+        change.rows = rows.map { event in
+            switch event {
+            case .delete(let id, let from): .delete(id.key, from: from)
+            case .insert(let id, let to): .insert(id.key, to: to)
+            case .move(let id, let from, let to): .move(id.key, from: from, to: to)
+            case .update(let id, let from, let to): .update(id.key, from: from, to: to)
+            }
+        }
+        return change
+    }
+}
+
+extension ResultsChange: CustomStringConvertible {
+    /// The events in a line: section move 2 → 0 小学館, row insert #5 → 0:3, …
+    public var description: String {
+        if let rebuilt { return "rebuilt (\(rebuilt.rawValue))" }
+        let events = sections.map(\.description) + rows.map(\.description)
+        return events.isEmpty ? "no changes" : events.joined(separator: ", ")
+    }
+}
+
+extension ResultsChange.SectionEvent: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .delete(let from, let name): "section delete \(from) \(name)"
+        case .insert(let to, let name): "section insert → \(to) \(name)"
+        case .move(let from, let to, let name): "section move \(from) → \(to) \(name)"
+        }
+    }
+}
+
+extension ResultsChange.RowEvent: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .delete(let id, let from): "row delete \(id) \(from)"
+        case .insert(let id, let to): "row insert \(id) → \(to)"
+        case .move(let id, let from, let to): "row move \(id) \(from) → \(to)"
+        case .update(let id, let from, let to): "row update \(id) \(from) → \(to)"
+        }
+    }
+}
+
+/// How results came to be.
+public enum FetchOutcome: Equatable, Sendable {
+    /// The cache was of the newest records.
+    case hit
+    /// The cache was behind; the change is what happened since it was last current.
+    case caughtUp(ResultsChange)
+    /// The cache was built, for the reason that is said.
+    case rebuilt(RebuildReason)
+    /// There is no cache name: the order was computed in memory.
+    case computed
+}
+
+extension FetchOutcome {
+    init(_ outcome: OrderOutcome, _ origin: ObjectOrigin) {
+        switch outcome {
+        case .hit: self = .hit
+        case .caughtUp(let change): self = .caughtUp(ResultsChange(change, origin))
+        case .rebuilt(let reason): self = .rebuilt(reason)
+        case .computed: self = .computed
+        }
+    }
+}
+
+extension FetchOutcome: CustomStringConvertible {
+    /// hit; caught up (row insert #5 → 0:3); rebuilt (first); computed.
+    public var description: String {
+        switch self {
+        case .hit: "hit"
+        case .caughtUp(let change): "caught up (\(change))"
+        case .rebuilt(let reason): "rebuilt (\(reason.rawValue))"
+        case .computed: "computed"
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// The key of an object's record: the entity's number in the high 16 bits, the object's number in the others.
+///
+/// It names the object for as long as the store lives: numbers are never used again.
+package struct RecordKey: Hashable, Comparable, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    package init(entity: Int, number: UInt64) {
+        rawValue = UInt64(entity) << 48 | number & RecordKey.maximumNumber
+    }
+
+    package static let maximumNumber: UInt64 = (1 << 48) - 1
+
+    package var entity: Int { Int(rawValue >> 48) }
+
+    /// The object's number within its entity, from 1.
+    package var number: UInt64 { rawValue & RecordKey.maximumNumber }
+
+    /// Numbers from here on are of objects that are not saved yet: greater than any saved object's.
+    package static let firstTemporaryNumber: UInt64 = 1 << 47
+
+    package var isTemporary: Bool { number >= RecordKey.firstTemporaryNumber }
+
+    package static func < (left: RecordKey, right: RecordKey) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension RecordKey: CustomStringConvertible {
+    /// #17, or new 17 before it is saved.
+    package var description: String {
+        isTemporary ? "new \(number - RecordKey.firstTemporaryNumber)" : "#\(number)"
+    }
+}

@@ -1,0 +1,48 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import LMDB
+
+/// The value of "identifier" in the meta table.
+enum StoreIdentifier {
+    static func encoded(_ identifier: UUID) -> [UInt8] {
+        var bytes = withUnsafeBytes(of: identifier.uuid) { [UInt8]($0) }
+        bytes.appendChecksum()
+        return bytes
+    }
+
+    /// Nil in a store that was made before stores had identifiers.
+    static func read(in view: TransactionView, _ tables: StoreTables) throws -> UUID? {
+        var identifier: UUID?
+        let key = StoreLayout.identifierKey
+        _ = try view.get(key.span.bytes, in: tables.meta) { value in
+            var reader = try ByteReader(checked: value, "the store's identifier")
+            var bytes = UUID().uuid
+            for index in 0..<16 {
+                let byte = try reader.uint8()
+                withUnsafeMutableBytes(of: &bytes) { $0[index] = byte }
+            }
+            identifier = UUID(uuid: bytes)
+        }
+        return identifier
+    }
+
+    static func readUnlessDamaged(in environment: Environment, _ tables: StoreTables) throws -> UUID? {
+        let transaction = try environment.beginRead()
+        return try readUnlessDamaged(in: transaction.view, tables)
+    }
+
+    private static func readUnlessDamaged(in view: TransactionView, _ tables: StoreTables) throws -> UUID? {
+        do { return try read(in: view, tables) } catch StoreError.corrupted { return nil }
+    }
+
+    /// Gives a store an identifier that has none, or a damaged one.
+    static func make(in view: TransactionView, _ tables: StoreTables) throws {
+        if try readUnlessDamaged(in: view, tables) != nil { return }
+        let key = StoreLayout.identifierKey
+        let value = encoded(UUID())
+        try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+    }
+}

@@ -1,0 +1,298 @@
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+final class Part: ManagedObject {
+    @Attribute("code", isUnique: true) var code: String
+    @Attribute("kind") var kind: String?
+    @Attribute("size") var size: Int?
+    @Attribute("note") var note: String?
+    @Attribute("stock") var stock: Int?
+
+    override class var uniqueAttributes: [[String]] { [["kind", "size"]] }
+}
+
+/// New objects that have a unique value of a stored one: an error, or that object's new values.
+@Suite struct UpsertTests {
+    let store: LiveStore
+    let context: ManagedObjectContext
+
+    init() throws {
+        store = try LiveStore(Model(Part.self))
+        context = store.container.newContext()
+    }
+
+    @discardableResult
+    private func part(
+        _ code: String, _ kind: String? = nil, _ size: Int? = nil, note: String? = nil,
+        in other: ManagedObjectContext? = nil
+    ) -> Part {
+        let part = Part(context: other ?? context)
+        (part.code, part.kind, part.size, part.note) = (code, kind, size, note)
+        return part
+    }
+
+    private func listing() throws -> [String] {
+        let context = store.container.newContext()
+        return try context.fetch(FetchRequest<Part>(sortKeys: [SortKey(\.code)])).map { part in
+            "\(part.objectID) \(part.code) \(part.kind ?? "-") \(part.size.map { "\($0)" } ?? "-") \(part.note ?? "-")"
+        }
+    }
+
+    @Test func valuesThatAreUniqueTogetherAreRefusedTogether() throws {
+        part("a", "bolt", 1)
+        part("b", "bolt", 2)
+        part("c", "nut", 1)
+        // A null among them makes nothing unique.
+        part("d", "nut")
+        part("e", "nut")
+        try context.save()
+        let clash = part("f", "bolt", 2)
+        let error = try #require(throws: ValidationError.self) { try context.save() }
+        #expect(
+            error.description
+                == "objects cannot be saved: new Part \(clash.objectID.description.dropFirst(4)): "
+                + "kind, size is unique, and another object has \"bolt, 2\"")
+        clash.size = 3
+        try context.save()
+        clash.size = 1
+        #expect(throws: ValidationError.self) { try context.save() }
+        try context.rollback()
+        #expect(try listing().count == 6)
+    }
+
+    @Test func objectsHandOverWhatIsUniqueTogether() throws {
+        let (a, b) = (part("a", "bolt", 1), part("b", "bolt", 2))
+        try context.save()
+        (a.size, b.size) = (2, 1)
+        try context.save()
+        #expect(try listing() == ["#1 a bolt 2 -", "#2 b bolt 1 -"])
+        context.delete(a)
+        part("c", "bolt", 2)
+        try context.save()
+        #expect(try listing() == ["#2 b bolt 1 -", "#3 c bolt 2 -"])
+    }
+
+    @Test func aStoreWithOtherAttributesUniqueTogetherIsRefused() throws {
+        let url = URL(fileURLWithPath: store.folder.path)
+        let entity = try #require(store.container.model().entity(named: "Part"))
+        #expect(entity.uniqueAttributes == [["kind", "size"]])
+        #expect(throws: StoreError.self) {
+            try PersistentContainer(at: url, model: Model(entities: [Entity("Part", entity.attributes)]))
+        }
+        for unique in [["kind"], ["kind", "kind"], ["kind", "colour"], []] {
+            #expect(throws: StoreError.self, "\(unique)") {
+                let model = Model(entities: [Entity("Other", entity.attributes, unique: [unique])])
+                try PersistentContainer(at: url, model: model)
+            }
+        }
+        #expect(try store.reopened().model().entity(named: "Part") == entity)
+    }
+
+    @Test func aSaveUpdatesTheObjectThatHasAUniqueValue() throws {
+        part("a", "bolt", 1, note: "old")
+        try context.save()
+        let other = store.container.newContext()
+        other.onUniqueConflict = .update
+        let new = part("a", "bolt", 5, in: other)
+        new.note = nil
+        try other.save()
+        #expect(new.objectID.number == 1)
+        #expect(!new.hasChanges)
+        // The note was not given.
+        #expect(new.note == "old")
+        #expect(try listing() == ["#1 a bolt 5 old"])
+        new.note = "newer"
+        try other.save()
+        #expect(try listing() == ["#1 a bolt 5 newer"])
+    }
+
+    @Test func anObjectThatTheContextKnowsTakesTheValues() throws {
+        let known = part("a", "bolt", 1, note: "old")
+        try context.save()
+        context.onUniqueConflict = .update
+        known.note = "edited"
+        let new = part("z", "bolt", 1)
+        try context.save()
+        #expect(known.code == "z")
+        #expect(known.note == "edited")
+        #expect(new.managedObjectContext == nil)
+        #expect(new.code == "z")
+        #expect(!context.hasChanges)
+        #expect(try listing() == ["#1 z bolt 1 edited"])
+    }
+
+    @Test func twoObjectsWithUniqueValuesOfOneAreAnError() throws {
+        part("a", "bolt", 1)
+        part("b", "bolt", 2)
+        try context.save()
+        context.onUniqueConflict = .update
+        part("a", "bolt", 2)
+        #expect(throws: ValidationError.self) { try context.save() }
+        try context.rollback()
+        part("c")
+        part("c")
+        #expect(throws: ValidationError.self) { try context.save() }
+        #expect(try listing() == ["#1 a bolt 1 -", "#2 b bolt 2 -"])
+    }
+
+    @Test func batchesUpdateByWhatIsUniqueTogether() throws {
+        part("a", "bolt", 1, note: "old")
+        try context.save()
+        let rows: [[Value]] = [
+            ["b", "bolt", 1, "new", nil], ["c", "bolt", 2, nil, nil], ["c", "nut", 2, nil, nil],
+        ]
+        var request = BatchInsertRequest(entityName: "Part", rows: rows)
+        #expect(throws: StoreError.self) { try context.execute(request) }
+        request.onUniqueConflict = .update
+        #expect(try context.execute(request) == 3)
+        #expect(try listing() == ["#1 b bolt 1 new", "#2 c nut 2 -"])
+    }
+
+    @Test func aControllerIsToldOfTheRowThatANewObjectBecomes() throws {
+        part("a", note: "old")
+        part("c")
+        try context.save()
+        let live = store.container.newContext()
+        live.onUniqueConflict = .update
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Part>(sortKeys: [SortKey(\.code)]), context: live, cacheName: "parts")
+        let recorder = Recorder<Part> { "\($0.objectID) \($0.code)" }
+        controller.delegate = recorder
+        try controller.performFetch()
+        let new = part("a", note: "new", in: live)
+        live.processPendingChanges()
+        let temporary = "\(new.objectID)"
+        #expect(recorder.take() == ["will change", "\(temporary) a insert - 0.1", "did change"])
+        try live.save()
+        #expect(
+            recorder.take() == [
+                "will change", "\(temporary) a delete 0.1 -", "#1 a update 0.0 0.0", "did change",
+            ])
+        #expect(controller.fetchedObjects?.map { "\($0.objectID)" } == ["#1", "#2"])
+        #expect(controller.object(at: RowPath(section: 0, row: 0)) === new)
+        #expect(new.note == "new")
+    }
+
+    /// Random saves with new, edited and deleted objects against a table that knows the rules; a live controller and a
+    /// second context prove each batch by replay.
+    @Test(arguments: 1...6) func randomSavesLeaveWhatTheRulesSay(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var table = PartTable()
+        context.onUniqueConflict = .update
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Part>(sortKeys: [SortKey(\.code)]), context: context,
+            sectionKey: .attribute("kind"), cacheName: "parts")
+        try controller.performFetch()
+        for step in 0..<120 {
+            let comment: Comment = "seed \(seed), step \(step)"
+            let edits = try randomEdits(&generator, table)
+            if Bool.random(using: &generator) { context.processPendingChanges() }
+            if let next = table.saving(edits) {
+                try context.save()
+                table = next
+            } else {
+                #expect(throws: ValidationError.self, comment) { try context.save() }
+                try context.rollback()
+            }
+            #expect(try listing() == table.listing, comment)
+            let rows = controller.fetchedObjects?.map { "\($0.objectID) \($0.code)" }.sorted()
+            #expect(rows == table.rows.map { "#\($0.key) \($0.value.code)" }.sorted(), comment)
+            if step % 40 == 39 { try context.reset() }
+        }
+    }
+
+    private func randomEdits(_ generator: inout SeededGenerator, _ table: PartTable) throws -> PartTable.Edits {
+        var edits = PartTable.Edits()
+        func row() -> PartTable.Row {
+            PartTable.Row(
+                code: "c\(Int.random(in: 0..<12, using: &generator))",
+                kind: ["bolt", "nut", nil].randomElement(using: &generator) ?? nil,
+                size: Bool.random(using: &generator) ? Int.random(in: 0..<4, using: &generator) : nil)
+        }
+        var left = table.rows.keys.sorted()
+        for _ in 0..<Int.random(in: 0...2, using: &generator) {
+            guard let number = left.randomElement(using: &generator) else { break }
+            left.removeAll { $0 == number }
+            let stored = try context.existingObject(
+                with: context.objectID(of: "Part", number: number), as: Part.self)
+            if Int.random(in: 0..<3, using: &generator) == 0 {
+                context.delete(stored)
+                edits.deleted.append(number)
+            } else {
+                let row = row()
+                (stored.code, stored.kind, stored.size) = (row.code, row.kind, row.size)
+                edits.updated[number] = row
+            }
+        }
+        for _ in 0..<Int.random(in: 0...2, using: &generator) {
+            let row = row()
+            part(row.code, row.kind, row.size)
+            edits.inserted.append(row)
+        }
+        return edits
+    }
+}
+
+/// What a store holds, by the rules of unique values.
+private struct PartTable {
+    struct Row: Equatable {
+        var code: String
+        var kind: String?
+        var size: Int?
+
+        func conflicts(with other: Row) -> Bool { code == other.code || sharesPair(with: other) }
+
+        func sharesPair(with other: Row) -> Bool {
+            kind != nil && size != nil && kind == other.kind && size == other.size
+        }
+    }
+
+    struct Edits {
+        var deleted: [UInt64] = []
+        var updated: [UInt64: Row] = [:]
+        var inserted: [Row] = []
+    }
+
+    var rows: [UInt64: Row] = [:]
+    private var next: UInt64 = 1
+
+    var listing: [String] {
+        rows.sorted { $0.value.code < $1.value.code }.map { number, row in
+            "#\(number) \(row.code) \(row.kind ?? "-") \(row.size.map { "\($0)" } ?? "-") -"
+        }
+    }
+
+    /// The table after a save; nil when it must fail.
+    func saving(_ edits: Edits) -> PartTable? {
+        var table = self
+        for number in edits.deleted { table.rows[number] = nil }
+        for (number, row) in edits.updated { table.rows[number] = row }
+        guard table.isValid else { return nil }
+        var taken: Set<UInt64> = []
+        for row in edits.inserted {
+            let found =
+                table.rows.first { $0.value.code == row.code } ?? table.rows.first { $0.value.sharesPair(with: row) }
+            if let number = found?.key {
+                guard taken.insert(number).inserted else { return nil }
+                // What was not given stays.
+                let old = table.rows[number]
+                table.rows[number] = Row(code: row.code, kind: row.kind ?? old?.kind, size: row.size ?? old?.size)
+            } else {
+                table.rows[table.next] = row
+                taken.insert(table.next)
+                table.next += 1
+            }
+            guard table.isValid else { return nil }
+        }
+        return table
+    }
+
+    private var isValid: Bool {
+        let all = Array(rows.values)
+        return all.indices.allSatisfy { first in
+            all.indices.allSatisfy { first == $0 || !all[first].conflicts(with: all[$0]) }
+        }
+    }
+}
