@@ -50,7 +50,7 @@
                 }
             }
             let left = try FileManager.default.contentsOfDirectory(atPath: victim.store)
-            #expect(Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "hits"]), "\(left)")
+            #expect(Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "build.lock", "hits"]), "\(left)")
             #expect(acknowledged > Scale.kills, "kills hit working processes")
             print(
                 "summary: \(Scale.kills) kills, seed \(Scale.seed): \(acknowledged) steps acknowledged, "

@@ -46,7 +46,9 @@ import Testing
         }
         let files = FileManager.default
         #expect(
-            try Set(files.contentsOfDirectory(atPath: tool.store)) == ["data.mdb", "lock.mdb", "writer.lock", "hits"])
+            try Set(files.contentsOfDirectory(atPath: tool.store)) == [
+                "data.mdb", "lock.mdb", "writer.lock", "build.lock", "hits",
+            ])
         for folder in [tool.store, backup] {
             #expect(try mode(folder) == 0o700)
             for name in try files.contentsOfDirectory(atPath: folder) {

@@ -1,4 +1,5 @@
 package import CountedTree
+internal import LMDB
 package import Records
 internal import Values
 
@@ -45,7 +46,9 @@ package struct OrderBuilder {
         let total = try candidates?.count ?? Int(clamping: reader.entityState(entity).count)
         var placement = RowPlacement()
         var done = 0
+        var passed = PassedPages(of: reader.view)
         try reader.forEachRecord(of: entity, among: candidates) { object, record in
+            passed.pass(record)
             placement.begin()
             if try placer.place(RecordView(record), &placement) {
                 placement.finish(object)

@@ -34,13 +34,11 @@ extension CacheDirectory {
             }
             return try bringUpToDate(name, request, writer, wantsChange: wantsChange)
         case .rebuild(let reason):
-            // A writer that is open in this process may be the caller's own, which would wait for itself.
-            if store.isReadOnly || store.hasOpenWriter { return try compute(request, in: snapshot, .rebuilt(reason)) }
-            let writer: StoreWriter
-            do { writer = try store.beginWrite() } catch StoreError.moved {
+            do {
+                return try build(name, request, reason, wantsChange: wantsChange)
+            } catch StoreError.moved {
                 return try compute(request, in: snapshot, .rebuilt(reason))
             }
-            return try bringUpToDate(name, request, writer, wantsChange: wantsChange)
         }
     }
 
@@ -48,10 +46,7 @@ extension CacheDirectory {
     /// memory. O(n log n).
     package func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildReason) throws -> OpenedOrder {
         try Self.validate(name)
-        if store.isReadOnly || store.hasOpenWriter {
-            return try compute(request, in: try store.snapshot(), .rebuilt(reason))
-        }
-        return try rebuild(name, request, reason, try store.beginWrite())
+        return try build(name, request, reason, isForced: true)
     }
 
     /// The order of a request without a name, in memory. O(n log n).
@@ -59,7 +54,7 @@ extension CacheDirectory {
         try compute(request, in: try store.snapshot(), .computed)
     }
 
-    private func compute(
+    func compute(
         _ request: OrderRequest, in snapshot: Snapshot, _ outcome: OrderOutcome
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
@@ -190,7 +185,7 @@ extension CacheDirectory {
         return (new, try OrderDiff.change(from: old, to: new, rowEdits, places))
     }
 
-    private func rebuild(
+    func rebuild(
         _ name: String, _ request: OrderRequest, _ reason: RebuildReason, _ writer: StoreWriter
     ) throws -> OpenedOrder {
         let header = try rebuilt(name, request, in: writer)

@@ -48,7 +48,8 @@ extension CacheDirectory {
 
     /// The numbers of caches that nodes are there of, and no header.
     package static func strayCaches(in reader: StoreReader) throws -> [UInt32] {
-        let known = Set(try names(in: reader).compactMap { try storedNumber(of: $0, in: reader) })
+        var known = Set(try names(in: reader).compactMap { try storedNumber(of: $0, in: reader) })
+        if let building = try? reader.markedBuild() { known.insert(building) }
         return try LMDBNodeStore.caches(in: reader).filter { !known.contains($0) }
     }
 

@@ -193,14 +193,14 @@ package struct CacheDirectory {
         return number.flatMap { (1...LMDBNodeStore.maximumCache).contains($0) ? $0 : nil }
     }
 
-    /// A number that no cache has and no node is left of.
+    /// The least number that no cache has and no node is left of. O(caches x log n).
     static func newNumber(in reader: StoreReader) throws -> UInt32 {
-        var last: UInt32 = 0
-        for name in try names(in: reader) { last = max(last, try storedNumber(of: name, in: reader) ?? 0) }
-        try reader.view.withCursor(on: reader.tables.nodes) { cursor in
-            if try cursor.moveToLast() { last = max(last, UInt32(truncatingIfNeeded: cursor.integerKey >> 40)) }
+        var used = Set(try LMDBNodeStore.caches(in: reader))
+        for name in try names(in: reader) {
+            if let number = try storedNumber(of: name, in: reader) { used.insert(number) }
         }
-        return last % LMDBNodeStore.maximumCache + 1
+        if let number = (1...LMDBNodeStore.maximumCache).first(where: { !used.contains($0) }) { return number }
+        throw SectionedOrder.corrupted("all numbers of caches are used")
     }
 
     /// Drops what no cache needs of the log any more, but for its newest bytes, once a quarter more has come together.

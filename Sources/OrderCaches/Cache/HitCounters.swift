@@ -29,6 +29,16 @@ struct HitCounters {
         write(entry, of: cache, to: file)
     }
 
+    /// Gives a cache that was built anew under another number its hits.
+    func move(from old: UInt32, to new: UInt32) {
+        let file = Descriptors.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        guard flock(file, LOCK_EX) == 0 else { return }
+        write(read(old, from: file), of: new, to: file)
+        write(Entry(), of: old, to: file)
+    }
+
     /// Forgets the hits of a cache that is deleted.
     func reset(_ cache: UInt32) {
         let file = Descriptors.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

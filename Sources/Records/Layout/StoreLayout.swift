@@ -9,6 +9,7 @@ package import LMDB
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
 ///                                   | LMDB transaction 8 (version 2: none) | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
+///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
@@ -32,7 +33,8 @@ package import LMDB
 ///   commit appears as inserted only. Object numbers are given out once, in order: numbers from an inserted range's
 ///   first on did not exist before its commit.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
-/// - A cache's nodes belong to it alone; deleting the cache deletes them.
+/// - A cache's nodes belong to it alone; deleting the cache deletes them. Those of the number under "build" belong to a
+///   build that goes on, or that was killed: the next one takes them out.
 ///
 /// Versions
 /// - 1: the first.
@@ -63,6 +65,7 @@ package enum StoreLayout {
     static let formatKey = Array("format".utf8)
     static let modelKey = Array("model".utf8)
     static let stateKey = Array("state".utf8)
+    static let buildKey = Array("build".utf8)
     static let identifierKey = Array("identifier".utf8)
 
     static func entityKey(_ number: Int) -> [UInt8] {

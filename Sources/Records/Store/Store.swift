@@ -41,6 +41,8 @@ package final class Store: Sendable {
     private let cachedModel = Mutex<ModelVersion?>(nil)
     /// The threads on which writers are open.
     private let openWriters = Mutex<[UInt]>([])
+    /// The threads on which caches are being built.
+    let openBuilds = Mutex<[UInt]>([])
 
     /// Opens a store, or makes one. A given model is merged into the stored one: it may bring new entities, and new
     /// optional attributes at the end of stored ones.
@@ -103,7 +105,7 @@ package final class Store: Sendable {
         environmentOptions.creates = options.creates
         environmentOptions.mapSize = options.mapSize
         environmentOptions.witness = StoreState.witness
-        try Environment.requireFiles(["writer.lock", "hits"], inFolder: path)
+        try Environment.requireFiles([FolderLock.writer, FolderLock.build, "hits"], inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
         // Of a compaction that was killed.
         if !options.isReadOnly { NewFile.removeLeftover(of: path + "/data.mdb") }
@@ -148,7 +150,7 @@ package final class Store: Sendable {
 
     /// Waits for the writer of another thread or process. Throws `writerBusy` when that takes longer than a limit.
     package func beginWrite(author: String = "", limit: Duration? = nil) throws -> StoreWriter {
-        let patience = limit.map { WriterLock.Patience.until(.now + $0) } ?? .forever
+        let patience = limit.map { FolderLock.Patience.until(.now + $0) } ?? .forever
         guard let writer = try beginWrite(author: author, patience) else { throw StoreError.writerBusy }
         return writer
     }
@@ -163,13 +165,13 @@ package final class Store: Sendable {
         }
     }
 
-    private func beginWrite(author: String, _ patience: WriterLock.Patience) throws -> StoreWriter? {
+    private func beginWrite(author: String, _ patience: FolderLock.Patience) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
         var waits = true
         if case .none = patience { waits = false }
         if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         do {
-            guard let lock = try WriterLock(inFolder: path, patience) else { return nil }
+            guard let lock = try FolderLock(FolderLock.writer, inFolder: path, patience) else { return nil }
             return try StoreWriter(self, author: author, lock)
         } catch {
             do { try environment.requireInPlace() } catch let error as EnvironmentMoved {

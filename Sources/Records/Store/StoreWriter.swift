@@ -6,7 +6,7 @@ internal import Values
 /// Every change of a record goes through it into the change log, in the same transaction.
 package final class StoreWriter: StoreReader {
     private var transaction: WriteTransaction?
-    private var lock: WriterLock?
+    private var lock: FolderLock?
     private var log: LogWriter
     private var entities: [Int: EntityState] = [:]
     /// Where the numbers of the objects inserted by this transaction begin.
@@ -17,7 +17,7 @@ package final class StoreWriter: StoreReader {
     private var isSealed = false
     var isStateChanged = false
 
-    init(_ store: Store, author: String, _ lock: consuming WriterLock) throws {
+    init(_ store: Store, author: String, _ lock: consuming FolderLock) throws {
         let transaction = try store.environment.beginWrite()
         let view = transaction.view
         self.transaction = consume transaction

@@ -5,12 +5,16 @@
 #endif
 internal import LMDB
 
-/// The lock file that a writer holds beside LMDB's own lock, so that another can ask whether a writer is busy.
-/// The system drops it when its process dies.
-struct WriterLock: ~Copyable {
+/// A lock on a file of the store's folder, for processes and threads alike. The system drops it when its process dies.
+struct FolderLock: ~Copyable {
+    /// What a writer holds beside LMDB's own lock, so that another can ask whether a writer is busy.
+    static let writer = "writer.lock"
+    /// What a build of a cache holds that is written in several transactions.
+    static let build = "build.lock"
+
     private let file: CInt
 
-    /// How long a writer waits for another one.
+    /// How long to wait for another one.
     enum Patience {
         case none
         case until(ContinuousClock.Instant)
@@ -19,9 +23,9 @@ struct WriterLock: ~Copyable {
 
     private static let longestPause: UInt32 = 5000
 
-    /// Nil when another writer holds the lock for longer than there is patience. flock
-    init?(inFolder path: String, _ patience: Patience) throws(LMDBError) {
-        let opened = Descriptors.open(path + "/writer.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
+    /// Nil when another one holds the lock for longer than there is patience. flock
+    init?(_ name: String, inFolder path: String, _ patience: Patience) throws(LMDBError) {
+        let opened = Descriptors.open(path + "/" + name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
         guard opened >= 0 else { throw LMDBError(rawValue: errno) }
         var waits = false
         if case .forever = patience { waits = true }

@@ -1,0 +1,67 @@
+internal import LMDB
+internal import Synchronization
+
+/// A cache's build that is written in several transactions: one at a time in all processes.
+///
+/// What it has written is marked in the store with the number of its nodes, so that what a killed build left can be told
+/// from damage, and is taken out by the next one.
+package final class StoreBuild {
+    package let store: Store
+    private var lock: FolderLock?
+    private let thread = currentThread()
+
+    fileprivate init(_ store: Store, _ lock: consuming FolderLock) {
+        self.store = store
+        self.lock = consume lock
+        store.openBuilds.withLock { $0.append(thread) }
+    }
+
+    deinit {
+        store.openBuilds.withLock { builds in
+            if let index = builds.firstIndex(of: thread) { builds.remove(at: index) }
+        }
+    }
+}
+
+extension Store {
+    /// Waits for the build of another thread or process. Nil when this thread is building already: it would wait for itself.
+    package func beginBuild() throws -> StoreBuild? {
+        guard !isReadOnly else { throw StoreError.readOnly }
+        if openBuilds.withLock({ $0.contains(currentThread()) }) { return nil }
+        do {
+            guard let lock = try FolderLock(FolderLock.build, inFolder: path, .forever) else { return nil }
+            return StoreBuild(self, lock)
+        } catch {
+            try requireInPlace()
+            throw Self.explain(error, at: path)
+        }
+    }
+}
+
+extension StoreReader {
+    /// The number of the nodes of a build that goes on or was killed.
+    package func markedBuild() throws -> UInt32? {
+        var number: UInt32?
+        let key = StoreLayout.buildKey
+        _ = try view.get(key.span.bytes, in: tables.meta) { value in
+            var reader = try ByteReader(checked: value, "the mark of a build")
+            number = try reader.uint32()
+        }
+        return number
+    }
+}
+
+extension StoreWriter {
+    /// Marks the number of a build's nodes; nil takes the mark away.
+    package func markBuild(_ number: UInt32?) throws {
+        let key = StoreLayout.buildKey
+        guard let number else {
+            try view.delete(key.span.bytes, in: tables.meta)
+            return
+        }
+        var value: [UInt8] = []
+        value.appendNumber(number)
+        value.appendChecksum()
+        try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+    }
+}

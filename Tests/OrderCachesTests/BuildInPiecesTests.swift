@@ -1,0 +1,157 @@
+import CountedTree
+import Foundation
+import Records
+import TestSupport
+import Testing
+import Values
+
+@testable import OrderCaches
+
+/// Builds of more nodes than one transaction takes, and what others do to the store meanwhile.
+@Suite struct BuildInPiecesTests {
+    let test: TestStore
+    let caches: CacheDirectory
+    let order = TestOrder(hasSections: true)
+
+    init() throws {
+        test = try TestStore(model: TestRow.model)
+        caches = CacheDirectory(test.store)
+        var generator = SeededGenerator(seed: 71)
+        let records = try (0..<20_000).map { _ in try TestRow.random(using: &generator, ranks: 100_000).record() }
+        try test.write { writer in for record in records { try writer.insert(0, record.span.bytes) } }
+    }
+
+    private func request(progress: @escaping (Int, Int) -> Void = { _, _ in }) throws -> OrderRequest {
+        var request = try order.request()
+        request.builder.memoryBudget = 0
+        request.builder.progress = progress
+        return request
+    }
+
+    private func expectRight(_ opened: OpenedOrder, _ comment: Comment = "") throws {
+        let rows = try test.contents().mapValues { try TestRow($0) }
+        #expect(isEqual(try opened.order.contents(), order.sections(of: rows)), comment)
+        #expect(try caches.verify("rows", request()) == [], comment)
+        #expect(try CacheDirectory.strayCaches(in: test.store.snapshot()) == [], comment)
+        #expect(try test.store.snapshot().markedBuild() == nil, comment)
+    }
+
+    private func insert(_ row: TestRow) throws {
+        let record = try row.record()
+        try test.write { try $0.insert(0, record.span.bytes) }
+    }
+
+    @Test func aBuildInManyTransactionsIsTheOrder() throws {
+        let opened = try caches.open("rows", request())
+        #expect(opened.outcome == .rebuilt(.first))
+        try expectRight(opened)
+        for _ in 0..<3 { try expectRight(caches.rebuild("rows", request(), .requested)) }
+        #expect(try caches.open("rows", request()).outcome == .hit)
+        // Numbers are used again.
+        #expect(try CacheDirectory.number(of: "rows", in: test.store.snapshot()).map { $0 <= 2 } == true)
+    }
+
+    @Test func writersGoOnWhileACacheIsBuilt() throws {
+        var written = 0
+        let opened = try caches.open(
+            "rows",
+            request { _, _ in
+                do { try insert(TestRow(group: "g\(written)", rank: 7)) } catch { Issue.record(error) }
+                written += 1
+            })
+        #expect(written > 1)
+        #expect(opened.outcome == .rebuilt(.first))
+        try expectRight(opened)
+        #expect(try caches.open("rows", request()).outcome == .hit)
+    }
+
+    @Test func aModelThatChangesMeanwhileMakesTheBuildBeginAnew() throws {
+        var isDone = false
+        let other = Model(entities: [Entity("Third", [AttributeDescription("a", .integer)])])
+        let opened = try caches.open(
+            "rows",
+            request { _, _ in
+                if isDone { return }
+                isDone = true
+                do { _ = try Store(at: test.path, model: other) } catch { Issue.record(error) }
+            })
+        #expect(isDone)
+        try expectRight(opened)
+    }
+
+    @Test func aBuildWithinABuildIsInMemory() throws {
+        var outcome: OrderOutcome?
+        let opened = try caches.open(
+            "rows",
+            request { _, _ in
+                if outcome != nil { return }
+                do { outcome = try caches.open("other", order.request()).outcome } catch { Issue.record(error) }
+            })
+        #expect(outcome == .rebuilt(.first))
+        try expectRight(opened)
+        #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["rows"])
+    }
+
+    @Test func buildsOfOneNameAtOnceBuildItOnce() async throws {
+        let store = test.store
+        let outcomes = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    do {
+                        var request = try TestOrder(hasSections: true).request()
+                        request.builder.memoryBudget = 0
+                        return "\(try CacheDirectory(store).open("rows", request).outcome)"
+                    } catch {
+                        return "\(error)"
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.filter { $0 == "\(OrderOutcome.rebuilt(.first))" }.count >= 1)
+        #expect(outcomes.allSatisfy { $0 == "hit" || $0 == "\(OrderOutcome.rebuilt(.first))" }, "\(outcomes)")
+        try expectRight(caches.open("rows", request()))
+    }
+
+    /// What a killed build has left is no damage, and the next build takes it out.
+    @Test func whatAKilledBuildHasLeftIsTakenOut() throws {
+        let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
+        _ = try request().builder.build(from: try test.store.snapshot(), in: pieces)
+        let left = try #require(try test.store.snapshot().markedBuild())
+        #expect(try LMDBNodeStore.inspectNodes(of: left, in: test.store.snapshot()).count > 10)
+        #expect(try CacheDirectory.strayCaches(in: test.store.snapshot()) == [])
+        #expect(try test.store.snapshot().check() == [])
+
+        // A small one is built by one transaction.
+        var small = try order.request()
+        small.builder.candidates = { _ in (1...20).map { RecordKey(entity: 0, number: $0) } }
+        _ = try caches.open("small", small)
+        #expect(try test.store.snapshot().markedBuild() == nil)
+        let numbers = try LMDBNodeStore.caches(in: test.store.snapshot())
+        #expect(numbers == [try CacheDirectory.number(of: "small", in: test.store.snapshot())])
+        try expectRight(caches.open("rows", request()))
+    }
+
+    @Test func aBuildWhoseNodesWereTakenOutStops() throws {
+        let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
+        let order = try request().builder.build(from: try test.store.snapshot(), in: pieces)
+        try test.write { try $0.markBuild(nil) }
+        #expect(order.rowCount > 0)
+        #expect(throws: TreeError.self) { try test.write { _ = try pieces.finish(in: $0) } }
+    }
+
+    /// A disk that fails in the middle leaves the old cache, and no nodes once it works again.
+    @Test func aBuildThatFailsLeavesTheOldCache() throws {
+        _ = try caches.open("rows", request())
+        struct Failed: Error {}
+        var failing = try request()
+        failing.builder.candidates = { _ in throw Failed() }
+        #expect(throws: Failed.self) { try caches.rebuild("rows", failing, .requested) }
+        try expectRight(caches.open("rows", request()))
+
+        let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
+        _ = try request().builder.build(from: try test.store.snapshot(), in: pieces)
+        try pieces.discard()
+        try expectRight(caches.open("rows", request()))
+    }
+}
