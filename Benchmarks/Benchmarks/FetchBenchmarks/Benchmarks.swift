@@ -38,6 +38,8 @@ let benchmarks: @Sendable () -> Void = {
         rangeCount(stores)
     }
     parse()
+    typedScans()
+    merges()
     if let rows = rowCounts.last(where: { $0 <= 1_000_000 }) { batchInsert(rows) }
 }
 

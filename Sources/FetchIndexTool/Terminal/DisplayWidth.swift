@@ -22,6 +22,64 @@ extension String {
     }
 }
 
+/// The UTF-8 bytes of a text in so many columns at most, as `fitted(to:)` cuts it.
+struct FittedText {
+    let bytes: [UInt8]
+    let width: Int
+
+    init(_ text: UnsafeRawBufferPointer, width: Int) {
+        if let (end, used) = Self.cut(text, width: width) {
+            bytes = end == text.count ? Array(text) : Array(text[..<end]) + "…".utf8
+            self.width = used
+            return
+        }
+        let fitted = String(decoding: text, as: UTF8.self).fitted(to: width)
+        bytes = Array(fitted.utf8)
+        self.width = fitted.displayWidth
+    }
+
+    /// Where a text is cut, and the columns that it then takes; nil when it has other characters than those of `width(of:)`.
+    private static func cut(_ text: UnsafeRawBufferPointer, width: Int) -> (end: Int, used: Int)? {
+        var used = 0
+        // Before the first character that leaves no room for "…".
+        var cut: (end: Int, used: Int)?
+        var offset = 0
+        while offset < text.count {
+            guard let (scalar, length) = scalar(in: text, at: offset), let columns = self.width(of: scalar) else {
+                return nil
+            }
+            if cut == nil, used + columns > width - 1 { cut = (offset, used + 1) }
+            used += columns
+            offset += length
+        }
+        return used <= width ? (text.count, used) : cut
+    }
+
+    /// Of characters that never join with their neighbours: printable Latin, kana, CJK ideographs; nil for all others.
+    private static func width(of scalar: UInt32) -> Int? {
+        switch scalar {
+        case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x2FF, 0x2026: 1
+        case 0x3001...0x3029, 0x3041...0x3096, 0x30A1...0x30FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xFF01...0xFF60: 2
+        default: nil
+        }
+    }
+
+    /// A scalar of one to three bytes; nil for longer ones and for bytes that are not UTF-8.
+    private static func scalar(in text: UnsafeRawBufferPointer, at offset: Int) -> (scalar: UInt32, length: Int)? {
+        let first = text[offset]
+        if first < 0x80 { return (UInt32(first), 1) }
+        func next(_ place: Int) -> UInt32? {
+            guard offset + place < text.count, text[offset + place] & 0xC0 == 0x80 else { return nil }
+            return UInt32(text[offset + place] & 0x3F)
+        }
+        if first & 0xE0 == 0xC0, let second = next(1) { return (UInt32(first & 0x1F) << 6 | second, 2) }
+        if first & 0xF0 == 0xE0, let second = next(1), let third = next(2) {
+            return (UInt32(first & 0x0F) << 12 | second << 6 | third, 3)
+        }
+        return nil
+    }
+}
+
 extension Character {
     fileprivate var displayWidth: Int {
         guard let scalar = unicodeScalars.first else { return 0 }

@@ -77,11 +77,8 @@ struct TextTable {
     }
 
     private static func cell(_ text: UnsafeRawBufferPointer) -> Cell {
-        if text.count <= maximumCellWidth, text.allSatisfy({ 0x20 <= $0 && $0 < 0x7F }) {
-            return Cell(bytes: Array(text), width: text.count)
-        }
-        let fitted = String(decoding: text, as: UTF8.self).fitted(to: maximumCellWidth)
-        return Cell(bytes: Array(fitted.utf8), width: fitted.displayWidth)
+        let fitted = FittedText(text, width: maximumCellWidth)
+        return Cell(bytes: fitted.bytes, width: fitted.width)
     }
 
     private mutating func printLine(_ cells: [Cell], _ widths: [Int]) {
@@ -102,7 +99,7 @@ struct TextTable {
         }
         let trimmed = used - (line.count - ended)
         line.removeLast(line.count - ended)
-        if trimmed > width { line = Array(String(decoding: line, as: UTF8.self).fitted(to: width).utf8) }
+        if trimmed > width { line = line.withUnsafeBytes { FittedText($0, width: width).bytes } }
         line.append(0x0A)
         print(line)
     }

@@ -1,0 +1,36 @@
+import TestSupport
+import Testing
+
+@testable import FetchIndexTool
+
+@Suite struct FittedTextTests {
+    private static let pieces = [
+        "a", "Z", " ", "~", "é", "ß", "虐", "殺", "ア", "が", "「", "！", "…", "e\u{301}", "か\u{3099}", "👩‍🚀", "한", "\u{AD}",
+        "\u{200B}",
+        "\u{7}", "\u{85}", "\r\n", "𠮷",
+    ]
+
+    /// Bytes are cut where characters are.
+    @Test func bytesAreCutAsCharactersAre() {
+        var generator = SeededGenerator(seed: 3)
+        for round in 0..<4_000 {
+            // Half of the texts have no characters that join.
+            let most = round.isMultiple(of: 2) ? 13 : Self.pieces.count
+            let text = (0..<Int.random(in: 0..<30, using: &generator)).map { _ in
+                Self.pieces[Int.random(in: 0..<most, using: &generator)]
+            }.joined()
+            let width = Int.random(in: 1..<40, using: &generator)
+            let fitted = Array(text.utf8).withUnsafeBytes { FittedText($0, width: width) }
+            let expected = text.fitted(to: width)
+            #expect(String(decoding: fitted.bytes, as: UTF8.self) == expected, "\(text.debugDescription) to \(width)")
+            #expect(fitted.width == expected.displayWidth, "\(text.debugDescription) to \(width)")
+        }
+    }
+
+    @Test func bytesThatAreNoTextAreShown() {
+        for bytes: [UInt8] in [[0xC3], [0xE3, 0x81], [0xFF, 0x41], [0xC3, 0x28]] {
+            let fitted = bytes.withUnsafeBytes { FittedText($0, width: 10) }
+            #expect(String(validating: fitted.bytes, as: UTF8.self) != nil, "\(bytes)")
+        }
+    }
+}
