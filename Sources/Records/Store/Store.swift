@@ -39,6 +39,13 @@ package final class Store: Sendable {
     /// Names the store and its copies. Nil when it had none, or a damaged one, when it was opened.
     package let identifier: UUID?
     private let cachedModel = Mutex<ModelVersion?>(nil)
+    struct VerifiedEntities {
+        var transaction = 0
+        var entities: Set<Int> = []
+    }
+
+    /// The entities whose records have all been verified in the newest state of which that is known.
+    let verified = Mutex(VerifiedEntities())
     /// The threads on which writers are open.
     private let openWriters = Mutex<[UInt]>([])
     /// The threads on which caches are being built.

@@ -1,4 +1,5 @@
 package import LMDB
+internal import Synchronization
 package import Values
 
 /// What can be read of a store in one transaction: a `Snapshot` or the `StoreWriter`. One thread at a time uses it.
@@ -187,15 +188,24 @@ package class StoreReader {
 /// One unchanging state of a store. While it lives its pages are not used again, so keep it short or move on.
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction
-    private var verified: Set<Int> = []
+    private var verified: Set<Int>
 
     init(_ store: Store) throws {
         let transaction = try store.environment.beginRead()
         let view = transaction.view
         self.transaction = transaction
+        verified = store.verified.withLock { $0.transaction == view.identifier ? $0.entities : [] }
         try super.init(store, view)
     }
 
     override var verifiedEntities: Set<Int> { verified }
-    override func noteVerified(_ entity: Int) { verified.insert(entity) }
+
+    /// Other snapshots of the same state that this process takes need not verify it again.
+    override func noteVerified(_ entity: Int) {
+        guard verified.insert(entity).inserted else { return }
+        store.verified.withLock { newest in
+            if newest.transaction < view.identifier { newest = .init(transaction: view.identifier) }
+            if newest.transaction == view.identifier { newest.entities.insert(entity) }
+        }
+    }
 }
