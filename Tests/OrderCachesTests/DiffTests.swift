@@ -70,7 +70,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             #expect(try defects(of: change, from: current, to: next, rows, newRows, order) == [], context)
             // The way back is a change too.
             let back = try OrderDiff.change(
-                from: next, to: current, edits.map { RowEdit(object: $0.object, old: $0.new, new: $0.old) })
+                from: next, to: current, edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) })
             #expect(back.replay(on: try next.objects()) == (try current.objects()), context)
             try fork.publish(to: store)
             current = next.moved(to: store)
@@ -80,7 +80,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
 
     private func randomEdits(
         _ rows: [UInt64: TestRow], _ order: TestOrder, _ generator: inout SeededGenerator
-    ) throws -> ([UInt64: TestRow], [RowEdit]) {
+    ) throws -> ([UInt64: TestRow], [RowChange]) {
         var new = rows
         for _ in 0..<Int.random(in: 1...5, using: &generator) {
             let number = UInt64.random(in: 1...25, using: &generator)
@@ -96,7 +96,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         let touched = Set(rows.keys).union(new.keys).filter { rows[$0] != new[$0] }
         let edits = try touched.map { number in
             let object = RecordKey(entity: 0, number: number)
-            return RowEdit(
+            return RowChange(
                 object: object, old: try placer.key(of: object, try rows[number]?.record(), &placement),
                 new: try placer.key(of: object, try new[number]?.record(), &placement))
         }

@@ -85,19 +85,19 @@ import Testing
                 entity: 0, shape: shape, rows: CountedTree(in: store),
                 sections: CountedTree(in: store, isWeighted: true))
             let edits = try list.map {
-                RecordEdit(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
+                RecordChange(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
             }
-            try current.update(try placer.rowEdits(edits, of: 0))
+            try current.update(try placer.rowChanges(edits, of: 0))
             old = current
         }
 
         func prove(_ edits: [Edit]) throws {
             let records = try edits.map { edit in
-                RecordEdit(
+                RecordChange(
                     object: RecordKey(entity: 0, number: edit.object), old: try list[edit.object]?.record(),
                     new: try edit.row?.record())
             }
-            let rows = try placer.rowEdits(records, of: 0)
+            let rows = try placer.rowChanges(records, of: 0)
             var new = old.moved(to: ForkNodeStore(over: store))
             let places = try new.update(rows)
             let change = try OrderDiff.change(from: old, to: new, rows, places)

@@ -1,6 +1,10 @@
 extension ManagedObjectContext {
-    /// Deletes an object with the next save.
+    /// Deletes an object with the next save. Nothing happens when it is no longer in the context; an object of another
+    /// context is a mistake, and traps.
     public func delete(_ object: ManagedObject) {
+        precondition(
+            object.managedObjectContext == nil || object.managedObjectContext === self,
+            "\(object) is an object of another context.")
         guard object.managedObjectContext === self, !object.status.isDeleted, !object.isBeingDeleted else { return }
         object.isBeingDeleted = true
         object.prepareForDeletion()

@@ -6,11 +6,10 @@ extension ManagedObjectContext {
     public func mergeChanges() throws {
         if isDelivering { throw ContextError.delivering }
         processPendingChanges()
-        let new = try container.caches.newest(followedOrders)
-        if try new.commit != snapshot().commit { try move(to: new) }
+        try moveIfNeeded(to: try container.caches.newest(followedOrders))
     }
 
-    /// Moves to a snapshot that was taken for a controller.
+    /// Moves to a newer snapshot; to one of the same commit, which may have other caches, without a report.
     func moveIfNeeded(to new: Snapshot) throws {
         if try new.commit == snapshot().commit { adopt(new) } else { try move(to: new) }
     }
@@ -22,7 +21,7 @@ extension ManagedObjectContext {
     ) throws {
         let old = try snapshot()
         let known = reported
-        var committed: [RecordEdit] = []
+        var committed: [RecordChange] = []
         if isDirect, let edits = written.edits {
             committed = edits
             adopt(new)
@@ -30,7 +29,7 @@ extension ManagedObjectContext {
         } else {
             try requireSameAttributes(in: new.model)
             for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
-                try new.netChanges(of: entity, since: old) { committed.append(RecordEdit($0)) }
+                try new.netChanges(of: entity, since: old) { committed.append($0) }
             }
             adopt(new)
             adopt(written)
@@ -92,6 +91,7 @@ extension ManagedObjectContext {
                 object.noteChange(from: visible, to: record)
             }
             object.changes = [:]
+            object.givenSlots = []
             object.base = record
             object.isGoneFromStore = false
             object.status = .saved
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
     }
 
     /// Lets a registered object see what someone else did to it.
-    private func refresh(_ edit: RecordEdit) {
+    private func refresh(_ edit: RecordChange) {
         guard let object = registeredObject(for: edit.object) else {
             if edit.new == nil, let old = edit.old { leavingRecords[edit.object] = old }
             return
@@ -141,34 +141,34 @@ extension ManagedObjectContext {
     }
 
     /// The edits that lead from what was reported, over the old state, to what is unsaved, over the new one.
-    private func step(from known: [RecordKey: ReportedRecord], _ committed: [RecordEdit]) -> LiveOrder.Step {
-        var pending: [RecordEdit] = []
+    private func step(from known: [RecordKey: ReportedRecord], _ committed: [RecordChange]) -> LiveOrder.Step {
+        var pending: [RecordChange] = []
         reported = [:]
         for (id, object) in dirty {
             let saved = savedRecord(of: id)
             let record = unsavedRecord(of: object, over: saved)
             if record == saved { continue }
             reported[id] = ReportedRecord(record)
-            pending.append(RecordEdit(object: id, old: saved, new: record))
+            pending.append(RecordChange(object: id, old: saved, new: record))
         }
         if known.isEmpty && pending.isEmpty { return LiveOrder.Step(committed: committed) }
 
-        var net: [RecordKey: RecordEdit] = [:]
+        var net: [RecordKey: RecordChange] = [:]
         for edit in committed {
             let oldID = renumbered[edit.object] ?? edit.object
             let old = known[oldID].map(\.record) ?? edit.old
             let new = reported[edit.object].map(\.record) ?? edit.new
             // An object that was reported before has the same row under its new id.
-            net[edit.object] = RecordEdit(
+            net[edit.object] = RecordChange(
                 object: edit.object, oldObject: old == nil ? nil : oldID, old: old, new: new)
         }
         let settled = Set(renumbered.values)
         for (id, record) in known where net[id] == nil && !settled.contains(id) {
             let new = reported[id].map(\.record) ?? savedRecord(of: id)
-            if record.record != new { net[id] = RecordEdit(object: id, old: record.record, new: new) }
+            if record.record != new { net[id] = RecordChange(object: id, old: record.record, new: new) }
         }
         for (id, record) in reported where net[id] == nil && known[id] == nil {
-            net[id] = RecordEdit(object: id, old: savedRecord(of: id), new: record.record)
+            net[id] = RecordChange(object: id, old: savedRecord(of: id), new: record.record)
         }
         let edits = net.values.filter { $0.old != $0.new || $0.object != $0.oldObject }
         return LiveOrder.Step(committed: committed, pending: pending, net: edits)
@@ -283,6 +283,6 @@ protocol ContextFollower: AnyObject {
     /// Takes the order a step on, and keeps what that changed until it is delivered. The edits lead from the records that
     /// the follower saw to those that it sees now.
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange)
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (inout LiveOrder) throws -> OrderChange)
     func deliver()
 }

@@ -16,8 +16,8 @@ extension ManagedObjectContext {
     }
 
     /// What the touched objects' records were, as reported, and are.
-    private func takeEdits() -> [RecordEdit] {
-        var edits: [RecordEdit] = []
+    private func takeEdits() -> [RecordChange] {
+        var edits: [RecordChange] = []
         let objects = touched.sorted { $0.key < $1.key }
         touched = [:]
         for (id, object) in objects {
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
             let old = reported[id].map(\.record) ?? saved
             let new = unsavedRecord(of: object, over: saved)
             reported[id] = new == saved ? nil : ReportedRecord(new)
-            if old != new { edits.append(RecordEdit(object: id, old: old, new: new)) }
+            if old != new { edits.append(RecordChange(object: id, old: old, new: new)) }
             if case .deleted(wasSaved: false) = object.status { release(object) }
             // Someone else deleted it, and nothing of ours is left to be saved.
             if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
@@ -42,8 +42,8 @@ extension ManagedObjectContext {
     }
 
     /// From the saved records to the unsaved ones, as reported.
-    var reportedEdits: [RecordEdit] {
-        reported.map { RecordEdit(object: $0.key, old: savedRecord(of: $0.key), new: $0.value.record) }
+    var reportedEdits: [RecordChange] {
+        reported.map { RecordChange(object: $0.key, old: savedRecord(of: $0.key), new: $0.value.record) }
     }
 
     /// Restores the values that were last saved or merged, and reports that. Throws while changes are being delivered.

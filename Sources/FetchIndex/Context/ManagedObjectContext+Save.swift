@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     /// What a transaction of this context wrote.
     struct Written {
         /// From the records before the transaction to those after it.
-        var edits: [RecordEdit]? = []
+        var edits: [RecordChange]? = []
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
         /// New objects that became stored ones, by these keys.
@@ -166,7 +166,7 @@ private struct SavePlan {
         for (object, action) in actions {
             if case .delete(let old) = action {
                 if try writer.delete(object.key) {
-                    written.edits?.append(RecordEdit(object: object.key, old: old, new: nil))
+                    written.edits?.append(RecordChange(object: object.key, old: old, new: nil))
                 }
                 written.records.append((object, nil))
             }
@@ -180,7 +180,7 @@ private struct SavePlan {
             switch action {
             case .update(let new, let old):
                 try named(object) { _ = try writer.update(object.key, new.span.bytes) }
-                if old != new { written.edits?.append(RecordEdit(object: object.key, old: old, new: new)) }
+                if old != new { written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
                 written.records.append((object, new))
             case .forget: written.records.append((object, try record(object.key, in: writer)))
             case .insert, .delete: break
@@ -202,7 +202,7 @@ private struct SavePlan {
                 let id = try writer.insert(object.key.entity, new.span.bytes)
                 taken.insert(id)
                 written.renumbered.append((object, id))
-                written.edits?.append(RecordEdit(object: id, old: nil, new: new))
+                written.edits?.append(RecordChange(object: id, old: nil, new: new))
                 written.records.append((object, new))
             }
         }
@@ -215,12 +215,13 @@ private struct SavePlan {
         in writer: StoreWriter
     ) throws {
         guard let old = try record(key, in: writer) else { throw StoreError.unknownObject("\(key.number)") }
-        let new = object.assembled(over: old)
+        for slot in object.givenSlots where object.changes[slot] == nil { object.changes[slot] = Value.null }
+        let new = object.assembled(over: old, slots: object.givenSlots)
         try writer.update(key, new.span.bytes)
         guard let registered = context.registeredObject(for: key) else {
             written.merged.append((object, key))
             written.records.append((object, new))
-            if old != new { written.edits?.append(RecordEdit(object: key, old: old, new: new)) }
+            if old != new { written.edits?.append(RecordChange(object: key, old: old, new: new)) }
             return
         }
         // This save may have written it already.
@@ -232,7 +233,7 @@ private struct SavePlan {
             }
         }
         written.records += [(object, nil), (registered, new)]
-        if first != new { written.edits?.append(RecordEdit(object: key, old: first, new: new)) }
+        if first != new { written.edits?.append(RecordChange(object: key, old: first, new: new)) }
     }
 
     private func record(_ id: RecordKey, in writer: StoreWriter) throws -> [UInt8]? {
@@ -247,7 +248,10 @@ private struct SavePlan {
             try body()
         } catch StoreError.notUnique(_, let attribute, let value) {
             throw ValidationError(failures: [
-                object.failure(attribute, "is unique, and another object has \"\(value)\"")
+                object.failure(
+                    attribute,
+                    "\(attribute.contains(", ") ? "are unique together" : "is unique"), and another object has \"\(value)\""
+                )
             ])
         } catch StoreError.uniqueValueTooLong(_, let attribute) {
             throw ValidationError(failures: [

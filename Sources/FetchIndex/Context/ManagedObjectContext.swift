@@ -12,9 +12,10 @@ public final class ManagedObjectContext {
     public var transactionAuthor = ""
     public var mergePolicy = MergePolicy.error
     /// What a save does with a new object whose unique value a stored object has. With `.update` the stored object takes the
-    /// values that the new one was given, and keeps those of attributes that were not set and have no default. The new
-    /// object then is that object, under its id. Where the context has made an object of it already, that one has the values
-    /// and the new one leaves the context. Such a save cannot be undone.
+    /// values that the new one was given after its insertion, null included, and keeps the others; defaults are no given
+    /// values. The new object then is that object, under its id. Where the context has made an object of it already, that one
+    /// has the values, and the new one leaves the context: its `managedObjectContext` is nil. Such a save cannot be undone.
+    /// Two new objects with one unique value are an error.
     public var onUniqueConflict = UniqueConflictPolicy.error
     /// How long a save or a batch waits while another writer is busy, before it throws `StoreError.writerBusy` and nothing
     /// is changed. Nil: as long as it takes.
@@ -143,6 +144,7 @@ public final class ManagedObjectContext {
         undoStack.willChange(object, isInsertion: true)
         didChange(object)
         object.awakeFromInsert()
+        object.givenSlots = []
     }
 
     /// The id of the object with a record.
@@ -186,8 +188,9 @@ public final class ManagedObjectContext {
 
     func typedObject<Object: ManagedObject>(with id: RecordKey, as type: Object.Type) throws -> Object {
         if let object = object(with: id) as? Object { return object }
+        let name = model.entities[id.entity].name
         throw ContextError.wrongClass(
-            entity: model.entities[id.entity].name, "\(classes[model.entities[id.entity].name] ?? ManagedObject.self)")
+            entity: name, "\(classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
     /// Makes a class that of an entity's objects, unless the context knows one. Throws when that is no such class.
@@ -195,7 +198,9 @@ public final class ManagedObjectContext {
         if Object.self == ManagedObject.self { return }
         let known = classes[entityName] ?? type
         classes[entityName] = known
-        guard known is Object.Type else { throw ContextError.wrongClass(entity: entityName, "\(known)") }
+        guard known is Object.Type else {
+            throw ContextError.wrongClass(entity: entityName, "\(known)", asked: "\(Object.self)")
+        }
     }
 
     func forget(_ id: RecordKey) { if registeredObject(for: id) == nil { unregister(id) } }

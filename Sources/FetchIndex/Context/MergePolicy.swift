@@ -43,7 +43,7 @@ public struct MergeConflicts: Error, CustomStringConvertible {
     public var description: String {
         let objects = conflicts.prefix(3).map { conflict in
             let change = conflict.inStore == nil ? "deleted" : "changed"
-            return "\(conflict.entityName) \(conflict.objectID.number) was \(change) by someone else"
+            return "\(conflict.entityName) \(conflict.objectID.number) was \(change) in the store meanwhile"
         }
         let more = conflicts.count > 3 ? ", and \(conflicts.count - 3) more" : ""
         return "the save conflicts with the store: " + objects.joined(separator: ", ") + more
@@ -85,8 +85,8 @@ public enum ContextError: Error, Equatable, Sendable {
     case notCacheable(String)
     /// A controller needs at least one sort key.
     case noSortKeys
-    /// An object is registered in the context as one of another class.
-    case wrongClass(entity: String, String)
+    /// The context makes objects of another class of the entity than the one that is asked for.
+    case wrongClass(entity: String, String, asked: String)
     /// The id is of an object of another store.
     case otherStore(ObjectID)
 }
@@ -100,7 +100,8 @@ extension ContextError: CustomStringConvertible {
             "another controller of the context uses the cache \"\(name)\" for another request"
         case .notCacheable(let what): "\(what), so the order cannot be kept under a name"
         case .noSortKeys: "a fetched results controller needs a sort key"
-        case .wrongClass(let entity, let name): "objects of \(entity) are \(name) in this context"
+        case .wrongClass(let entity, let name, let asked):
+            "objects of \(entity) are of the class \(name) in this context, which is no \(asked)"
         case .otherStore(let id):
             "\(id.entityName) \(id) is an object of another store, \(id.storeIdentifier?.uuidString ?? "unknown")"
         }

@@ -1,3 +1,4 @@
+internal import LMDB
 internal import Records
 internal import Synchronization
 
@@ -29,21 +30,21 @@ private final class CommitWatch: Sendable {
 
     init(_ store: Store) {
         self.store = store
-        seen = Mutex(
-            Seen(transaction: (try? store.lastTransaction()) ?? 0, commit: (try? store.snapshot().commit) ?? 0))
+        let newest = try? store.snapshot()
+        seen = Mutex(Seen(transaction: newest?.view.identifier ?? 0, commit: newest?.commit ?? 0))
     }
 
     /// The newest commit, if it is new.
     private func look() -> UInt64? {
         seen.withLock { seen in
-            // A transaction that only writes caches is no commit.
-            guard let last = try? store.lastTransaction(), last != seen.transaction,
-                let newest = try? store.snapshot().commit
+            guard let last = try? store.lastTransaction(), last != seen.transaction, let newest = try? store.snapshot()
             else { return nil }
-            seen.transaction = last
-            if newest == seen.commit { return nil }
-            seen.commit = newest
-            return newest
+            // A writer shows its transaction in the file a moment before readers can see it.
+            seen.transaction = newest.view.identifier
+            // A transaction that only writes caches is no commit.
+            if newest.commit == seen.commit { return nil }
+            seen.commit = newest.commit
+            return newest.commit
         }
     }
 

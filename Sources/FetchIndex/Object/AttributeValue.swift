@@ -4,11 +4,13 @@
     public import Foundation
 #endif
 
+public import Predicates
+
 /// A Swift type that an attribute's value can be read and written as. Attributes' types conform to it:
 ///
 /// - an enumeration with raw values needs nothing else: `enum Genre: String, AttributeValue, CaseIterable`;
 /// - a type that is `Codable` conforms to ``CodableAttributeValue`` and is stored as JSON text.
-public protocol AttributeValue {
+public protocol AttributeValue: PredicateArgument {
     /// The type that the value is stored as.
     static var valueType: ValueType { get }
     /// Whether null is one of its values.
@@ -25,6 +27,7 @@ public protocol AttributeValue {
 extension AttributeValue {
     public static var isOptional: Bool { false }
     public static var placeholder: Self? { nil }
+    public var predicateValue: PredicateValue { .one(attributeValue) }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {

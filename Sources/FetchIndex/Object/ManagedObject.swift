@@ -53,6 +53,8 @@ open class ManagedObject {
     var isGoneFromStore = false
     /// Unsaved values by slot.
     var changes: [Int: Value] = [:]
+    /// The attributes of a new object that were set after its insertion, also to null.
+    var givenSlots: Set<Int> = []
     let probe: AttributeProbe?
     /// Whether the store has, or had, the object.
     var hasBeenSaved: Bool
@@ -134,8 +136,13 @@ open class ManagedObject {
         }
         if !hasBeenSaved { return .null }
         let reason =
-            managedObjectContext == nil
-            ? "the object's context is gone; keep it as long as its objects" : "there is no such object in the store"
+            if case .gone = status {
+                "the object has left its context, which was reset, or deleted or rolled it back"
+            } else if managedObjectContext == nil {
+                "the object's context is gone; keep it as long as its objects"
+            } else {
+                "there is no such object in the store"
+            }
         throw AttributeError.missing(entity: entity.name, attribute: entity.attributes[slot].name, reason)
     }
 
@@ -163,6 +170,7 @@ open class ManagedObject {
             preconditionFailure(
                 "\(entity.name).\(attribute.name) is \(attribute.type.nameWithArticle), not \(type.nameWithArticle).")
         }
+        if status.isInserted { givenSlots.insert(slot) }
         if self.value(at: slot) == value { return }
         context.willChange(self)
         let isAsSaved = status.isSaved && savedValue(at: slot) == value

@@ -1,5 +1,4 @@
 public import Foundation
-public import Predicates
 internal import Records
 
 /// Names one object of a store, for as long as the store lives: numbers are never used again.
@@ -115,11 +114,6 @@ extension ObjectID: AttributeValue {
         }
         return .string(uri.absoluteString)
     }
-}
-
-/// As an attribute's value.
-extension ObjectID: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(attributeValue) }
 }
 
 /// What the ids of one entity's objects have in common.

@@ -10,7 +10,7 @@ extension FetchedResultsController: ContextFollower {
     }
 
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordEdit], _ step: (inout LiveOrder) throws -> OrderChange
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (inout LiveOrder) throws -> OrderChange
     ) {
         guard var order = live else { return }
         let before = order
@@ -28,6 +28,7 @@ extension FetchedResultsController: ContextFollower {
                 }
             #endif
             undelivered = change
+            merged = change
         } catch {
             mend(before, renumbered, edits)
         }
@@ -35,7 +36,7 @@ extension FetchedResultsController: ContextFollower {
 
     /// The step met damage. The records give the new state; what is told is how the rows differ, or, where the old order
     /// cannot be read, that this is not known.
-    private func mend(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordEdit]) {
+    private func mend(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
         let mended: LiveOrder
         do { mended = try mend(order) } catch { return fail(error) }
         let updated = Set(edits.lazy.filter { $0.old != $0.new }.map(\.object))
@@ -45,13 +46,14 @@ extension FetchedResultsController: ContextFollower {
             undelivered = OrderChange(rebuilt: .damaged)
         }
         undelivered?.renumbered = renumbered
+        merged = undelivered
         live = mended
     }
 
     /// Those of the new ids whose objects are members of the order, or were: a limit or an offset may have shown an object
     /// under its old id and not show it any more.
     private func rowsRenumbered(
-        _ ids: [RecordKey: RecordKey], _ edits: [RecordEdit]
+        _ ids: [RecordKey: RecordKey], _ edits: [RecordChange]
     ) throws -> [RecordKey: RecordKey] {
         guard let live, !ids.isEmpty else { return [:] }
         var told: Set<RecordKey> = []

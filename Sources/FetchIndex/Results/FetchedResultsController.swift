@@ -32,7 +32,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// Of what observers have read; nil when nothing was.
     var registrar: ObservationRegistrar?
     private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
-    /// What the last step changed, until it is delivered.
+    /// What the last step changed.
+    var merged: OrderChange?
+    /// The same, until it is delivered.
     var undelivered: OrderChange?
     var isFailureUndelivered = false
     /// Whether the delegate is just being told of a batch.
@@ -96,7 +98,13 @@ public final class FetchedResultsController<Object: ManagedObject> {
         try validate()
         let context = managedObjectContext
         try context.use(Object.self, for: fetchRequest.entityName)
-        if context.isDelivering { deliver() } else { try context.mergeChanges() }
+        if context.isDelivering {
+            deliver()
+        } else {
+            context.processPendingChanges()
+            merged = nil
+            try context.mergeChanges()
+        }
         let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
         if isTelling {
             guard let fetched, fetched.definition == definition, fetched.offset == fetchRequest.offset,
@@ -105,6 +113,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
             return .hit
         }
         let request = try definition.compile(in: context.model)
+        if try isCurrent(definition, request) {
+            // The merge has brought it here, and has told what that changed.
+            guard cacheName != nil else { return .computed }
+            guard let merged, !merged.isEmpty else { return .hit }
+            return .caughtUp(ResultsChange(merged, context.origin(ofEntity: request.builder.entity)))
+        }
         try checkName(request)
         let (old, oldFetched) = (live, fetched)
         let (next, outcome) = try open(request)
@@ -127,6 +141,18 @@ public final class FetchedResultsController<Object: ManagedObject> {
             context.isDelivering = isDelivering
         }
         return FetchOutcome(outcome, context.origin(ofEntity: request.builder.entity))
+    }
+
+    /// Whether it has fetched just that, and follows it where it is kept.
+    private func isCurrent(_ definition: OrderDefinition, _ request: OrderRequest) throws -> Bool {
+        guard let live, let fetched, fetched.definition == definition, fetched.offset == fetchRequest.offset,
+            fetched.limit == fetchRequest.limit, failure == nil, !metDamage, live.name == cacheName,
+            live.request.identity == request.identity
+        else { return false }
+        guard let cacheName else { return true }
+        let context = managedObjectContext
+        return try context.container.caches.isFresh(
+            .init(name: cacheName, request: request), in: try context.snapshot())
     }
 
     private func checkName(_ request: OrderRequest) throws {
@@ -211,6 +237,13 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     var sectionCount: Int { live?.window.sectionCount ?? 0 }
     var rowCount: Int { live?.window.rowCount ?? 0 }
+
+    /// Damage may have miscounted the sections, which is no mistake of the caller.
+    func requireSection(_ index: Int) {
+        precondition(
+            index >= 0 && index < sectionCount || metDamage || failure != nil,
+            "A section index must be less than the section count.")
+    }
 
     /// The object of a row. O(log n). Traps unless the row exists.
     public func object(at path: RowPath) -> Object {

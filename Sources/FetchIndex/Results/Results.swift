@@ -7,8 +7,9 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { controller.sectionCount }
 
-    /// O(log n).
+    /// O(log n). Traps unless the section exists.
     public subscript(index: Int) -> ResultsSection<Object> {
+        controller.requireSection(index)
         let section = controller.read { try $0.section(at: index) }
         return ResultsSection(
             controller: controller, index: index, name: section?.name ?? "", count: section?.count ?? 0,

@@ -144,7 +144,7 @@ extension CacheDirectory {
     /// Brings a cache to a writer's commit in its transaction, from the given edits since the cache was current, or from
     /// the log. Works in a fork, which is published only when all of it went well.
     func caughtUp(
-        _ old: CacheHeader, _ request: OrderRequest, _ edits: [RecordEdit]?, in writer: StoreWriter
+        _ old: CacheHeader, _ request: OrderRequest, _ edits: [RecordChange]?, in writer: StoreWriter
     ) throws -> (CacheHeader, OrderChange) {
         var header = old
         let nodes = LMDBNodeStore(in: writer, cache: header.number, nextNode: header.nextNode)
@@ -170,19 +170,19 @@ extension CacheDirectory {
 
     /// Brings a cache's order to a reader's commit in a fork, and says what that changed. O(k log n).
     func replay(
-        _ header: CacheHeader, _ request: OrderRequest, _ edits: [RecordEdit]?, from reader: StoreReader,
+        _ header: CacheHeader, _ request: OrderRequest, _ edits: [RecordChange]?, from reader: StoreReader,
         _ nodes: LMDBNodeStore
     ) throws -> (SectionedOrder, OrderChange) {
         let builder = request.builder
         let old = try header.order(entity: builder.entity, shape: builder.shape, in: nodes)
-        var recordEdits = edits ?? []
+        var recordChanges = edits ?? []
         if edits == nil {
-            try reader.netChanges(of: builder.entity, from: header.commit) { recordEdits.append(RecordEdit($0)) }
+            try reader.netChanges(of: builder.entity, from: header.commit) { recordChanges.append($0) }
         }
-        let rowEdits = try builder.placer.rowEdits(recordEdits, of: builder.entity)
+        let rowChanges = try builder.placer.rowChanges(recordChanges, of: builder.entity)
         var new = old.moved(to: ForkNodeStore(over: nodes))
-        let places = try new.update(rowEdits)
-        return (new, try OrderDiff.change(from: old, to: new, rowEdits, places))
+        let places = try new.update(rowChanges)
+        return (new, try OrderDiff.change(from: old, to: new, rowChanges, places))
     }
 
     func rebuild(

@@ -12,31 +12,31 @@ extension OrderDiff {
         var numbers = SectionNumbers()
         let oldList = try WindowList(old, &numbers)
         let newList = try WindowList(new, &numbers)
-        var edits: [RowEdit] = []
-        var oldRows: [EditedPlaces.Row?] = []
-        var newRows: [EditedPlaces.Row?] = []
+        var rowChanges: [RowChange] = []
+        var oldRows: [ChangedPlaces.Row?] = []
+        var newRows: [ChangedPlaces.Row?] = []
         var newRanks: [RecordKey: Int] = [:]
         for (rank, row) in newList.rows.enumerated() { newRanks[row.object] = rank }
         for (rank, row) in oldList.rows.enumerated() {
             let object = renumbered[row.object] ?? row.object
             let newRank = newRanks.removeValue(forKey: object)
-            edits.append(
-                RowEdit(
+            rowChanges.append(
+                RowChange(
                     object: object, old: .someOld, new: newRank.map { _ in .someNew },
                     isUpdated: updated.contains(object)))
-            oldRows.append(EditedPlaces.Row(section: row.section, rank: rank))
-            newRows.append(newRank.map { EditedPlaces.Row(section: newList.rows[$0].section, rank: $0) })
+            oldRows.append(ChangedPlaces.Row(section: row.section, rank: rank))
+            newRows.append(newRank.map { ChangedPlaces.Row(section: newList.rows[$0].section, rank: $0) })
         }
         for (rank, row) in newList.rows.enumerated() where newRanks[row.object] != nil {
-            edits.append(RowEdit(object: row.object, old: nil, new: .someNew))
+            rowChanges.append(RowChange(object: row.object, old: nil, new: .someNew))
             oldRows.append(nil)
-            newRows.append(EditedPlaces.Row(section: row.section, rank: rank))
+            newRows.append(ChangedPlaces.Row(section: row.section, rank: rank))
         }
-        var places = EditedPlaces(sections: numbers.values, oldRows: oldRows, newRows: newRows)
+        var places = ChangedPlaces(sections: numbers.values, oldRows: oldRows, newRows: newRows)
         oldList.enterSections(into: &places.oldSections, key: [0])
         newList.enterSections(into: &places.newSections, key: [1])
         return try change(
-            hasSections: new.order.shape.hasSections, oldSectionCount: old.sectionCount, edits, places)
+            hasSections: new.order.shape.hasSections, oldSectionCount: old.sectionCount, rowChanges, places)
     }
 }
 

@@ -5,9 +5,9 @@ internal import Records
 struct OrderDiff {
     private let hasSections: Bool
     private let oldSectionCount: Int
-    private let places: EditedPlaces
+    private let places: ChangedPlaces
     /// The name of a section by its index in the new state, and the object of a row by its rank in the old one's rows
-    /// tree: of those that no edit names, and that have to move all the same.
+    /// tree: of those that no change names, and that have to move all the same.
     private let sectionName: (Int) throws -> String?
     private let oldObject: (Int) throws -> RecordKey
 
@@ -28,10 +28,10 @@ struct OrderDiff {
         let isUpdated: Bool
     }
 
-    /// The change from one state to another; the edits name every object whose record changed between them, and
+    /// The change from one state to another; the changes name every object whose record changed between them, and
     /// `places` where their rows and sections stood and stand, as `update` returned it.
     static func change(
-        from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit], _ places: EditedPlaces
+        from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
     ) throws -> OrderChange {
         let diff = OrderDiff(
             hasSections: new.shape.hasSections, oldSectionCount: old.sectionCount, places: places,
@@ -40,40 +40,43 @@ struct OrderDiff {
                 return section.isNull ? nil : section.name
             },
             oldObject: { try old.object(atRank: $0) })
-        return try diff.change(edits)
+        return try diff.change(rowChanges)
     }
 
-    /// The change between two lists of sections and rows, of which every row that is in both is an edit and every
+    /// The change between two lists of sections and rows, of which every row that is in both is an change and every
     /// section is named in `places`.
-    static func change(hasSections: Bool, oldSectionCount: Int, _ edits: [RowEdit], _ places: EditedPlaces) throws
+    static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
+        throws
         -> OrderChange
     {
         let diff = OrderDiff(
             hasSections: hasSections, oldSectionCount: oldSectionCount, places: places,
             sectionName: { _ in throw SectionedOrder.corrupted("a section that did not change moved") },
             oldObject: { _ in throw SectionedOrder.corrupted("a row that did not change moved") })
-        return try diff.change(edits)
+        return try diff.change(rowChanges)
     }
 
     /// As above, for states that no update has just led from one to the other.
-    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: [RowEdit]) throws -> OrderChange {
-        let keys = EditedKeys(edits)
-        var places = EditedPlaces(keys, count: edits.count)
+    static func change(from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange]) throws
+        -> OrderChange
+    {
+        let keys = ChangedKeys(rowChanges)
+        var places = ChangedPlaces(keys, count: rowChanges.count)
         for (number, section) in keys.sections.enumerated() {
             places.oldSections[number] = try old.place(of: section)
             places.newSections[number] = try new.place(of: section)
         }
-        for (index, edit) in edits.enumerated() {
-            places.oldRows[index]?.rank = try edit.old.flatMap { try old.rank(of: $0) }
-            places.newRows[index]?.rank = try edit.new.flatMap { try new.rank(of: $0) }
+        for (index, rowChange) in rowChanges.enumerated() {
+            places.oldRows[index]?.rank = try rowChange.old.flatMap { try old.rank(of: $0) }
+            places.newRows[index]?.rank = try rowChange.new.flatMap { try new.rank(of: $0) }
         }
-        return try change(from: old, to: new, edits, places)
+        return try change(from: old, to: new, rowChanges, places)
     }
 
-    private func change(_ edits: [RowEdit]) throws -> OrderChange {
+    private func change(_ rowChanges: [RowChange]) throws -> OrderChange {
         var change = OrderChange()
         if hasSections { change.sections = try sectionEvents() }
-        change.rows = try rowEvents(edits)
+        change.rows = try rowEvents(rowChanges)
         return change
     }
 
@@ -144,28 +147,29 @@ struct OrderDiff {
 
     // MARK: Rows
 
-    private func rowEvents(_ edits: [RowEdit]) throws -> [OrderChange.RowEvent] {
+    private func rowEvents(_ rowChanges: [RowChange]) throws -> [OrderChange.RowEvent] {
         var events = RowEvents()
         var sections = Array(repeating: SectionEdits(), count: places.sections.count)
-        for (index, edit) in edits.enumerated() {
+        for (index, rowChange) in rowChanges.enumerated() {
             let (oldRow, newRow) = (places.oldRows[index], places.newRows[index])
             let from = try path(of: oldRow, places.oldSections)
             let to = try path(of: newRow, places.newSections)
             if let oldRow, let newRow, let from, let to {
                 if oldRow.section == newRow.section {
-                    let row = StayingRow(object: edit.object, old: from.row, new: to.row, isUpdated: edit.isUpdated)
-                    if edit.keepsPlace {
+                    let row = StayingRow(
+                        object: rowChange.object, old: from.row, new: to.row, isUpdated: rowChange.isUpdated)
+                    if rowChange.keepsPlace {
                         sections[newRow.section].updated.append(row)
                     } else {
                         sections[newRow.section].changed.append(row)
                     }
                     continue
                 }
-                events.moves.append((edit.object, from, to))
+                events.moves.append((rowChange.object, from, to))
             } else if let from {
-                events.deletes.append((edit.object, from))
+                events.deletes.append((rowChange.object, from))
             } else if let to {
-                events.inserts.append((edit.object, to))
+                events.inserts.append((rowChange.object, to))
             }
             if let oldRow, let from { sections[oldRow.section].left.append(from.row) }
             if let newRow, let to { sections[newRow.section].came.append(to.row) }
@@ -179,7 +183,7 @@ struct OrderDiff {
         return events.inOrder
     }
 
-    private func path(of row: EditedPlaces.Row?, _ sections: [SectionPlace?]) throws -> RowPath? {
+    private func path(of row: ChangedPlaces.Row?, _ sections: [SectionPlace?]) throws -> RowPath? {
         guard let row else { return nil }
         guard let rank = row.rank, let place = sections[row.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")

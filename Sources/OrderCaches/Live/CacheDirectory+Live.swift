@@ -26,7 +26,7 @@ extension CacheDirectory {
     /// before the writer's, to the writer's. Returns what that did, by name. With `wantsChange` the exact changes
     /// are computed at any cost, as long as the log reaches back.
     package func bring(
-        _ followed: [Followed], along writer: StoreWriter, edits: [RecordEdit]? = nil, since commit: UInt64 = 0,
+        _ followed: [Followed], along writer: StoreWriter, edits: [RecordChange]? = nil, since commit: UInt64 = 0,
         wantsChange: Bool = false
     ) throws -> [String: Brought] {
         var brought: [String: Brought] = [:]
@@ -101,6 +101,11 @@ extension CacheDirectory {
             return try order(request, in: snapshot)
         }
         return try order(followed.request, in: snapshot)
+    }
+
+    /// Whether a followed order is stored as it is in a snapshot. O(log n).
+    package func isFresh(_ followed: Followed, in snapshot: Snapshot) throws -> Bool {
+        if case .hit = try decide(followed.name, followed.request, in: snapshot) { true } else { false }
     }
 
     /// An order without a name, computed from a snapshot's records. O(n log n).

@@ -53,8 +53,8 @@ package struct LiveOrder {
     // MARK: Unsaved edits
 
     /// Takes over unsaved edits, old records being those that the order has now. O(k log n).
-    package mutating func edit(_ edits: [RecordEdit]) throws -> OrderChange {
-        let rows = try request.builder.placer.rowEdits(edits, of: request.builder.entity)
+    package mutating func edit(_ edits: [RecordChange]) throws -> OrderChange {
+        let rows = try request.builder.placer.rowChanges(edits, of: request.builder.entity)
         if rows.isEmpty { return OrderChange() }
         let fork = ForkNodeStore(over: current.rows.store)
         var next = current.moved(to: fork)
@@ -83,13 +83,13 @@ package struct LiveOrder {
     /// The edits that lead from one commit's state to another's, and those that a reader with unsaved edits sees.
     package struct Step {
         /// From the old commit's records to the new one's.
-        package let committed: [RecordEdit]
+        package let committed: [RecordChange]
         /// From the new commit's records to what is still unsaved over them.
-        package let pending: [RecordEdit]
+        package let pending: [RecordChange]
         /// From what the reader saw to what it sees now.
-        package let net: [RecordEdit]
+        package let net: [RecordChange]
 
-        package init(committed: [RecordEdit], pending: [RecordEdit] = [], net: [RecordEdit]? = nil) {
+        package init(committed: [RecordChange], pending: [RecordChange] = [], net: [RecordChange]? = nil) {
             self.committed = committed
             self.pending = pending
             self.net = net ?? committed
@@ -105,14 +105,14 @@ package struct LiveOrder {
         var next = order.order
         if !step.pending.isEmpty {
             next = next.moved(to: ForkNodeStore(over: next.rows.store))
-            try next.update(try builder.placer.rowEdits(step.pending, of: builder.entity))
+            try next.update(try builder.placer.rowChanges(step.pending, of: builder.entity))
         }
         let nextWindow = try OrderWindow(next, offset: offset, limit: limit)
         let change: OrderChange
         if let known, known.first == headerCommit, !hasPending, step.pending.isEmpty, isWhole {
             change = known.change
         } else {
-            let rows = try builder.placer.rowEdits(step.net, of: builder.entity)
+            let rows = try builder.placer.rowChanges(step.net, of: builder.entity)
             change = try self.change(to: nextWindow, step.net, rows, nil)
         }
         committed = order.order
@@ -130,12 +130,12 @@ package struct LiveOrder {
         let builder = request.builder
         let fork = ForkNodeStore(over: memory)
         var next = committed.moved(to: fork)
-        let rows = try builder.placer.rowEdits(step.committed, of: builder.entity)
+        let rows = try builder.placer.rowChanges(step.committed, of: builder.entity)
         let places = try next.update(rows)
         var nextCurrent = next
         if !step.pending.isEmpty {
             nextCurrent = next.moved(to: ForkNodeStore(over: fork))
-            try nextCurrent.update(try builder.placer.rowEdits(step.pending, of: builder.entity))
+            try nextCurrent.update(try builder.placer.rowChanges(step.pending, of: builder.entity))
         }
         let nextWindow = try OrderWindow(nextCurrent, offset: offset, limit: limit)
         let isDirect = !hasPending && step.pending.isEmpty
@@ -143,7 +143,7 @@ package struct LiveOrder {
             isDirect
             ? try self.change(to: nextWindow, step.committed, rows, places)
             : try self.change(
-                to: nextWindow, step.net, try builder.placer.rowEdits(step.net, of: builder.entity), nil)
+                to: nextWindow, step.net, try builder.placer.rowChanges(step.net, of: builder.entity), nil)
         // All was read; from here on nothing throws but a window's two descents in memory.
         fork.publish(into: memory)
         committed = next.moved(to: memory)
@@ -175,7 +175,7 @@ package struct LiveOrder {
     private var isWhole: Bool { offset == 0 && limit == nil }
 
     private func change(
-        to next: OrderWindow, _ edits: [RecordEdit], _ rows: [RowEdit], _ places: EditedPlaces?
+        to next: OrderWindow, _ edits: [RecordChange], _ rows: [RowChange], _ places: ChangedPlaces?
     ) throws -> OrderChange {
         if rows.isEmpty { return OrderChange() }
         if isWhole {

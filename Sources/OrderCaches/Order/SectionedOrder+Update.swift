@@ -5,16 +5,16 @@ extension SectionedOrder {
     /// Brings the order from objects' old rows to their new ones, and says where those rows and their sections stood
     /// and stand. O(k log n).
     @discardableResult
-    mutating func update(_ edits: [RowEdit]) throws -> EditedPlaces {
-        let keys = EditedKeys(edits)
-        var places = EditedPlaces(keys, count: edits.count)
+    mutating func update(_ rowChanges: [RowChange]) throws -> ChangedPlaces {
+        let keys = ChangedKeys(rowChanges)
+        var places = ChangedPlaces(keys, count: rowChanges.count)
         // Also of rows that stay: their sections may come to stand elsewhere.
         for (number, section) in keys.sections.enumerated() {
             places.oldSections[number] = try entry(of: section)
         }
         let firstRanks = try updateRows(keys, &places)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
-        guard edits.contains(where: { !$0.keepsPlace }) else {
+        guard rowChanges.contains(where: { !$0.keepsPlace }) else {
             places.newSections = places.oldSections
             return places
         }
@@ -31,7 +31,7 @@ extension SectionedOrder {
 
     /// Also asks where the rows of each section begin: its value stands before all its rows' keys and after all others'.
     private mutating func updateRows(
-        _ keys: EditedKeys, _ places: inout EditedPlaces
+        _ keys: ChangedKeys, _ places: inout ChangedPlaces
     ) throws -> [(old: Int, new: Int)] {
         var edits: [TreeEdit] = []
         edits.reserveCapacity(keys.ascending.count + keys.sections.count)
@@ -59,15 +59,15 @@ extension SectionedOrder {
                 throw Self.corrupted(
                     outcome.wasPresent ? "a row is there already" : "a row that should be there is missing")
             }
-            if outcome.wasPresent { places.oldRows[key.edit]?.rank = outcome.oldRank }
-            if key.change != .remove { places.newRows[key.edit]?.rank = outcome.newRank }
+            if outcome.wasPresent { places.oldRows[key.rowChange]?.rank = outcome.oldRank }
+            if key.change != .remove { places.newRows[key.rowChange]?.rank = outcome.newRank }
         }
         return firstRanks
     }
 
     /// Brings the sections' entries up to their rows.
     private mutating func updateSections(
-        _ keys: EditedKeys, _ firstRanks: [Int], _ places: inout EditedPlaces
+        _ keys: ChangedKeys, _ firstRanks: [Int], _ places: inout ChangedPlaces
     ) throws {
         var counts = places.oldSections.map { $0?.count ?? 0 }
         for key in keys.ascending {

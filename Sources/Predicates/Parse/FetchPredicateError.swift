@@ -22,7 +22,8 @@ extension FetchPredicateError: CustomStringConvertible {
         switch self {
         case .unexpected(let position, let found, let expected):
             "the predicate has \(found) at position \(position), where \(expected) was expected"
-        case .unusedArguments(let count): "the predicate has \(count) more arguments than placeholders"
+        case .unusedArguments(let count):
+            "the predicate has \(count) more argument\(count == 1 ? "" : "s") than placeholders"
         case .unknownAttribute(let name, let entity): "the predicate names \"\(name)\", which \(entity) has not"
         case .unknownVariable(let name): "the predicate's variable $\(name) has no value"
         case .typeMismatch(let text): text

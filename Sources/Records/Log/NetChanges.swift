@@ -1,17 +1,8 @@
-/// What happened to one object between two commits. Both records nil never occurs; equal records never occur.
-package struct NetChange: Sendable {
-    package let object: RecordKey
-    /// The record as it was; nil when the object was inserted.
-    package let old: [UInt8]?
-    /// The record as it is; nil when the object was deleted.
-    package let new: [UInt8]?
-}
-
 extension StoreReader {
     /// The changes of an entity from one commit to another, folded to one (old, new) pair an object, by object number.
     /// O(log entries between the first and this reader's commit). Throws `logTooShort` when the log was cut.
     package func netChanges(
-        of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (NetChange) throws -> Void
+        of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (RecordChange) throws -> Void
     ) throws {
         let last = last ?? commit
         guard logReaches(back: first), first <= last, last <= commit else {
@@ -31,7 +22,7 @@ extension StoreReader {
             let object = RecordKey(entity: entity, number: number)
             let old = before.records[number]
             let new = try state(at: object)
-            if old != new { try body(NetChange(object: object, old: old, new: new)) }
+            if old != new { try body(RecordChange(object: object, old: old, new: new)) }
         }
         try forEachInserted(
             entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
@@ -39,10 +30,10 @@ extension StoreReader {
 
     /// The changes of an entity from an older reader's state to this one's: from the log where it reaches back, else by
     /// comparing all records.
-    package func netChanges(of entity: Int, since old: StoreReader, _ body: (NetChange) throws -> Void) throws {
+    package func netChanges(of entity: Int, since old: StoreReader, _ body: (RecordChange) throws -> Void) throws {
         guard old.commit != commit else { return }
         if logReaches(back: old.commit) {
-            var changes: [NetChange] = []
+            var changes: [RecordChange] = []
             do {
                 try netChanges(of: entity, from: old.commit) { changes.append($0) }
                 for change in changes { try body(change) }
@@ -53,12 +44,12 @@ extension StoreReader {
             var before: [UInt8]?
             _ = try old.record(object) { before = [UInt8](copying: $0) }
             if let before, before.span.bytes.isEqual(to: record) { return true }
-            try body(NetChange(object: object, old: before, new: [UInt8](copying: record)))
+            try body(RecordChange(object: object, old: before, new: [UInt8](copying: record)))
             return true
         }
         try old.scan(entity) { object, record in
             if try !self.record(object, { _ in }) {
-                try body(NetChange(object: object, old: [UInt8](copying: record), new: nil))
+                try body(RecordChange(object: object, old: [UInt8](copying: record), new: nil))
             }
             return true
         }
@@ -90,14 +81,14 @@ extension StoreReader {
     /// when later commits changed or deleted them.
     private func forEachInserted(
         _ entity: Int, from first: UInt64, until end: UInt64, deleted: [UInt64: [UInt8]],
-        _ body: (NetChange) throws -> Void
+        _ body: (RecordChange) throws -> Void
     ) throws {
         guard first < end else { return }
         var inserted = deleted.filter { $0.key >= first && $0.key < end }
         if inserted.isEmpty {
             try scan(entity, from: first) { object, record in
                 guard object.number < end else { return false }
-                try body(NetChange(object: object, old: nil, new: [UInt8](copying: record)))
+                try body(RecordChange(object: object, old: nil, new: [UInt8](copying: record)))
                 return true
             }
             return
@@ -108,7 +99,7 @@ extension StoreReader {
             return true
         }
         for number in inserted.keys.sorted() {
-            try body(NetChange(object: RecordKey(entity: entity, number: number), old: nil, new: inserted[number]))
+            try body(RecordChange(object: RecordKey(entity: entity, number: number), old: nil, new: inserted[number]))
         }
     }
 }

@@ -118,8 +118,10 @@ public struct Model: Hashable, Sendable {
         }
         for entity in entities {
             let names = entity.attributes.map(\.name)
-            guard !entity.name.isEmpty, !names.isEmpty, !names.contains("") else {
-                throw StoreError.invalidModel("an entity needs a name and attributes with names")
+            guard !entity.name.isEmpty else { throw StoreError.invalidModel("an entity has no name") }
+            guard !names.isEmpty else { throw StoreError.invalidModel("\(entity.name) has no attributes") }
+            guard !names.contains("") else {
+                throw StoreError.invalidModel("an attribute of \(entity.name) has no name")
             }
             guard names.count <= 1 << 15 else {
                 throw StoreError.invalidModel("\(entity.name) has more than 32,768 attributes")

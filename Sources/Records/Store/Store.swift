@@ -55,6 +55,7 @@ package final class Store: Sendable {
     /// optional attributes at the end of stored ones.
     package init(at path: String, model: Model? = nil, options: Options = Options()) throws {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
+        if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
         keptLogBytes = options.keptLogBytes
         try model?.validate()
@@ -92,6 +93,24 @@ package final class Store: Sendable {
         }
         throw reason.rawValue == ENOENT
             ? StoreError.missing(path: path) : StoreError.inaccessible(path: path, "\(reason)")
+    }
+
+    /// Throws when a store would be made in a folder that has other files.
+    private static func requireOwnFolder(at path: String) throws {
+        var status = stat()
+        if lstat(path + "/data.mdb", &status) == 0 { return }
+        guard let folder = opendir(path) else { return }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            // What openers leave, and what file managers hide.
+            let own = ["lock.mdb", "hits", FolderLock.writer, FolderLock.build]
+            if own.contains(name) || name.hasPrefix("data.mdb") || name.hasPrefix(".") { continue }
+            throw StoreError.notAStore(
+                path: path, "it is a folder with other files, as \(name), and a store needs one of its own")
+        }
     }
 
     /// What an error of opening means to a user of the store.

@@ -216,7 +216,7 @@ private enum Concurrency {
             print(section.name, section.count)
             for book in section.objects.prefix(3) { print("   ", book.title, book.price) }
         }
-        controller.indexPath(forObject: book)
+        print(controller.indexPath(forObject: book) as Any)
         #expect(outcome == .rebuilt(.first))
         let printing = Task {
             for await change in controller.changes {

@@ -52,7 +52,7 @@ import Testing
         let error = #expect(throws: MergeConflicts.self) { try context.save() }
         let found = try #require(error?.conflicts.first)
         #expect(found.original["balance"] == 1 && found.inContext?["balance"] == 3 && found.inStore?["balance"] == 2)
-        #expect(error?.description == "the save conflicts with the store: Account 1 was changed by someone else")
+        #expect(error?.description == "the save conflicts with the store: Account 1 was changed in the store meanwhile")
         #expect(try context.hasChanges && stored() == ["2 theirs"])
         try context.mergeChanges()
         try context.save()

@@ -102,7 +102,8 @@ import Testing
         let other = container.newContext()
         let request = FetchRequest<Book>(sortKeys: [SortKey(\.title)])
         let controller = try FetchedResultsController(fetchRequest: request, context: other, cacheName: "c")
-        #expect(try controller.performFetch() == .rebuilt(.first))
+        let outcome = try controller.performFetch()
+        #expect(outcome == .rebuilt(.first))
         #expect(controller.fetchedObjects?.count == 1)
         book("b", "P", in: other)
         #expect(throws: StoreError.readOnly) { try other.save() }
@@ -231,5 +232,66 @@ import Testing
         #expect(
             message([name, AttributeDescription("owner", .integer), balance])
                 == differs + "its attribute owner is stored as string, not as integer")
+    }
+
+    /// A program that polls hears what the merge of its fetch has changed.
+    @Test(arguments: [nil, "books"]) func aSecondFetchTellsWhatOthersHaveSaved(cacheName: String?) throws {
+        let store = try LiveStore(Model(Book.self))
+        let (context, other) = (store.container.newContext(), store.container.newContext())
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.title)]), context: context, cacheName: cacheName)
+        let recorder = Recorder<Book>(\.title)
+        controller.delegate = recorder
+        #expect(try controller.performFetch() == (cacheName == nil ? .computed : .rebuilt(.first)))
+        let book = Book(context: other)
+        (book.title, book.publisher, book.price) = ("a", "P", 1)
+        try other.save()
+        var change = ResultsChange()
+        change.rows = [.insert(book.objectID, to: RowPath(section: 0, row: 0))]
+        #expect(try controller.performFetch() == (cacheName == nil ? .computed : .caughtUp(change)))
+        #expect(recorder.take() == ["will change", "a insert - 0.0", "did change"])
+        #expect(try controller.performFetch() == (cacheName == nil ? .computed : .hit))
+        #expect(recorder.take() == [])
+        guard let cacheName else { return }
+        try store.container.deleteCache(named: cacheName)
+        let outcome = try controller.performFetch()
+        #expect(outcome == .rebuilt(.first))
+        #expect(controller.fetchedObjects?.count == 1)
+    }
+
+    @Test func mistakesEndTheProgram() async {
+        await #expect(processExitsWith: .failure) {
+            let context = try PersistentContainer(temporaryWith: Model(Book.self)).newContext()
+            let controller = try FetchedResultsController(
+                fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.title)]), context: context)
+            try controller.performFetch()
+            print(controller.sections[1].name)
+        }
+        await #expect(processExitsWith: .failure) {
+            let container = try PersistentContainer(temporaryWith: Model(Book.self))
+            let (context, other) = (container.newContext(), container.newContext())
+            other.delete(Book(context: context))
+        }
+    }
+
+    @Test func aStoreIsNotMadeAmongOtherFiles() throws {
+        let folder = TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        try Data("a".utf8).write(to: url.appendingPathComponent("notes.txt"))
+        let error = #expect(throws: StoreError.self) { try PersistentContainer(at: url, model: Model(Book.self)) }
+        #expect("\(error as Any)".contains("notes.txt"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["notes.txt"])
+        try FileManager.default.removeItem(at: url.appendingPathComponent("notes.txt"))
+        _ = try PersistentContainer(at: url, model: Model(Book.self))
+    }
+
+    @Test func aDateThatIsNoNumberIsRefused() throws {
+        let store = try LiveStore(Model(Book.self))
+        let context = store.container.newContext()
+        let book = Book(context: context)
+        (book.title, book.publisher, book.price) = ("a", "P", 1)
+        book.released = Date(timeIntervalSinceReferenceDate: .nan)
+        #expect(throws: ValidationError.self) { try context.save() }
     }
 }

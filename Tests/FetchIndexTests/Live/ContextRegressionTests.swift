@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func anEntityHasOneClassInAContext() throws {
-        #expect(throws: ContextError.wrongClass(entity: "Account", "Account")) {
+        #expect(throws: ContextError.wrongClass(entity: "Account", "Account", asked: "Other")) {
             try context.fetch(FetchRequest<Other>())
         }
     }

@@ -51,6 +51,15 @@ final class Ticket: ManagedObject {
         context = store.container.newContext()
     }
 
+    @Test func enumerationsAreArgumentsOfPredicates() throws {
+        for genre in Genre.allCases { _ = note(genre.rawValue, genre) }
+        try context.save()
+        let request = FetchRequest<Note>(
+            predicate: try FetchPredicate("genre IN %@", [Genre.essay]), sortKeys: [SortKey(\.title)])
+        #expect(try context.fetch(request).map(\.title) == ["essay"])
+        #expect(try FetchPredicate("genre == %@", Genre.novel) == FetchPredicate("genre == 'novel'"))
+    }
+
     private func note(_ title: String, _ genre: Genre = .novel, at seconds: Double = 0) -> Note {
         let note = Note(context: context)
         (note.title, note.genre) = (title, genre)

@@ -8,7 +8,7 @@ final class Part: ManagedObject {
     @Attribute("kind") var kind: String?
     @Attribute("size") var size: Int?
     @Attribute("note") var note: String?
-    @Attribute("stock") var stock: Int?
+    @Attribute("stock") var stock = 0
 
     override class var uniqueAttributes: [[String]] { [["kind", "size"]] }
 }
@@ -29,7 +29,8 @@ final class Part: ManagedObject {
         in other: ManagedObjectContext? = nil
     ) -> Part {
         let part = Part(context: other ?? context)
-        (part.code, part.kind, part.size, part.note) = (code, kind, size, note)
+        (part.code, part.kind, part.size) = (code, kind, size)
+        if let note { part.note = note }
         return part
     }
 
@@ -53,7 +54,7 @@ final class Part: ManagedObject {
         #expect(
             error.description
                 == "objects cannot be saved: new Part \(clash.objectID.description.dropFirst(4)): "
-                + "kind, size is unique, and another object has \"bolt, 2\"")
+                + "kind, size are unique together, and another object has \"bolt, 2\"")
         clash.size = 3
         try context.save()
         clash.size = 1
@@ -91,21 +92,22 @@ final class Part: ManagedObject {
     }
 
     @Test func aSaveUpdatesTheObjectThatHasAUniqueValue() throws {
-        part("a", "bolt", 1, note: "old")
+        part("a", "bolt", 1, note: "old").stock = 7
         try context.save()
         let other = store.container.newContext()
         other.onUniqueConflict = .update
-        let new = part("a", "bolt", 5, in: other)
-        new.note = nil
+        let new = Part(context: other)
+        (new.code, new.size, new.kind) = ("a", 5, nil)
         try other.save()
         #expect(new.objectID.number == 1)
         #expect(!new.hasChanges)
-        // The note was not given.
+        // Note and stock were not given, and the kind was given as null.
         #expect(new.note == "old")
-        #expect(try listing() == ["#1 a bolt 5 old"])
+        #expect(new.stock == 7)
+        #expect(try listing() == ["#1 a - 5 old"])
         new.note = "newer"
         try other.save()
-        #expect(try listing() == ["#1 a bolt 5 newer"])
+        #expect(try listing() == ["#1 a - 5 newer"])
     }
 
     @Test func anObjectThatTheContextKnowsTakesTheValues() throws {
@@ -141,7 +143,7 @@ final class Part: ManagedObject {
         part("a", "bolt", 1, note: "old")
         try context.save()
         let rows: [[Value]] = [
-            ["b", "bolt", 1, "new", nil], ["c", "bolt", 2, nil, nil], ["c", "nut", 2, nil, nil],
+            ["b", "bolt", 1, "new", 0], ["c", "bolt", 2, nil, 0], ["c", "nut", 2, nil, 0],
         ]
         var request = BatchInsertRequest(entityName: "Part", rows: rows)
         #expect(throws: StoreError.self) { try context.execute(request) }
@@ -276,9 +278,7 @@ private struct PartTable {
                 table.rows.first { $0.value.code == row.code } ?? table.rows.first { $0.value.sharesPair(with: row) }
             if let number = found?.key {
                 guard taken.insert(number).inserted else { return nil }
-                // What was not given stays.
-                let old = table.rows[number]
-                table.rows[number] = Row(code: row.code, kind: row.kind ?? old?.kind, size: row.size ?? old?.size)
+                table.rows[number] = row
             } else {
                 table.rows[table.next] = row
                 taken.insert(table.next)

@@ -1,29 +1,10 @@
 internal import CountedTree
 internal import Records
 
-/// An object's old and new row in an order; nil when it was or is no member.
-struct RowEdit {
-    let object: RecordKey
-    let old: RowKey?
-    let new: RowKey?
-    /// Whether the row's key stays.
-    let keepsPlace: Bool
-    /// Whether the record changed; else the row is reported only if it has to move.
-    let isUpdated: Bool
-
-    init(object: RecordKey, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
-        self.object = object
-        self.old = old
-        self.new = new
-        self.keepsPlace = old == new
-        self.isUpdated = isUpdated
-    }
-}
-
-/// Where edited rows and their sections stood and stand. Sections go by numbers here, so that a thousand edits do not
+/// Where changed rows and their sections stood and stand. Sections go by numbers here, so that a thousand changes do not
 /// look up a thousand values.
-struct EditedPlaces {
-    /// A row that an edit takes, gives or keeps.
+struct ChangedPlaces {
+    /// A row that an change takes, gives or keeps.
     struct Row {
         /// The number of its section.
         let section: Int
@@ -31,12 +12,12 @@ struct EditedPlaces {
         var rank: Int?
     }
 
-    /// The values of the sections that rows of edits stood or stand in.
+    /// The values of the sections that rows of changes stood or stand in.
     let sections: [[UInt8]]
     /// By section number; nil where a section has no rows.
     var oldSections: [SectionPlace?]
     var newSections: [SectionPlace?]
-    /// In the order of the edits; nil where an edit has no such row.
+    /// In the order of the changes; nil where an change has no such row.
     var oldRows: [Row?]
     var newRows: [Row?]
 
@@ -48,24 +29,24 @@ struct EditedPlaces {
         newSections = oldSections
     }
 
-    /// Of edits whose keys are in order.
-    init(_ keys: EditedKeys, count: Int) {
+    /// Of changes whose keys are in order.
+    init(_ keys: ChangedKeys, count: Int) {
         self.init(
             sections: keys.sections, oldRows: Array(repeating: nil, count: count),
             newRows: Array(repeating: nil, count: count))
         for key in keys.ascending {
-            if key.change != .insert() { oldRows[key.edit] = Row(section: key.section) }
-            if key.change != .remove { newRows[key.edit] = Row(section: key.section) }
+            if key.change != .insert() { oldRows[key.rowChange] = Row(section: key.section) }
+            if key.change != .remove { newRows[key.rowChange] = Row(section: key.section) }
         }
     }
 }
 
-/// The keys of edited rows in ascending order, and so the sections they stand in, which are numbered in that order.
-struct EditedKeys {
+/// The keys of changed rows in ascending order, and so the sections they stand in, which are numbered in that order.
+struct ChangedKeys {
     struct Key {
         let key: RowKey
-        /// The edit's index.
-        let edit: Int
+        /// The change's index.
+        let rowChange: Int
         let section: Int
         let change: TreeEdit.Change
     }
@@ -73,25 +54,25 @@ struct EditedKeys {
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
 
-    init(_ edits: [RowEdit]) {
-        var keys: [(key: RowKey, edit: Int, change: TreeEdit.Change)] = []
-        keys.reserveCapacity(2 * edits.count)
-        for (index, edit) in edits.enumerated() {
-            if edit.keepsPlace {
-                if let key = edit.old { keys.append((key, index, .find)) }
+    init(_ rowChanges: [RowChange]) {
+        var keys: [(key: RowKey, rowChange: Int, change: TreeEdit.Change)] = []
+        keys.reserveCapacity(2 * rowChanges.count)
+        for (index, rowChange) in rowChanges.enumerated() {
+            if rowChange.keepsPlace {
+                if let key = rowChange.old { keys.append((key, index, .find)) }
             } else {
-                if let old = edit.old { keys.append((old, index, .remove)) }
-                if let new = edit.new { keys.append((new, index, .insert())) }
+                if let old = rowChange.old { keys.append((old, index, .remove)) }
+                if let new = rowChange.new { keys.append((new, index, .insert())) }
             }
         }
         ascending.reserveCapacity(keys.count)
         for index in Self.order(of: keys.map(\.key)) {
-            let (key, edit, change) = keys[index]
+            let (key, rowChange, change) = keys[index]
             // Rows of a section are neighbours, as in the tree.
             if ascending.isEmpty || !key.hasSection(of: ascending[ascending.count - 1].key) {
                 sections.append(key.section)
             }
-            ascending.append(Key(key: key, edit: edit, section: sections.count - 1, change: change))
+            ascending.append(Key(key: key, rowChange: rowChange, section: sections.count - 1, change: change))
         }
     }
 

@@ -1,0 +1,36 @@
+internal import Records
+
+/// An object's old and new row in an order; nil when it was or is no member.
+struct RowChange {
+    let object: RecordKey
+    let old: RowKey?
+    let new: RowKey?
+    /// Whether the row's key stays.
+    let keepsPlace: Bool
+    /// Whether the record changed; else the row is reported only if it has to move.
+    let isUpdated: Bool
+
+    init(object: RecordKey, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
+        self.object = object
+        self.old = old
+        self.new = new
+        self.keepsPlace = old == new
+        self.isUpdated = isUpdated
+    }
+}
+
+extension RowPlacer {
+    /// The rows that changes of an entity's records take and give; changes of no member are left out.
+    func rowChanges(_ changes: [RecordChange], of entity: Int) throws -> [RowChange] {
+        var placement = RowPlacement()
+        var rows: [RowChange] = []
+        rows.reserveCapacity(changes.count)
+        for change in changes where change.object.entity == entity {
+            let old = try key(of: change.oldObject, change.old, &placement)
+            let new = try key(of: change.object, change.new, &placement)
+            if old == nil && new == nil { continue }
+            rows.append(RowChange(object: change.object, old: old, new: new, isUpdated: change.old != change.new))
+        }
+        return rows
+    }
+}

@@ -1,0 +1,25 @@
+/// What became of one object's record between two states; nil where the object is not there. The log and the context tell
+/// changes in this form.
+///
+///     RecordChange (object, old record, new record)     from the log, or from unsaved edits
+///       | RowPlacer
+///     RowChange (object, old key, new key)               -> SectionedOrder.update, OrderDiff
+///       |
+///     ResultsChange (positions)                          -> delegates, streams
+package struct RecordChange: Sendable {
+    package let object: RecordKey
+    /// The object's key before: another one when it was not saved yet. Its row is the same.
+    package let oldObject: RecordKey
+    package let old: [UInt8]?
+    package let new: [UInt8]?
+
+    package init(object: RecordKey, oldObject: RecordKey? = nil, old: [UInt8]?, new: [UInt8]?) {
+        self.object = object
+        self.oldObject = oldObject ?? object
+        self.old = old
+        self.new = new
+    }
+
+    /// The way back.
+    package var reversed: RecordChange { RecordChange(object: oldObject, oldObject: object, old: new, new: old) }
+}
