@@ -1,4 +1,4 @@
-package import Records
+internal import Records
 
 /// A pinned state of the store, and the unsaved edits over it.
 ///

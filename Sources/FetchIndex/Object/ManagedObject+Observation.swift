@@ -12,7 +12,7 @@ extension ManagedObject {
     /// Notes that the object's state is read: its id, or whether it has changes.
     func noteReadOfState() { noteRead(ObservedKeyPaths.state) }
 
-    private func noteRead(_ keyPath: KeyPath<ManagedObject, Bool> & Sendable) {
+    private func noteRead(_ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if probe != nil { return }
         // Objects that nobody reads need none.
         let registrar = self.registrar ?? ObservationRegistrar()
@@ -59,14 +59,14 @@ extension ManagedObject {
 
 /// The names under which reads and changes are noted.
 private enum ObservedKeyPaths {
-    static let state: KeyPath<ManagedObject, Bool> & Sendable = \.observedState
+    static let state: any KeyPath<ManagedObject, Bool> & Sendable = \.observedState
 
     /// Slots from the last one on share a name.
-    private static let slots: [KeyPath<ManagedObject, Bool> & Sendable] = (0..<64).map { slot in
+    private static let slots: [any KeyPath<ManagedObject, Bool> & Sendable] = (0..<64).map { slot in
         \ManagedObject[observedSlot: slot]
     }
 
-    static func ofSlot(_ slot: Int) -> KeyPath<ManagedObject, Bool> & Sendable { slots[min(slot, slots.count - 1)] }
+    static func ofSlot(_ slot: Int) -> any KeyPath<ManagedObject, Bool> & Sendable { slots[min(slot, slots.count - 1)] }
 }
 
 extension ManagedObject {

@@ -1,0 +1,38 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import LMDB
+
+extension Store {
+    /// Throws unless there is a data file, or something in its place.
+    static func requireFile(at path: String) throws {
+        var status = stat()
+        if lstat(path + "/data.mdb", &status) == 0 { return }
+        let reason = LMDBError(rawValue: errno)
+        if access(path, F_OK) == 0 && !reason.isPermission {
+            throw StoreError.notAStore(path: path, "it has no data.mdb")
+        }
+        throw reason.rawValue == ENOENT
+            ? StoreError.missing(path: path) : StoreError.inaccessible(path: path, "\(reason)")
+    }
+
+    /// Throws when a store would be made in a folder that has other files.
+    static func requireOwnFolder(at path: String) throws {
+        var status = stat()
+        if lstat(path + "/data.mdb", &status) == 0 { return }
+        guard let folder = opendir(path) else { return }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            // What openers leave, and what file managers hide.
+            let own = ["lock.mdb", "hits", FolderLock.writer, FolderLock.build]
+            if own.contains(name) || name.hasPrefix("data.mdb") || name.hasPrefix(".") { continue }
+            throw StoreError.notAStore(
+                path: path, "it is a folder with other files, as \(name), and a store needs one of its own")
+        }
+    }
+}
