@@ -40,13 +40,9 @@ public enum Value: Sendable {
         if case .null = self { true } else { false }
     }
 
-    /// Whether it has no place in records: a decimal or a date that is not a number, as calculations that overflow give it.
+    /// Whether it has no place in records: a decimal that is not a number, as calculations that overflow give it.
     package var isUnstorable: Bool {
-        switch self {
-        case .decimal(let number): number.isNaN
-        case .date(let date): date.timeIntervalSinceReferenceDate.isNaN
-        default: false
-        }
+        if case .decimal(let number) = self { number.isNaN } else { false }
     }
 
     /// A date.

@@ -65,7 +65,7 @@ import Values
         #expect(try caches.open("rows", request()).outcome == .hit)
     }
 
-    @Test func aModelThatChangesMeanwhileMakesTheBuildBeginAnew() throws {
+    @Test func aModelMayGrowMeanwhile() throws {
         var isDone = false
         let other = Model(entities: [Entity("Third", [AttributeDescription("a", .integer)])])
         let opened = try caches.open(
@@ -143,15 +143,73 @@ import Values
     /// A disk that fails in the middle leaves the old cache, and no nodes once it works again.
     @Test func aBuildThatFailsLeavesTheOldCache() throws {
         _ = try caches.open("rows", request())
-        struct Failed: Error {}
+        let shape = try OrderShape(hasSections: true)
         var failing = try request()
-        failing.builder.candidates = { _ in throw Failed() }
-        #expect(throws: Failed.self) { try caches.rebuild("rows", failing, .requested) }
+        failing.builder = OrderBuilder(entity: 0, shape: shape, placer: FailingPlacer())
+        #expect(throws: FailingPlacer.Failed.self) { try caches.rebuild("rows", failing, .requested) }
         try expectRight(caches.open("rows", request()))
 
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         _ = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         try pieces.discard()
         try expectRight(caches.open("rows", request()))
+    }
+
+    private final class FailingPlacer: RowPlacer {
+        struct Failed: Error {}
+
+        func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool { throw Failed() }
+    }
+
+    @Test func anEntityThatIsDroppedMeanwhileIsAnErrorAndLeavesNoCache() throws {
+        var isDropped = false
+        let request = try request { _, _ in
+            if isDropped { return }
+            isDropped = true
+            do { try test.write { _ = try $0.dropEntity(0) } } catch { Issue.record(error) }
+        }
+        #expect(throws: StoreError.unknownEntity("Row")) { try caches.open("rows", request) }
+        #expect(isDropped)
+        #expect(try CacheDirectory.names(in: test.store.snapshot()) == [])
+        #expect(try LMDBNodeStore.caches(in: test.store.snapshot()) == [])
+        #expect(throws: StoreError.unknownEntity("Row")) { try caches.open("rows", request) }
+    }
+
+    /// Catching up would cost more than building anew, and must not be done under the writer's lock.
+    @Test func aBuildBeginsAnewWhenTooMuchHasChangedMeanwhile() throws {
+        let more = try TestRow(group: "g", rank: 1).record()
+        var calls = 0
+        let opened = try caches.open(
+            "rows",
+            request { done, total in
+                calls += done == total ? 1 : 0
+                guard calls == 1, done == total else { return }
+                do {
+                    try test.write { writer in for _ in 0..<26_000 { try writer.insert(0, more.span.bytes) } }
+                } catch { Issue.record(error) }
+            })
+        #expect(calls == 2)
+        try expectRight(opened)
+    }
+
+    /// The log of what is committed meanwhile is kept, whatever other caches need.
+    @Test func theLogIsKeptForABuild() throws {
+        _ = try caches.open("other", order.request())
+        var isHeld = false
+        let opened = try caches.open(
+            "rows",
+            request { _, _ in
+                do {
+                    isHeld = isHeld || test.store.commitBeingBuilt() == 1
+                    try insert(TestRow(group: "g", rank: 7))
+                    let writer = try test.store.beginWrite()
+                    _ = try caches.bring([.init(name: "other", request: order.request())], along: writer)
+                    try writer.commit()
+                    #expect(try test.store.snapshot().logReaches(back: 1))
+                } catch { Issue.record(error) }
+            })
+        #expect(isHeld)
+        try expectRight(opened)
+        #expect(test.store.commitBeingBuilt() == nil)
     }
 }

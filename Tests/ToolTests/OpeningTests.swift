@@ -76,14 +76,17 @@ import Testing
         }
     }
 
-    /// A new store is made beside whatever is in its folder, other stores included.
+    /// A new store is not made in a folder that holds something else, as another store; one that looks like a part of a store
+    /// stays as it is.
     @Test func aStoreInTheFolderOfANewOneStays() throws {
-        for name in ["new", "data.mdb.partial"] {
+        for (name, isRefused) in [("new", true), ("data.mdb.partial", false)] {
             let inner = try folder("stores-\(name)") + "/" + name
             #expect(try tool.run("import", inner, catalogue, "--entity", "E", "--key", "k").status == 0)
             let outer = tool.folder.path + "/stores-\(name)"
-            #expect(try tool.run("import", outer, catalogue, "--entity", "E", "--key", "k").status == 0)
-            for store in [inner, outer] {
+            let result = try tool.run("import", outer, catalogue, "--entity", "E", "--key", "k")
+            #expect(result.status == (isRefused ? 1 : 0))
+            #expect(result.error.contains("a store needs one of its own") == isRefused)
+            for store in isRefused ? [inner] : [inner, outer] {
                 #expect(try tool.run("check", store).output == "the store is whole\n", "\(store)")
                 let entities = try tool.run("info", store, "--output", "json")["entities"] as? [[String: Any]]
                 #expect(entities?.first?["count"] as? Int == 2, "\(store)")

@@ -59,10 +59,16 @@ extension ManagedObjectContext {
     public func execute<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchResult<Object> {
         switch request.resultType {
         case .objects: .objects(try fetch(request))
-        case .objectIDs: .objectIDs(try keys(request).map { id(of: $0) })
+        case .objectIDs: .objectIDs(try identifiers(request))
         case .dictionaries: .dictionaries(try dictionaries(request))
         case .count: .count(try count(for: request))
         }
+    }
+
+    private func identifiers<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [ObjectID] {
+        let keys = try keys(request)
+        let origin = origin(ofEntity: try model.number(of: request.entityName))
+        return keys.map { ObjectID($0, origin) }
     }
 
     /// Of distinct results, offset and limit count those that are left when equal ones are gone.

@@ -19,6 +19,12 @@ extension ManagedObjectContext {
         to new: Snapshot, _ written: Written = Written(edits: nil), _ brought: [String: CacheDirectory.Brought] = [:],
         isDirect: Bool = false
     ) throws {
+        try moving { try advance(to: new, written, brought, isDirect: isDirect) }
+    }
+
+    private func advance(
+        to new: Snapshot, _ written: Written, _ brought: [String: CacheDirectory.Brought], isDirect: Bool
+    ) throws {
         let old = try snapshot()
         let known = reported
         var committed: [RecordChange] = []
@@ -81,14 +87,18 @@ extension ManagedObjectContext {
             if let record = object.currentRecord() { leavingRecords[object.key] = record }
             register(object, as: key)
         }
-        if !written.merged.isEmpty { undoStack.removeAll() }
+        if written.hasUpserts { undoStack.removeAll() }
         for (object, record) in written.records {
             guard let record else {
                 release(object)
                 continue
             }
-            if object.registrar != nil, let visible = object.currentRecord() {
-                object.noteChange(from: visible, to: record)
+            if object.registrar != nil {
+                if let visible = object.currentRecord() {
+                    object.noteChange(from: visible, to: record)
+                } else {
+                    object.noteChangeOfAll()
+                }
             }
             object.changes = [:]
             object.givenSlots = []

@@ -50,6 +50,10 @@ extension ManagedObjectContext {
     public func rollback() throws {
         if isDelivering { throw ContextError.delivering }
         processPendingChanges()
+        moving { restoreSavedValues() }
+    }
+
+    private func restoreSavedValues() {
         let edits = reportedEdits.map(\.reversed)
         reported = [:]
         for object in dirty.values {

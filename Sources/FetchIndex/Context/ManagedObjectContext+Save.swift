@@ -29,8 +29,10 @@ extension ManagedObjectContext {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
             }
+            // An upsert is looked at once it is known what is stored.
+            let mayBeUpsert = object.status.isInserted && onUniqueConflict == .update
             for (slot, attribute) in object.entity.attributes.enumerated()
-            where !attribute.isOptional && object.value(at: slot).isNull {
+            where !mayBeUpsert && !attribute.isOptional && object.value(at: slot).isNull {
                 failures.append(object.failure(attribute.name, "is required"))
             }
             for (slot, value) in object.changes where value.isUnstorable {
@@ -47,6 +49,8 @@ extension ManagedObjectContext {
         var edits: [RecordChange]? = []
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
+        /// Whether new objects gave stored ones their values.
+        var hasUpserts = false
         /// New objects that became stored ones, by these keys.
         var merged: [(object: ManagedObject, key: RecordKey)] = []
         /// The objects with the records that were written of them; nil: the object is gone.
@@ -199,6 +203,7 @@ private struct SavePlan {
                     taken.insert(stored)
                     return try merge(object, into: stored, &written, in: writer)
                 }
+                try requireValues(of: object, in: new)
                 let id = try writer.insert(object.key.entity, new.span.bytes)
                 taken.insert(id)
                 written.renumbered.append((object, id))
@@ -215,8 +220,10 @@ private struct SavePlan {
         in writer: StoreWriter
     ) throws {
         guard let old = try record(key, in: writer) else { throw StoreError.unknownObject("\(key.number)") }
+        written.hasUpserts = true
         for slot in object.givenSlots where object.changes[slot] == nil { object.changes[slot] = Value.null }
         let new = object.assembled(over: old, slots: object.givenSlots)
+        try requireValues(of: object, in: new)
         try writer.update(key, new.span.bytes)
         guard let registered = context.registeredObject(for: key) else {
             written.merged.append((object, key))
@@ -234,6 +241,16 @@ private struct SavePlan {
         }
         written.records += [(object, nil), (registered, new)]
         if first != new { written.edits?.append(RecordChange(object: key, old: first, new: new)) }
+    }
+
+    private func requireValues(of object: ManagedObject, in record: [UInt8]) throws {
+        let view = try RecordView(record.span.bytes)
+        let missing = try object.entity.attributes.indices.filter { slot in
+            try !object.entity.attributes[slot].isOptional && view.range(of: slot) == nil
+        }
+        if missing.isEmpty { return }
+        throw ValidationError(
+            failures: missing.map { object.failure(object.entity.attributes[$0].name, "is required") })
     }
 
     private func record(_ id: RecordKey, in writer: StoreWriter) throws -> [UInt8]? {

@@ -44,6 +44,9 @@ public final class ManagedObjectContext {
     var undoStack = UndoStack()
     private var followers: [WeakFollower] = []
     var isDelivering = false
+    /// Whether objects are taken to another state: observers of them are told when that is done.
+    private(set) var isMoving = false
+    var observations: [() -> Void] = []
     /// Objects that leave the context, kept while their leaving is delivered.
     var leaving: [RecordKey: ManagedObject] = [:]
     /// The last records of objects that leave and that the context has not made.
@@ -158,7 +161,8 @@ public final class ManagedObjectContext {
         let entities = (model ?? self.model).entities
         let name = entities.indices.contains(number) ? entities[number].name : ""
         let origin = container.origin(ofEntity: number, named: name)
-        origins[number] = origin
+        // An entity that the context's state has not may come.
+        if !name.isEmpty { origins[number] = origin }
         return origin
     }
 
@@ -233,8 +237,8 @@ public final class ManagedObjectContext {
         unregister(object.key)
         leaving[object.key] = object
         object.status = .gone
-        object.managedObjectContext = nil
         object.noteChangeOfState()
+        object.managedObjectContext = nil
     }
 
     func forEachRegistered(_ body: (ManagedObject) -> Void) {
@@ -257,6 +261,19 @@ public final class ManagedObjectContext {
         var record: [UInt8]?
         _ = try snapshot().record(id) { record = [UInt8](copying: $0) }
         return record
+    }
+
+    /// Takes objects to another state, and then tells those who observe them.
+    func moving<Result>(_ body: () throws -> Result) rethrows -> Result {
+        if isMoving { return try body() }
+        isMoving = true
+        defer {
+            isMoving = false
+            let told = observations
+            observations = []
+            for tell in told { tell() }
+        }
+        return try body()
     }
 
     // MARK: Followers

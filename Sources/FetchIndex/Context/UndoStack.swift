@@ -5,11 +5,13 @@ struct UndoStack {
         let status: ManagedObject.Status
         let base: [UInt8]?
         let changes: [Int: Value]
+        let givenSlots: Set<Int>
 
         init(_ object: ManagedObject) {
             status = object.status
             base = object.savedRecord()
             changes = object.changes
+            givenSlots = object.givenSlots
         }
 
         /// All values by slot; nil when the object was not there.
@@ -27,6 +29,9 @@ struct UndoStack {
         let object: ManagedObject
         let before: [Value]?
         let after: [Value]?
+        /// What had been given before and after, of a new object.
+        let givenBefore: Set<Int>
+        let givenAfter: Set<Int>
     }
 
     /// Whether edits are kept.
@@ -51,7 +56,8 @@ struct UndoStack {
             open[key].map { entry in
                 Edit(
                     object: entry.object, before: entry.before?.values(of: entry.object),
-                    after: Memento(entry.object).values(of: entry.object))
+                    after: Memento(entry.object).values(of: entry.object),
+                    givenBefore: entry.before?.givenSlots ?? [], givenAfter: entry.object.givenSlots)
             }
         }
         open = [:]
@@ -97,7 +103,7 @@ extension ManagedObjectContext {
     public func undo() -> Bool {
         processPendingChanges()
         guard let group = undoStack.popUndo() else { return false }
-        replay(group.reversed().map { ($0.object, $0.after, $0.before) })
+        replay(group.reversed().map { ($0.object, $0.after, $0.before, $0.givenBefore) })
         return true
     }
 
@@ -106,14 +112,15 @@ extension ManagedObjectContext {
     public func redo() -> Bool {
         processPendingChanges()
         guard let group = undoStack.popRedo() else { return false }
-        replay(group.map { ($0.object, $0.before, $0.after) })
+        replay(group.map { ($0.object, $0.before, $0.after, $0.givenAfter) })
         return true
     }
 
     /// Takes objects from one state to another: what others changed meanwhile stays, and whom others deleted stays away.
-    private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?)]) {
+    private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
-        for (object, from, to) in states {
+        for (object, from, to, given) in states {
+            defer { if object.status.isInserted { object.givenSlots = given } }
             switch (from, to) {
             case (_, nil): delete(object)
             case (nil, let values?):

@@ -14,7 +14,7 @@ extension ManagedObject {
 
     private func noteRead(_ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if probe != nil { return }
-        // Objects that nobody reads need none.
+        // Made with the first read: whether somebody observes it cannot be asked.
         let registrar = self.registrar ?? ObservationRegistrar()
         if self.registrar == nil { self.registrar = registrar }
         registrar.access(self, keyPath: keyPath)
@@ -29,7 +29,16 @@ extension ManagedObject {
     }
 
     /// Tells observers that the object's state has changed.
-    func noteChangeOfState() { registrar?.withMutation(of: self, keyPath: ObservedKeyPaths.state) {} }
+    func noteChangeOfState() { if let registrar { tell(registrar, ObservedKeyPaths.state) } }
+
+    /// Observers are told at once, and may do anything: not while the context moves.
+    private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
+        if let context = managedObjectContext, context.isMoving {
+            context.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
+        } else {
+            registrar.withMutation(of: self, keyPath: keyPath) {}
+        }
+    }
 
     /// Tells observers that all may have changed.
     func noteChangeOfAll() {
@@ -53,7 +62,7 @@ extension ManagedObject {
     }
 
     private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {
-        registrar.withMutation(of: self, keyPath: ObservedKeyPaths.ofSlot(slot)) {}
+        tell(registrar, ObservedKeyPaths.ofSlot(slot))
     }
 }
 

@@ -3,8 +3,9 @@ internal import Records
 
 /// Names one object of a store, for as long as the store lives: numbers are never used again.
 ///
-/// An id knows its store. A context refuses the id of another store's object, so an id that was kept in a file cannot
-/// lead to the wrong object. Coding one gives the text of ``uriRepresentation``.
+/// An id knows its store. `existingObject(with:)` refuses the id of another store's object, so an id that was kept in a file
+/// leads to the same object or to none. Only a store that was replaced by an older copy of itself gives numbers out again.
+/// Coding an id gives the text of ``uriRepresentation``.
 public struct ObjectID: Sendable {
     let key: RecordKey
     private let origin: ObjectOrigin
@@ -20,8 +21,8 @@ public struct ObjectID: Sendable {
     /// The name of the object's entity, as it was when the id was made.
     public var entityName: String { origin.entityName }
 
-    /// The store that the object belongs to. Nil in a store that was made by a version without identifiers and has not been
-    /// written to since: such ids are accepted by every store.
+    /// The store that the object belongs to. Nil in a store that was made by a version without identifiers, until it is
+    /// written to and opened again: such ids are accepted by every store.
     public var storeIdentifier: UUID? { origin.store }
 
     /// The object's number within its entity, from 1. Of a temporary id, a number that means nothing outside its context.

@@ -287,8 +287,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public var snapshot: ResultsSnapshot {
         let names = sections.map(\.name)
         let rows = read { try $0.objects() } ?? names.map { _ in [] }
-        let context = managedObjectContext
-        return ResultsSnapshot(sectionNames: names, objectIDs: rows.map { $0.map { context.id(of: $0) } })
+        let origin = managedObjectContext.origin(ofEntity: entityNumber)
+        return ResultsSnapshot(sectionNames: names, objectIDs: rows.map { $0.map { ObjectID($0, origin) } })
     }
 
     // MARK: Changes

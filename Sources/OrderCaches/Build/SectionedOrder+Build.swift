@@ -12,6 +12,9 @@ package struct OrderBuilder {
     package let placer: any RowPlacer
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
+    /// Whether pages of the file that were read are given back while records are placed: memory that a build of a large
+    /// cache does not need. Reading them again costs a fifth of a scan.
+    var releasesPages = false
     /// The objects of a reader's state among which all members are, by number; nil: all of the entity.
     package var candidates: (StoreReader) throws -> [RecordKey]? = { _ in nil }
     /// Called now and then with the records read and all records.
@@ -46,9 +49,9 @@ package struct OrderBuilder {
         let total = try candidates?.count ?? Int(clamping: reader.entityState(entity).count)
         var placement = RowPlacement()
         var done = 0
-        var passed = PassedPages(of: reader.view)
+        var passed = releasesPages ? PassedPages(of: reader.view) : nil
         try reader.forEachRecord(of: entity, among: candidates) { object, record in
-            passed.pass(record)
+            passed?.pass(record)
             placement.begin()
             if try placer.place(RecordView(record), &placement) {
                 placement.finish(object)

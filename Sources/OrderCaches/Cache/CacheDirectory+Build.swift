@@ -10,6 +10,10 @@ internal import Records
 extension CacheDirectory {
     /// Nodes that a transaction writes at most, in bytes: LMDB keeps them in memory until it ends.
     private static let longestPiece = 16 << 20
+    /// How long a build waits for another one, before the order is computed in memory.
+    private static let patience = Duration.seconds(60)
+    /// Builds that are begun anew because too much has changed meanwhile, before other writers have to wait.
+    private static let mostAttempts = 3
 
     /// Builds a named order, unless another build has made it meanwhile and it is not forced. Where the store is read-only,
     /// or this process is writing, in memory: a writer that is open may be the caller's own, which would wait for itself.
@@ -17,44 +21,76 @@ extension CacheDirectory {
         _ name: String, _ request: OrderRequest, _ reason: RebuildReason, wantsChange: Bool = false,
         isForced: Bool = false
     ) throws -> OpenedOrder {
-        guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild() else {
+        guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: Self.patience) else {
             return try compute(request, in: try store.snapshot(), .rebuilt(reason))
         }
         defer { withExtendedLifetime(build) {} }
-        let snapshot = try store.snapshot()
-        if !isForced {
-            // Another build may have ended while this one waited.
-            switch try decide(name, request, in: snapshot, wantsChange: wantsChange) {
-            case .rebuild: break
-            case .hit, .catchUp: return try open(name, request, wantsChange: wantsChange)
+        if !isForced, try isBuilt(name, request) { return try open(name, request, wantsChange: wantsChange) }
+        try takeOutLeftovers()
+        for _ in 0..<Self.mostAttempts {
+            let pieces = PieceNodeStore(store, pieceLength: Self.pieceLength(request.builder.memoryBudget))
+            do {
+                if let opened = try buildOnce(name, request, reason, build, pieces) { return opened }
+            } catch {
+                // What was written is of no use; the next build takes out what cannot be taken out now.
+                try? pieces.discard()
+                throw error
             }
+            try pieces.discard()
         }
-        var builder = request.builder
-        // What is mended is mended from records.
-        if reason == .damaged { builder.candidates = { _ in nil } }
-        let pieces = PieceNodeStore(
-            store, pieceLength: min(Self.longestPiece, max(builder.memoryBudget / 4, 1 << 16)))
-        do {
-            let order = try builder.build(from: snapshot, in: pieces)
-            return try finish(name, request, reason, order, pieces, builtFrom: snapshot)
-        } catch {
-            // What was written is of no use; the next build takes out what cannot be taken out now.
-            try? pieces.discard()
-            throw error
+        let writer = try store.beginWrite()
+        try Self.requireEntity(of: request, in: writer)
+        return try rebuild(name, request, reason, writer)
+    }
+
+    private static func pieceLength(_ memoryBudget: Int) -> Int { min(longestPiece, max(memoryBudget / 4, 1 << 16)) }
+
+    /// Whether another build has ended while this one waited.
+    private func isBuilt(_ name: String, _ request: OrderRequest) throws -> Bool {
+        if case .rebuild = try decide(name, request, in: try store.snapshot()) { false } else { true }
+    }
+
+    /// What a killed build has written.
+    private func takeOutLeftovers() throws {
+        guard try store.snapshot().markedBuild() != nil else { return }
+        let writer = try store.beginWrite()
+        guard let left = try writer.markedBuild() else { return }
+        try LMDBNodeStore.deleteNodes(of: left, in: writer)
+        try writer.markBuild(nil)
+        try writer.commit()
+    }
+
+    /// Throws when a request's entity is not there any more: it was dropped since the request was compiled.
+    private static func requireEntity(of request: OrderRequest, in reader: StoreReader) throws {
+        let number = request.builder.entity
+        guard reader.model.entities.indices.contains(number), !reader.model.entities[number].isDropped else {
+            throw StoreError.unknownEntity(request.identity.entity)
         }
     }
 
-    /// Puts a built order in its cache's place.
+    /// Nil when so much has changed meanwhile that the order had better be built anew. The snapshot ends with this function,
+    /// so that what a failed build frees can be used again.
+    private func buildOnce(
+        _ name: String, _ request: OrderRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore
+    ) throws -> OpenedOrder? {
+        let snapshot = try store.snapshot()
+        build.begin(at: snapshot.commit)
+        try Self.requireEntity(of: request, in: snapshot)
+        var builder = request.builder
+        // An order is built from records: another order, or the one that it replaces, may be wrong.
+        builder.candidates = { _ in nil }
+        builder.releasesPages = true
+        let order = try builder.build(from: snapshot, in: pieces)
+        return try finish(name, request, reason, order, pieces, builtFrom: snapshot)
+    }
+
+    /// Puts a built order in its cache's place, and brings it to the newest commit.
     private func finish(
         _ name: String, _ request: OrderRequest, _ reason: RebuildReason, _ order: SectionedOrder,
         _ pieces: PieceNodeStore, builtFrom snapshot: Snapshot
-    ) throws -> OpenedOrder {
+    ) throws -> OpenedOrder? {
         let writer = try store.beginWrite()
-        guard writer.model == snapshot.model, writer.logReaches(back: snapshot.commit) else {
-            // The log was cut, or the model changed, in the meantime. Rare: then other writers wait.
-            try pieces.discard(in: writer)
-            return try rebuild(name, request, reason, writer)
-        }
+        try Self.requireEntity(of: request, in: writer)
         let old = try? Self.header(name, in: writer)
         let oldNumber = try Self.number(of: name, in: writer)
         if let oldNumber { try LMDBNodeStore.deleteNodes(of: oldNumber, in: writer) }
@@ -65,7 +101,11 @@ extension CacheDirectory {
         header.catchUps = old?.catchUps ?? 0
         header.adopt(order, commit: snapshot.commit, time: Self.now())
         try Self.put(header, in: writer)
-        if snapshot.commit != writer.commit { (header, _) = try caughtUp(header, request, nil, in: writer) }
+        switch try decide(name, request, in: writer) {
+        case .hit: break
+        case .catchUp: (header, _) = try caughtUp(header, request, nil, in: writer)
+        case .rebuild: return nil
+        }
         try Self.trimLog(in: writer)
         let newest = try writer.commitAndRead()
         if let oldNumber { HitCounters(inFolder: store.path).move(from: oldNumber, to: number) }
@@ -111,7 +151,7 @@ final class PieceNodeStore: NodeStore {
 
     func free(_ node: NodeNumber) throws { preconditionFailure("A build writes each node once.") }
 
-    /// The number of the nodes, marked in the store; what a killed build has left is taken out before.
+    /// The number of the nodes, marked in the store.
     func number(in writer: StoreWriter) throws -> UInt32 {
         if let number {
             guard try writer.markedBuild() == number else {
@@ -119,7 +159,6 @@ final class PieceNodeStore: NodeStore {
             }
             return number
         }
-        if let left = try? writer.markedBuild() { try LMDBNodeStore.deleteNodes(of: left, in: writer) }
         let number = try CacheDirectory.newNumber(in: writer)
         try writer.markBuild(number)
         self.number = number
@@ -146,17 +185,13 @@ final class PieceNodeStore: NodeStore {
 
     /// Takes out what was written.
     func discard() throws {
-        guard number != nil else { return }
-        let writer = try store.beginWrite()
-        try discard(in: writer)
-        try writer.commit()
-    }
-
-    func discard(in writer: StoreWriter) throws {
         piece = []
-        guard let number, try writer.markedBuild() == number else { return }
+        guard let number else { return }
+        self.number = nil
+        let writer = try store.beginWrite()
+        guard try writer.markedBuild() == number else { return }
         try LMDBNodeStore.deleteNodes(of: number, in: writer)
         try writer.markBuild(nil)
-        self.number = nil
+        try writer.commit()
     }
 }

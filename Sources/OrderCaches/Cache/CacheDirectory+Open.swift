@@ -25,20 +25,34 @@ extension CacheDirectory {
     /// its turn. With `wantsChange` the exact change is computed at any cost, as long as the log reaches back.
     package func open(_ name: String, _ request: OrderRequest, wantsChange: Bool = false) throws -> OpenedOrder {
         try Self.validate(name)
+        switch try openUnlessRebuilt(name, request, wantsChange: wantsChange) {
+        case .success(let opened): return opened
+        case .failure(let needed):
+            do {
+                return try build(name, request, needed.reason, wantsChange: wantsChange)
+            } catch StoreError.moved {
+                return try compute(request, in: try store.snapshot(), .rebuilt(needed.reason))
+            }
+        }
+    }
+
+    private struct RebuildNeeded: Error {
+        let reason: RebuildReason
+    }
+
+    /// Its snapshot ends with it: a build may take long.
+    private func openUnlessRebuilt(
+        _ name: String, _ request: OrderRequest, wantsChange: Bool
+    ) throws -> Result<OpenedOrder, RebuildNeeded> {
         let snapshot = try store.snapshot()
         switch try decide(name, request, in: snapshot, wantsChange: wantsChange) {
-        case .hit(let header): return try hit(header, request, snapshot)
+        case .hit(let header): return .success(try hit(header, request, snapshot))
         case .catchUp(let header):
             guard !store.isReadOnly, let writer = try store.tryBeginWrite() else {
-                return try catchUpInMemory(header, request, snapshot)
+                return .success(try catchUpInMemory(header, request, snapshot))
             }
-            return try bringUpToDate(name, request, writer, wantsChange: wantsChange)
-        case .rebuild(let reason):
-            do {
-                return try build(name, request, reason, wantsChange: wantsChange)
-            } catch StoreError.moved {
-                return try compute(request, in: snapshot, .rebuilt(reason))
-            }
+            return .success(try bringUpToDate(name, request, writer, wantsChange: wantsChange))
+        case .rebuild(let reason): return .failure(RebuildNeeded(reason: reason))
         }
     }
 

@@ -213,6 +213,8 @@ package struct CacheDirectory {
             guard let header = try? header(name, in: writer) else { continue }
             needed = min(needed ?? header.commit, header.commit)
         }
-        if let needed { try writer.trimLog(through: needed, keeping: kept) }
+        guard let needed else { return }
+        let built = writer.store.commitBeingBuilt() ?? needed
+        try writer.trimLog(through: min(needed, built), keeping: kept)
     }
 }

@@ -3,9 +3,13 @@ internal import LMDB
 /// Mends what records can tell; the records themselves are never touched. Each function returns what it did, one
 /// sentence each.
 extension StoreWriter {
-    /// Unique keys, counters and log. O(n log n).
+    /// The identifier, unique keys, counters and log. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
-        try repairUniqueKeys(progress: progress) + repairCounters() + repairLog()
+        let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
+        return
+            (hasNewIdentifier
+            ? ["the store's identifier was damaged: it has another one, and kept ids are refused"] : [])
+            + (try repairUniqueKeys(progress: progress) + repairCounters() + repairLog())
     }
 
     private func repairUniqueKeys(progress: (Int) -> Void) throws -> [String] {

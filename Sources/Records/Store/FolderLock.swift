@@ -45,6 +45,23 @@ struct FolderLock: ~Copyable {
         file = opened
     }
 
+    /// Writes a number that others can read while the lock is held.
+    func write(_ number: UInt64) {
+        var number = number.littleEndian
+        _ = withUnsafeBytes(of: &number) { pwrite(file, $0.baseAddress, $0.count, 0) }
+    }
+
+    /// The number in a lock's file, when somebody holds the lock; nil when nobody does, or it has none.
+    static func valueOfHeld(_ name: String, inFolder path: String) -> UInt64? {
+        let opened = Descriptors.open(path + "/" + name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard opened >= 0 else { return nil }
+        defer { close(opened) }
+        guard flock(opened, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
+        var number: UInt64 = 0
+        let length = withUnsafeMutableBytes(of: &number) { pread(opened, $0.baseAddress, $0.count, 0) }
+        return length == 8 ? UInt64(littleEndian: number) : nil
+    }
+
     /// Unlocked first: a program that is just being started has the file until it runs.
     deinit {
         flock(file, LOCK_UN)

@@ -28,8 +28,8 @@ extension Store {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            // What openers leave, and what file managers hide.
-            let own = ["lock.mdb", "hits", FolderLock.writer, FolderLock.build]
+            // What file systems and openers leave, and what file managers hide.
+            let own = ["lost+found", "lock.mdb", "hits", FolderLock.writer, FolderLock.build]
             if own.contains(name) || name.hasPrefix("data.mdb") || name.hasPrefix(".") { continue }
             throw StoreError.notAStore(
                 path: path, "it is a folder with other files, as \(name), and a store needs one of its own")

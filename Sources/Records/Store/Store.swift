@@ -228,8 +228,12 @@ package final class Store: Sendable {
     /// Throws unless the format is one that this version reads.
     static func checkFormat(of environment: Environment, _ tables: StoreTables) throws {
         let transaction = try environment.beginRead()
+        try checkFormat(in: transaction.view, tables, path: environment.path)
+    }
+
+    static func checkFormat(in view: TransactionView, _ tables: StoreTables, path: String) throws {
         let key = StoreLayout.formatKey
-        let isFound = try transaction.view.get(key.span.bytes, in: tables.meta) { value in
+        let isFound = try view.get(key.span.bytes, in: tables.meta) { value in
             var reader = try ByteReader(checked: value, "the format version")
             let version = try reader.uint32()
             guard version <= StoreLayout.version else {
@@ -239,7 +243,7 @@ package final class Store: Sendable {
                 throw StoreError.olderFormat(found: Int(version), supported: Int(StoreLayout.version))
             }
         }
-        guard isFound else { throw StoreError.notAStore(path: environment.path, "it has no format version") }
+        guard isFound else { throw StoreError.notAStore(path: path, "it has no format version") }
     }
 
     private func update(to model: Model) throws {

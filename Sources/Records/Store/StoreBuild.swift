@@ -7,12 +7,12 @@ internal import Synchronization
 /// from damage, and is taken out by the next one.
 package final class StoreBuild {
     package let store: Store
-    private var lock: FolderLock?
+    private let lock: FolderLock
     private let thread = currentThread()
 
     fileprivate init(_ store: Store, _ lock: consuming FolderLock) {
         self.store = store
-        self.lock = consume lock
+        self.lock = lock
         store.openBuilds.withLock { $0.append(thread) }
     }
 
@@ -21,21 +21,28 @@ package final class StoreBuild {
             if let index = builds.firstIndex(of: thread) { builds.remove(at: index) }
         }
     }
+
+    /// Says which commit is built from: the log is kept from there on, as long as this lives.
+    package func begin(at commit: UInt64) { lock.write(commit) }
 }
 
 extension Store {
-    /// Waits for the build of another thread or process. Nil when this thread is building already: it would wait for itself.
-    package func beginBuild() throws -> StoreBuild? {
+    /// Waits for the build of another thread or process. Nil when that takes longer than a limit, or when this thread is
+    /// building already and would wait for itself.
+    package func beginBuild(limit: Duration) throws -> StoreBuild? {
         guard !isReadOnly else { throw StoreError.readOnly }
         if openBuilds.withLock({ $0.contains(currentThread()) }) { return nil }
         do {
-            guard let lock = try FolderLock(FolderLock.build, inFolder: path, .forever) else { return nil }
+            guard let lock = try FolderLock(FolderLock.build, inFolder: path, .until(.now + limit)) else { return nil }
             return StoreBuild(self, lock)
         } catch {
             try requireInPlace()
             throw Self.explain(error, at: path)
         }
     }
+
+    /// The commit that a build goes on from, in this process or another.
+    package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(FolderLock.build, inFolder: path) }
 }
 
 extension StoreReader {

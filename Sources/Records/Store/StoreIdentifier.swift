@@ -38,9 +38,23 @@ enum StoreIdentifier {
         do { return try read(in: view, tables) } catch StoreError.corrupted { return nil }
     }
 
-    /// Gives a store an identifier that has none, or a damaged one.
-    static func make(in view: TransactionView, _ tables: StoreTables) throws {
-        if try readUnlessDamaged(in: view, tables) != nil { return }
+    /// Gives a store an identifier that has none. A damaged one stays until the store is repaired.
+    static func makeIfMissing(in view: TransactionView, _ tables: StoreTables) throws {
+        let key = StoreLayout.identifierKey
+        if try view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
+        try make(in: view, tables)
+    }
+
+    /// Gives a store whose identifier is damaged another one. False when it is whole or missing.
+    static func repair(in view: TransactionView, _ tables: StoreTables) throws -> Bool {
+        do { _ = try read(in: view, tables) } catch StoreError.corrupted {
+            try make(in: view, tables)
+            return true
+        }
+        return false
+    }
+
+    private static func make(in view: TransactionView, _ tables: StoreTables) throws {
         let key = StoreLayout.identifierKey
         let value = encoded(UUID())
         try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)

@@ -32,6 +32,8 @@ extension StoreWriter {
             if let key = try storableUniqueKey(entity, constraint, record),
                 let object = try self.object(entity, unique: key)
             {
+                let isFound = try self.record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
+                if !isFound { throw misleading(constraint, to: object) }
                 return object
             }
         }

@@ -23,6 +23,8 @@ package final class StoreWriter: StoreReader {
         self.transaction = consume transaction
         self.lock = consume lock
         self.log = LogWriter(author: author)
+        // A newer program may have written since the store was opened.
+        try Store.checkFormat(in: view, store.tables, path: store.path)
         try super.init(store, view)
         log.commit = state.commit + 1
         store.writerBegan(on: thread)
@@ -235,7 +237,7 @@ package final class StoreWriter: StoreReader {
             for (key, value) in entries {
                 try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
             }
-            if store.identifier == nil { try StoreIdentifier.make(in: view, tables) }
+            if store.identifier == nil { try StoreIdentifier.makeIfMissing(in: view, tables) }
         }
         if let ended = transaction.take() {
             do { try ended.commit() } catch let error as LMDBError {

@@ -285,13 +285,4 @@ import Testing
         try FileManager.default.removeItem(at: url.appendingPathComponent("notes.txt"))
         _ = try PersistentContainer(at: url, model: Model(Book.self))
     }
-
-    @Test func aDateThatIsNoNumberIsRefused() throws {
-        let store = try LiveStore(Model(Book.self))
-        let context = store.container.newContext()
-        let book = Book(context: context)
-        (book.title, book.publisher, book.price) = ("a", "P", 1)
-        book.released = Date(timeIntervalSinceReferenceDate: .nan)
-        #expect(throws: ValidationError.self) { try context.save() }
-    }
 }

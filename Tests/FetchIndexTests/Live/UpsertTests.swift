@@ -85,7 +85,7 @@ final class Part: ManagedObject {
         for unique in [["kind"], ["kind", "kind"], ["kind", "colour"], []] {
             #expect(throws: StoreError.self, "\(unique)") {
                 let model = Model(entities: [Entity("Other", entity.attributes, unique: [unique])])
-                try PersistentContainer(at: url, model: model)
+                _ = try PersistentContainer(at: url, model: model)
             }
         }
         #expect(try store.reopened().model().entity(named: "Part") == entity)
@@ -108,6 +108,55 @@ final class Part: ManagedObject {
         new.note = "newer"
         try other.save()
         #expect(try listing() == ["#1 a - 5 newer"])
+    }
+
+    /// What an undo sets to nothing was not given.
+    @Test func undoneValuesAreNotGiven() throws {
+        part("a", "bolt", 1, note: "old").stock = 7
+        try context.save()
+        let other = store.container.newContext()
+        other.onUniqueConflict = .update
+        other.isUndoEnabled = true
+        let new = Part(context: other)
+        new.code = "a"
+        other.processPendingChanges()
+        new.note = "undone"
+        other.processPendingChanges()
+        #expect(other.undo())
+        #expect(other.undo())
+        #expect(other.redo())
+        try other.save()
+        #expect(try listing() == ["#1 a bolt 1 old"])
+        #expect(new.stock == 7)
+        #expect(!other.undo())
+    }
+
+    @Test func requiredValuesMayBeStoredAlready() throws {
+        let entity = Entity(
+            "Need",
+            [
+                AttributeDescription("code", .string, isUnique: true),
+                AttributeDescription("name", .string, isOptional: false), AttributeDescription("note", .string),
+            ])
+        let container = try PersistentContainer(temporaryWith: Model(entities: [entity]))
+        let context = container.newContext()
+        context.onUniqueConflict = .update
+        for (code, name, isRight) in [("a", "A", true), ("a", nil, true), ("b", nil, false)] {
+            let object = try context.insert("Need")
+            object["code"] = .string(code)
+            if let name { object["name"] = .string(name) }
+            if isRight { try context.save() } else { #expect(throws: ValidationError.self) { try context.save() } }
+        }
+        try context.rollback()
+        let objects = try context.fetch(FetchRequest<ManagedObject>(entityName: "Need"))
+        #expect(objects.map { $0["name"] } == ["A"])
+        let known = try #require(objects.first)
+        let clearing = try context.insert("Need")
+        clearing["code"] = "a"
+        clearing["name"] = "B"
+        clearing["name"] = .null
+        #expect(throws: ValidationError.self) { try context.save() }
+        #expect(known["name"] == "A")
     }
 
     @Test func anObjectThatTheContextKnowsTakesTheValues() throws {
