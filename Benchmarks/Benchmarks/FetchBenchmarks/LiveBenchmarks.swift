@@ -37,10 +37,9 @@ final class LiveScene {
         try controller?.performFetch()
         var catalogue = Catalogue(seed: 11)
         let context = context
-        // Some were deleted by other benchmarks.
-        objects = try (0..<count).compactMap { _ in
-            let id = try context.objectID(of: "Package", number: UInt64(1 + catalogue.int(stores.rows)))
-            return try? context.existingObject(with: id)
+        let numbers = Set((0..<count).map { _ in UInt64(1 + catalogue.int(stores.rows)) }).sorted()
+        objects = try numbers.map {
+            try context.existingObject(with: context.objectID(of: "Package", number: $0))
         }
     }
 
