@@ -77,15 +77,8 @@ extension Store {
     private static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o700) == 0 { return true }
         guard errno == EEXIST else { throw LMDBError(rawValue: errno) }
-        guard let folder = opendir(path) else { throw StoreCopyError.destinationExists(path: path) }
-        defer { closedir(folder) }
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard [".", "..", "data.mdb.partial"].contains(name) else {
-                throw StoreCopyError.destinationExists(path: path)
-            }
+        guard let names = names(inFolder: path), names.allSatisfy({ $0 == "data.mdb.partial" }) else {
+            throw StoreCopyError.destinationExists(path: path)
         }
         return false
     }
