@@ -93,7 +93,7 @@ extension ManagedObjectContext {
                 release(object)
                 continue
             }
-            if object.registrar != nil {
+            if object.observers != nil {
                 if let visible = object.currentRecord() {
                     object.noteChange(from: visible, to: record)
                 } else {

@@ -14,22 +14,23 @@ extension ManagedObject {
 
     private func noteRead(_ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if probe != nil { return }
+        if let observers { return observers.registrar.access(self, keyPath: keyPath) }
         // Made with the first read: whether somebody observes it cannot be asked.
-        let registrar = self.registrar ?? ObservationRegistrar()
-        if self.registrar == nil { self.registrar = registrar }
-        registrar.access(self, keyPath: keyPath)
+        let made = Observers()
+        observers = made
+        made.registrar.access(self, keyPath: keyPath)
     }
 
     /// Changes an attribute's value, which observers hear of.
     func observedChange(ofSlot slot: Int, _ body: () -> Void) {
-        guard let registrar else { return body() }
+        guard let registrar = observers?.registrar else { return body() }
         registrar.withMutation(of: self, keyPath: ObservedKeyPaths.ofSlot(slot)) {
             registrar.withMutation(of: self, keyPath: ObservedKeyPaths.state, body)
         }
     }
 
     /// Tells observers that the object's state has changed.
-    func noteChangeOfState() { if let registrar { tell(registrar, ObservedKeyPaths.state) } }
+    func noteChangeOfState() { if let registrar = observers?.registrar { tell(registrar, ObservedKeyPaths.state) } }
 
     /// Observers are told at once, and may do anything: not while the context moves.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
@@ -42,14 +43,14 @@ extension ManagedObject {
 
     /// Tells observers that all may have changed.
     func noteChangeOfAll() {
-        guard let registrar else { return }
+        guard let registrar = observers?.registrar else { return }
         for slot in entity.attributes.indices { noteChange(ofSlot: slot, registrar) }
         noteChangeOfState()
     }
 
     /// Tells observers which attributes another record has changed.
     func noteChange(from old: [UInt8], to new: [UInt8]) {
-        guard let registrar else { return }
+        guard let registrar = observers?.registrar else { return }
         guard let before = try? RecordView(old.span.bytes), let after = try? RecordView(new.span.bytes) else {
             return noteChangeOfAll()
         }
@@ -64,6 +65,11 @@ extension ManagedObject {
     private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {
         tell(registrar, ObservedKeyPaths.ofSlot(slot))
     }
+}
+
+/// Those who observe an object or results. A class, since asking whether there is a registrar costs more than a read.
+final class Observers {
+    let registrar = ObservationRegistrar()
 }
 
 /// The names under which reads and changes are noted.

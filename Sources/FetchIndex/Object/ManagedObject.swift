@@ -1,4 +1,3 @@
-internal import Observation
 package import Records
 
 /// An object of a store in a context: there is one for each id and context.
@@ -45,7 +44,7 @@ open class ManagedObject {
 
     var key: RecordKey { currentID.key }
     /// Of what observers have read; nil when none was.
-    var registrar: ObservationRegistrar?
+    var observers: Observers?
     var status: Status
     /// The record as the context's snapshot has it; nil for a fault and for an object that was never saved.
     var base: [UInt8]?

@@ -7,14 +7,13 @@ extension FetchedResultsController: Observable {}
 extension FetchedResultsController {
     /// Notes that results are read.
     func noteRead() {
-        // Results that nobody observes need none.
-        let registrar = self.registrar ?? ObservationRegistrar()
-        if self.registrar == nil { self.registrar = registrar }
-        registrar.access(self, keyPath: \.observedResults)
+        let observers = self.observers ?? Observers()
+        if self.observers == nil { self.observers = observers }
+        observers.registrar.access(self, keyPath: \.observedResults)
     }
 
     /// Tells observers that the results have changed.
-    func noteChange() { registrar?.withMutation(of: self, keyPath: \.observedResults) {} }
+    func noteChange() { observers?.registrar.withMutation(of: self, keyPath: \.observedResults) {} }
 
     // Never read: it only stands for what observers track.
     fileprivate var observedResults: Bool { false }

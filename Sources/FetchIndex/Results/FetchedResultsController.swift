@@ -1,4 +1,3 @@
-internal import Observation
 internal import Records
 
 /// The objects of a request in order and in sections, kept up to date, with exact changes.
@@ -30,7 +29,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     private let wantsChange: Bool
     var live: LiveOrder?
     /// Of what observers have read; nil when nothing was.
-    var registrar: ObservationRegistrar?
+    var observers: Observers?
     private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
     /// What the last step changed.
     var merged: OrderChange?
