@@ -162,8 +162,14 @@ package struct Cursor: ~Copyable {
     private static let blockLength: UInt = 4096
     private static let cacheLine = 64
 
-    /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor.
+    /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor. Throws `corrupted` when
+    /// the value's own pages do not count themselves right: LMDB would free as many as they say.
     package mutating func deleteCurrent() throws {
+        var statistics = MDB_stat()
+        mdb_env_stat(mdb_txn_env(mdb_cursor_txn(handle)), &statistics)
+        guard
+            PageBounds.hasRightPages(currentValue, keyLength: currentKey.mv_size, pageLength: Int(statistics.ms_psize))
+        else { throw LMDBError.corrupted }
         passKey()
         hasDeleted = true
         try check(mdb_cursor_del(handle, 0), writtenIn: mdb_cursor_txn(handle))

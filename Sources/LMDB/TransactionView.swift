@@ -148,6 +148,17 @@ struct PageBounds {
         return offset &+ bytes.mv_size <= pageLength || isOverflow(bytes, offset)
     }
 
+    /// Whether a value that is too long to stand among the keys of its page has as many pages of its own as it needs.
+    static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int) -> Bool {
+        // LMDB's largest node that stands on a page with another one; a node has a header of eight bytes.
+        let longest = (pageLength - headerLength) / 2 / 2 * 2 - 2
+        guard 8 + keyLength + value.mv_size > longest, let bytes = value.mv_data else { return true }
+        let header = UnsafeRawPointer(bytes) - headerLength
+        let pages = Int(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+        return header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) & overflowFlag != 0
+            && pages == (headerLength + value.mv_size + pageLength - 1) / pageLength
+    }
+
     @inline(never)
     private func isOverflow(_ bytes: MDB_val, _ offset: Int) -> Bool {
         guard offset == Self.headerLength, let value = bytes.mv_data else { return false }

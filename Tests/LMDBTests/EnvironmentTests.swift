@@ -37,6 +37,38 @@ import Testing
         #expect(isFound)
     }
 
+    /// LMDB would free as many pages as the value's first one counts: four billion, which takes a minute and all memory.
+    @Test func aLongValueWhosePagesAreMiscountedIsNotDeleted() throws {
+        let value = [UInt8](repeating: 7, count: 5000)
+        do {
+            let (environment, _, numbers) = try open()
+            let transaction = try environment.beginWrite()
+            for key in 1...3 as ClosedRange<UInt64> {
+                try transaction.view.put(value.span.bytes, for: key, in: numbers)
+            }
+            try transaction.commit()
+        }
+        let file = URL(fileURLWithPath: folder.path + "/data.mdb")
+        var data = try Data(contentsOf: file)
+        // A run of overflow pages begins with a header: at 10 its flags, at 12 how many they are.
+        for page in stride(from: 2 * 4096, to: data.count, by: 4096) where data[page + 10] == 4 && data[page + 16] == 7
+        {
+            data.replaceSubrange(page + 12..<page + 16, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        }
+        try data.write(to: file)
+        let (environment, _, numbers) = try open()
+        let transaction = try environment.beginWrite()
+        try transaction.view.withCursor(on: numbers) { cursor in
+            #expect(try cursor.moveToFirst())
+            do {
+                try cursor.deleteCurrent()
+                Issue.record("the value was deleted")
+            } catch let error as LMDBError {
+                #expect(error == .corrupted)
+            }
+        }
+    }
+
     /// A transaction that met the end of the map does nothing more, and its file is whole.
     @Test func aTransactionThatFailedIsNoDamage() throws {
         var options = Environment.Options()
