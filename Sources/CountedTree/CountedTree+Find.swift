@@ -35,17 +35,20 @@ extension CountedTree {
         }
         // The leaf's keys may all be less; then the next leaf begins with the entry.
         guard !isFound, before.count < count else { return isFound }
-        try entry(at: before.count) { key, _ in try body(key, before.count) }
+        try entry(at: before.count) { key, _, before in try body(key, before.count) }
         return true
     }
 
-    /// Hands out the entry that `rank` entries stand before. Traps unless 0 <= rank < count. O(log n).
-    package func entry(at rank: Int, _ body: (_ key: RawSpan, _ weight: Int) throws -> Void) throws {
+    /// Hands out the entry that `rank` entries stand before, and the measure of those entries.
+    /// Traps unless 0 <= rank < count. O(log n).
+    package func entry(
+        at rank: Int, _ body: (_ key: RawSpan, _ weight: Int, _ before: Measure) throws -> Void
+    ) throws {
         precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
         _ = try descend { view, _, before in
             try slot(in: view) { $0.count > rank - before.count }
-        } body: { view, slot, _ in
-            try handOut(slot, of: view, body)
+        } body: { view, slot, before in
+            try handOut(slot, of: view) { key, weight in try body(key, weight, before) }
         }
     }
 

@@ -14,7 +14,7 @@ extension EditPass {
         _ some: Range<Int>, _ node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
     ) throws -> Outcome {
         var children = try children(of: node, level: level, reachedBy: some, before)
-        if children.count > 1 { store.prepare(children.map(\.node)) }
+        if children.count > 1 { store.prefetch(children.map(\.node)) }
         var measure = measure
         var isChanged = false
         var keepsChildren = true

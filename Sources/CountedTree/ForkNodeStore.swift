@@ -39,38 +39,20 @@ package final class ForkNodeStore: NodeStore {
 
     package func free(_ node: NodeNumber) { changes[node] = .freed }
 
-    package func prepare(_ nodes: [NodeNumber]) {
-        base.prepare(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })
+    package func prefetch(_ nodes: [NodeNumber]) {
+        base.prefetch(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })
     }
 
     /// The same changes over another base, which has just the nodes that this one's has.
-    package func moved(over base: any NodeStore) -> ForkNodeStore {
+    package func rebased(over base: any NodeStore) -> ForkNodeStore {
         let fork = ForkNodeStore(over: base)
         fork.changes = changes
         fork.nextNode = max(nextNode, fork.nextNode)
         return fork
     }
 
-    /// Writes all that the fork holds into its base, when that is in memory too.
-    package func publish(into base: ForkNodeStore) {
-        for (node, change) in changes {
-            switch change {
-            case .written(let bytes): base.write(node, bytes)
-            case .freed: base.free(node)
-            }
-        }
-    }
-
-    package func publish(into base: MemoryNodeStore) {
-        for (node, change) in changes {
-            switch change {
-            case .written(let bytes): base.write(node, bytes)
-            case .freed: base.free(node)
-            }
-        }
-    }
-
-    /// Writes all that the fork holds into a store that continues its base, in the order of node numbers.
+    /// Writes all that the fork holds into its base, or into a store that continues its base, in the order of node
+    /// numbers. O(k log k) for k nodes. Stores in memory throw nothing.
     package func publish(to store: any NodeStore) throws {
         var nodes: [(node: NodeNumber, bytes: [UInt8]?)] = []
         nodes.reserveCapacity(changes.count)

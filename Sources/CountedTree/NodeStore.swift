@@ -18,13 +18,13 @@ package protocol NodeStore: AnyObject {
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
     /// Says that these nodes are read next, so that they can be looked up together.
-    func prepare(_ nodes: [NodeNumber])
+    func prefetch(_ nodes: [NodeNumber])
     /// Writes nodes, which are in the order of their numbers, and frees those without bytes.
     func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws
 }
 
 extension NodeStore {
-    package func prepare(_ nodes: [NodeNumber]) {}
+    package func prefetch(_ nodes: [NodeNumber]) {}
 
     package func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws {
         for (node, bytes) in nodes {

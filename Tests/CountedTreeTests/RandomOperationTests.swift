@@ -121,7 +121,7 @@ private enum Operation: CaseIterable {
         case .select:
             guard !model.keys.isEmpty else { return }
             let rank = Int.random(in: 0..<model.keys.count, using: &generator)
-            try tree.entry(at: rank) { key, weight in
+            try tree.entry(at: rank) { key, weight, _ in
                 #expect([UInt8](key) == model.keys[rank] && weight == model.weights[rank], context)
             }
         case .selectByWeight:

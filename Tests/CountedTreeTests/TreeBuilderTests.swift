@@ -69,7 +69,7 @@ import Testing
                     _ = try? forked.insert(key, weight: 2)
                 }
                 for rank in stride(from: 0, to: max(0, forked.count), by: 7) {
-                    _ = try? forked.entry(at: rank) { _, _ in }
+                    _ = try? forked.entry(at: rank) { _, _, _ in }
                 }
             }
         }

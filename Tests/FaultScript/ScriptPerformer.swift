@@ -38,7 +38,7 @@ package final class ScriptPerformer {
             var options = PersistentContainer.OrderOptions(cacheName: cache.rawValue)
             options.memoryBudget = 1
             let request = try container.compile(try cache.definition(), options)
-            _ = try container.caches.rebuild(cache.rawValue, request, .requested)
+            _ = try container.cacheEngine.rebuild(CacheRequest(name: cache.rawValue, order: request), .requested)
         case .deleteCaches(let cache): try container.deleteCache(named: cache?.rawValue)
         case .trim(let kept):
             let context = container.newContext()

@@ -10,12 +10,12 @@ import Values
 /// Builds of more nodes than one transaction takes, and what others do to the store meanwhile.
 @Suite struct BuildInPiecesTests {
     let test: TestStore
-    let caches: CacheDirectory
+    let caches: CacheEngine
     let order = TestOrder(hasSections: true)
 
     init() throws {
         test = try TestStore(model: TestRow.model)
-        caches = CacheDirectory(test.store)
+        caches = CacheEngine(test.store)
         var generator = SeededGenerator(seed: 71)
         let records = try (0..<20_000).map { _ in try TestRow.random(using: &generator, ranks: 100_000).record() }
         try test.write { writer in for record in records { try writer.insert(0, record.span.bytes) } }
@@ -28,7 +28,7 @@ import Values
         return request
     }
 
-    private func expectRight(_ opened: OpenedOrder, _ comment: Comment = "") throws {
+    private func expectRight(_ opened: TestOpened, _ comment: Comment = "") throws {
         let rows = try test.contents().mapValues { try TestRow($0) }
         #expect(isEqual(try opened.order.contents(), order.sections(of: rows)), comment)
         #expect(try caches.verify("rows", request()) == [], comment)
@@ -100,7 +100,7 @@ import Values
                     do {
                         var request = try TestOrder(hasSections: true).request()
                         request.builder.memoryBudget = 0
-                        return "\(try CacheDirectory(store).open("rows", request).outcome)"
+                        return "\(try CacheEngine(store).open("rows", request).outcome)"
                     } catch {
                         return "\(error)"
                     }
@@ -123,9 +123,7 @@ import Values
         #expect(try test.store.snapshot().check() == [])
 
         // A small one is built by one transaction.
-        var small = try order.request()
-        small.builder.candidates = { _ in (1...20).map { RecordKey(entity: 0, number: $0) } }
-        _ = try caches.open("small", small)
+        _ = try caches.open("small", order.request())
         #expect(try test.store.snapshot().markedBuild() == nil)
         let numbers = try LMDBNodeStore.caches(in: test.store.snapshot())
         #expect(numbers == [try CacheDirectory.number(of: "small", in: test.store.snapshot())])
@@ -137,7 +135,7 @@ import Values
         let order = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         try test.write { try $0.markBuild(nil) }
         #expect(order.rowCount > 0)
-        #expect(throws: TreeError.self) { try test.write { _ = try pieces.finish(in: $0) } }
+        #expect(throws: DamagedOrder.self) { try test.write { _ = try pieces.finish(in: $0) } }
     }
 
     /// A disk that fails in the middle leaves the old cache, and no nodes once it works again.
@@ -203,7 +201,7 @@ import Values
                     isHeld = isHeld || test.store.commitBeingBuilt() == 1
                     try insert(TestRow(group: "g", rank: 7))
                     let writer = try test.store.beginWrite()
-                    _ = try caches.bring([.init(name: "other", request: order.request())], along: writer)
+                    _ = try caches.bring(CacheRequest(name: "other", order: order.request()), in: writer)
                     try writer.commit()
                     #expect(try test.store.snapshot().logReaches(back: 1))
                 } catch { Issue.record(error) }

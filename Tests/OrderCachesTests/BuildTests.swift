@@ -97,7 +97,7 @@ import Testing
                 rows[try writer.insert(0, record.span.bytes).number] = row
             }
         }
-        let built = try CacheDirectory(test.store).compute(try order.request()).order
+        let built = try CacheEngine.compute(order.request(), in: test.store.snapshot()).order
         #expect(try built.check() == [])
         let expected = order.sections(of: rows)
         #expect(isEqual(try built.contents(), expected), "seed \(seed), \(order)")
@@ -144,9 +144,9 @@ import Testing
             }
         }
         var request = try TestOrder(hasSections: true).request()
-        let whole = try CacheDirectory(test.store).compute(request).order
+        let whole = try CacheEngine.compute(request, in: test.store.snapshot()).order
         request.builder.memoryBudget = 1 << 17
-        let external = try CacheDirectory(test.store).compute(request).order
+        let external = try CacheEngine.compute(request, in: test.store.snapshot()).order
         #expect(isEqual(try whole.contents(), try external.contents()))
         #expect(try external.check() == [])
     }

@@ -10,11 +10,11 @@ import Values
 
 @Suite struct CacheTests {
     let test: TestStore
-    let caches: CacheDirectory
+    let caches: CacheEngine
 
     init() throws {
         test = try TestStore(model: TestRow.model)
-        caches = CacheDirectory(test.store)
+        caches = CacheEngine(test.store)
     }
 
     func rows() throws -> [UInt64: TestRow] { try test.contents().mapValues { try TestRow($0) } }
@@ -93,7 +93,7 @@ import Values
         #expect(try caches.open("n", request).outcome == .caughtUp(expected))
         try insert(TestRow(group: "z", rank: 0, isMember: false))
         #expect(try caches.open("n", request).outcome == .hit, "a row outside of the predicate changes nothing")
-        #expect(try caches.list(in: test.store.snapshot()).first?.hits == 2)
+        #expect(try caches.directory.list(in: test.store.snapshot()).first?.hits == 2)
     }
 
     @Test func eachPartOfTheIdentityHasItsReason() throws {
@@ -139,9 +139,9 @@ import Values
             _ = try caches.open("quick", request)
         }
         #expect(try test.store.snapshot().state.logStart == 1)
-        #expect(try caches.delete("slow") == 1)
+        #expect(try caches.directory.delete("slow") == 1)
         #expect(try test.store.snapshot().state.logStart == 5)
-        #expect(try caches.delete(nil) == 1 && caches.delete("n") == 0)
+        #expect(try caches.directory.delete(nil) == 1 && caches.directory.delete("n") == 0)
         let snapshot = try test.store.snapshot()
         #expect(try snapshot.view.statistics(of: snapshot.tables.nodes).entries == 0)
     }
@@ -206,7 +206,7 @@ import Values
         var options = Store.Options()
         options.isReadOnly = true
         let readOnly = try Store(at: test.path, options: options)
-        let opened = try CacheDirectory(readOnly).open("n", request)
+        let opened = try CacheEngine(readOnly).open("n", request)
         #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))
         #expect(throws: StoreError.readOnly) { _ = try readOnly.beginWrite() }
     }

@@ -55,13 +55,12 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         var rows: [UInt64: TestRow] = [:]
         let store = MemoryNodeStore(capacity: 256)
         let shape = try OrderShape(hasSections: order.hasSections, sectionOrder: order.sectionOrder)
-        var current = SectionedOrder(
-            entity: 0, shape: shape, rows: CountedTree(in: store), sections: CountedTree(in: store, isWeighted: true))
+        var current = SectionedOrder(entity: 0, shape: shape, in: store)
         for batch in 0..<60 {
             let (newRows, edits) = try randomEdits(rows, order, &generator)
-            let fork = ForkNodeStore(over: store)
-            var next = current.moved(to: fork)
-            let places = try next.update(edits)
+            var fork = ForkedOrder(over: current)
+            let places = try fork.update(edits)
+            let next = fork.order
             let context: Comment = "\(order), seed \(seed), batch \(batch)"
             #expect(try next.check() == [], context)
             #expect(isEqual(try next.contents(), order.sections(of: newRows)), context)
@@ -72,8 +71,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             let back = try OrderDiff.change(
                 from: next, to: current, edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) })
             #expect(back.replay(on: try next.objects()) == (try current.objects()), context)
-            try fork.publish(to: store)
-            current = next.moved(to: store)
+            current = try fork.publish(to: store)
             rows = newRows
         }
     }

@@ -81,9 +81,7 @@ import Testing
             self.list = list
             placer = TestPlacer(hasSections: order.hasSections)
             let shape = try OrderShape(hasSections: order.hasSections, sectionOrder: order.sectionOrder)
-            var current = SectionedOrder(
-                entity: 0, shape: shape, rows: CountedTree(in: store),
-                sections: CountedTree(in: store, isWeighted: true))
+            var current = SectionedOrder(entity: 0, shape: shape, in: store)
             let edits = try list.map {
                 RecordChange(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
             }
@@ -98,8 +96,9 @@ import Testing
                     new: try edit.row?.record())
             }
             let rows = try placer.rowChanges(records, of: 0)
-            var new = old.moved(to: ForkNodeStore(over: store))
-            let places = try new.update(rows)
+            var fork = ForkedOrder(over: old)
+            let places = try fork.update(rows)
+            let new = fork.order
             let change = try OrderDiff.change(from: old, to: new, rows, places)
             var newList = list
             for edit in edits { newList[edit.object] = edit.row }

@@ -18,7 +18,7 @@ import Testing
         var nextNode: NodeNumber = 1
         for transaction in 0..<12 {
             try test.write { writer in
-                let nodes = LMDBNodeStore(in: writer, cache: 7, nextNode: nextNode, capacity: capacity)
+                let nodes = LMDBNodeStore(writingIn: writer, cache: 7, nextNode: nextNode, capacity: capacity)
                 // Every other transaction works in a fork and publishes it.
                 let fork = ForkNodeStore(over: nodes)
                 var tree = CountedTree(in: transaction % 2 == 0 ? nodes : fork, root: root)
@@ -79,7 +79,7 @@ import Testing
             return bytes
         }
         try test.write { writer in
-            let nodes = LMDBNodeStore(in: writer, cache: 1, nextNode: 1)
+            let nodes = LMDBNodeStore(writingIn: writer, cache: 1, nextNode: 1)
             #expect(try node(keyLength: 450, nodes).count == 908)
             #expect(try writer.view.statistics(of: writer.tables.nodes).overflowPages == 0)
             let filled = try node(keyLength: 600, nodes)
@@ -92,7 +92,7 @@ import Testing
     @Test func aNodeThatIsDamagedOrOutOfRangeIsNotRead() throws {
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in
-            let nodes = LMDBNodeStore(in: writer, cache: 1, nextNode: 1)
+            let nodes = LMDBNodeStore(writingIn: writer, cache: 1, nextNode: 1)
             try nodes.write(nodes.allocate(), [1, 2, 3])
         }
         let snapshot = try test.store.snapshot()
@@ -106,7 +106,7 @@ import Testing
             try writer.view.put(flipped.span.bytes, for: LMDBNodeStore.key(1, 1), in: writer.tables.nodes)
         }
         let writer = try test.store.beginWrite()
-        let later = LMDBNodeStore(in: writer, cache: 1, nextNode: 2)
+        let later = LMDBNodeStore(writingIn: writer, cache: 1, nextNode: 2)
         #expect(throws: TreeError.self) { try later.read(1) { _ in } }
     }
 }

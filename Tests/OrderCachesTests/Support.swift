@@ -157,3 +157,24 @@ extension SectionedOrder {
 func isEqual(_ left: [(name: String, rows: [UInt64])], _ right: [(name: String, rows: [UInt64])]) -> Bool {
     left.count == right.count && zip(left, right).allSatisfy { $0.name == $1.name && $0.rows == $1.rows }
 }
+
+/// What opening a cache gave.
+struct TestOpened {
+    let order: SectionedOrder
+    let outcome: OrderOutcome
+    let snapshot: Snapshot
+
+    init(_ result: (opened: OpenedOrder, snapshot: Snapshot)) {
+        (order, outcome, snapshot) = (result.opened.order, result.opened.outcome, result.snapshot)
+    }
+}
+
+extension CacheEngine {
+    func open(_ name: String, _ request: OrderRequest, needsExactChange: Bool = false) throws -> TestOpened {
+        TestOpened(try open(CacheRequest(name: name, order: request, needsExactChange: needsExactChange)))
+    }
+
+    func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildReason) throws -> TestOpened {
+        TestOpened(try rebuild(CacheRequest(name: name, order: request), reason))
+    }
+}

@@ -114,7 +114,7 @@ import Testing
     /// A damaged store gives errors of the library's own types, or answers.
     private func attempt(_ what: String, _ body: () throws -> Void) {
         do { try body() } catch is StoreError {} catch is LMDBError {} catch {
-            if !error.isTreeDamage { Issue.record("\(what): \(type(of: error)): \(error)") }
+            if !error.isDamage { Issue.record("\(what): \(type(of: error)): \(error)") }
         }
     }
 }

@@ -127,7 +127,7 @@ extension ManagedObjectContext {
     ) throws -> [RecordKey] {
         let definition = OrderDefinition(entity: entityName, predicate: predicate)
         var members: [RecordKey] = []
-        try definition.compile(in: writer.model).builder.walkMembers(of: writer, replacing: [:], isSorted: false) {
+        try definition.compile(in: writer.model).builder.walkMembers(of: writer) {
             members.append($0)
             return true
         }

@@ -135,14 +135,10 @@ public final class BatchWriter {
         writer = nil
         let request = try definition.compile(in: ended.model)
         try ended.seal()
-        let brought = try CacheDirectory(store).bring(
-            [.init(name: cacheName, request: request)], along: ended, wantsChange: true)
+        let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true)
+        let outcome = try container.cacheEngine.bring(cache, in: ended).outcome
         try ended.commit()
-        switch brought[cacheName] {
-        case .caughtUp(_, let change): return change.isEmpty ? .hit : .caughtUp(ResultsChange(change, origin))
-        case .lost(let reason): return .rebuilt(reason)
-        case nil: return nil
-        }
+        return FetchOutcome(outcome, origin)
     }
 
     /// Whether something was written since the last commit.

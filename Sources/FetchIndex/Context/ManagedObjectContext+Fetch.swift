@@ -37,9 +37,8 @@ extension ManagedObjectContext {
         var count = Int(clamping: try snapshot.entityState(entity).count)
         if let predicate = request.predicate {
             let prepared = try CompiledPredicate(predicate, model.entities[entity])
-            let planner = FetchPlanner(predicate, prepared, entity: entity, in: snapshot) {
-                try self.leadingOrders(of: entity)
-            }
+            let planner = try FetchPlanner(
+                predicate, prepared, entity: entity, in: snapshot, leadingOrders(of: entity))
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             (count, compiled) = (exact, prepared)
         }
@@ -117,10 +116,18 @@ extension ManagedObjectContext {
     private func walk(
         _ definition: OrderDefinition, includesPending: Bool, _ body: (RecordKey) throws -> Bool
     ) throws {
-        let builder = try definition.compile(in: model, orders: leadingOrders).builder
-        try builder.walkMembers(
-            of: try snapshot(), replacing: includesPending ? reported.mapValues(\.record) : [:],
+        let (request, source) = try plan(definition)
+        try request.builder.walkMembers(
+            of: try snapshot(), from: source, replacing: includesPending ? reported.mapValues(\.record) : [:],
             isSorted: !definition.sortKeys.isEmpty, body)
+    }
+
+    /// A definition's request, and the records of the context's state among which its members are.
+    func plan(_ definition: OrderDefinition) throws -> (request: OrderRequest, source: RecordSource) {
+        let snapshot = try snapshot()
+        let entity = try snapshot.model.number(of: definition.entity)
+        let orders = definition.predicate == nil ? [] : try leadingOrders(of: entity)
+        return try definition.plan(in: snapshot, leadingOrders: orders)
     }
 
     func mergeIfWanted() throws { if mergesWhenUsed, !isDelivering { try mergeChanges() } }

@@ -6,24 +6,25 @@ extension ManagedObjectContext {
     public func mergeChanges() throws {
         if isDelivering { throw ContextError.delivering }
         processPendingChanges()
-        try moveIfNeeded(to: try container.caches.newest(followedOrders))
+        let (newest, stored) = try container.cacheEngine.openNewest(followedCaches)
+        try moveIfNeeded(to: newest, stored)
     }
 
     /// Moves to a newer snapshot; to one of the same commit, which may have other caches, without a report.
-    func moveIfNeeded(to new: Snapshot) throws {
-        if try new.commit == snapshot().commit { adopt(new) } else { try move(to: new) }
+    func moveIfNeeded(to new: Snapshot, _ stored: [String: OpenedOrder] = [:]) throws {
+        if try new.commit == snapshot().commit { adopt(new) } else { try move(to: new, stored) }
     }
 
     /// Moves to a newer state: objects first, then the orders, then those who listen.
     func move(
-        to new: Snapshot, _ written: Written = Written(edits: nil), _ brought: [String: CacheDirectory.Brought] = [:],
+        to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
     ) throws {
-        try moving { try advance(to: new, written, brought, isDirect: isDirect) }
+        try moving { try advance(to: new, stored, written, isDirect: isDirect) }
     }
 
     private func advance(
-        to new: Snapshot, _ written: Written, _ brought: [String: CacheDirectory.Brought], isDirect: Bool
+        to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
         let known = reported
@@ -44,7 +45,7 @@ extension ManagedObjectContext {
         }
         let step = step(from: known, committed)
         withExtendedLifetime(old) {
-            deliver { follower in advance(follower, step, brought) }
+            deliver { follower in advance(follower, step, stored) }
         }
     }
 
@@ -181,20 +182,17 @@ extension ManagedObjectContext {
             net[id] = RecordChange(object: id, old: savedRecord(of: id), new: record.record)
         }
         let edits = net.values.filter { $0.old != $0.new || $0.object != $0.oldObject }
-        return LiveOrder.Step(committed: committed, pending: pending, net: edits)
+        return LiveOrder.Step(committed: committed, unsaved: pending, net: edits)
     }
 
     private func advance(
-        _ follower: any ContextFollower, _ step: LiveOrder.Step, _ brought: [String: CacheDirectory.Brought]
+        _ follower: any ContextFollower, _ step: LiveOrder.Step, _ stored: [String: OpenedOrder]
     ) {
         let old = Dictionary(renumbered.map { ($0.value, $0.key) }) { first, _ in first }
         follower.advance(old, step.net) { [container] order in
-            guard let name = order.name else { return try order.move(step) }
-            let followed = CacheDirectory.Followed(name: name, request: order.request)
-            var known: (first: UInt64, change: OrderChange)?
-            if case .caughtUp(let first, let change) = brought[name] { known = (first, change) }
-            return try order.move(
-                to: try container.caches.order(followed, in: try self.snapshot()), step, change: known)
+            try order.advance(step) { cache in
+                try stored[cache.name] ?? container.cacheEngine.open(cache, in: self.snapshot())
+            }
         }
     }
 }
@@ -288,8 +286,8 @@ protocol ContextFollower: AnyObject {
     var isLive: Bool { get }
     /// The number of the entity whose objects it follows.
     var entity: Int? { get }
-    /// The named order that it follows.
-    var followed: CacheDirectory.Followed? { get }
+    /// The cache whose order it follows; nil when the order is in memory.
+    var followed: CacheRequest? { get }
     /// Takes the order a step on, and keeps what that changed until it is delivered. The edits lead from the records that
     /// the follower saw to those that it sees now.
     func advance(

@@ -75,7 +75,7 @@ extension ManagedObjectContext {
         deliver {
             $0.advance([:], edits) { order in
                 let change = try order.edit(edits)
-                try order.dropPending()
+                try order.dropEdits()
                 return change
             }
         }

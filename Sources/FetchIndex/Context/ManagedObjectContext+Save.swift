@@ -63,14 +63,17 @@ extension ManagedObjectContext {
         // What would keep the context from moving afterwards.
         try requireSameAttributes(in: writer.model)
         try writer.seal()
-        let brought = try container.caches.bring(
-            followedOrders, along: writer, edits: written.edits, since: first)
+        let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0) }
+        let brought = try container.cacheEngine.bring(followedCaches, in: writer, known: known)
         let isDirect = try first == snapshot().commit
         // Once it is saved, the objects know, and the context moves when it can.
         var saved: Snapshot?
         do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
         do {
-            if let saved { return try move(to: saved, written, brought, isDirect: isDirect) }
+            if let saved {
+                let stored = brought.mapValues { $0.reopened(in: saved) }
+                return try move(to: saved, stored, written, isDirect: isDirect)
+            }
         } catch {
             note(error)
         }

@@ -285,8 +285,8 @@ public final class ManagedObjectContext {
 
     var liveFollowers: [any ContextFollower] { followers.compactMap(\.follower).filter(\.isLive) }
 
-    /// The named orders that are followed, each once.
-    var followedOrders: [CacheDirectory.Followed] {
+    /// The caches whose orders are followed, each once.
+    var followedCaches: [CacheRequest] {
         var names: Set<String> = []
         return liveFollowers.compactMap(\.followed).filter { names.insert($0.name).inserted }
     }

@@ -7,8 +7,8 @@ extension PersistentContainer {
         of definition: OrderDefinition, skippingDamaged: Bool = false,
         _ body: (RecordKey, borrowing RecordView) throws -> Void
     ) throws -> [RecordKey] {
-        var request = try compile(definition, OrderOptions())
         let snapshot = try store.snapshot()
+        var (request, source) = try definition.plan(in: snapshot)
         let entity = request.builder.entity
         let damaged = try snapshot.damagedRecords(of: entity)
         if let first = damaged.first {
@@ -18,17 +18,15 @@ extension PersistentContainer {
                     "the record of \(definition.entity) \(first.number) does not match its checksum\(others)")
             }
             let left = Set(damaged)
-            request.builder.candidates = { reader in
-                var objects: [RecordKey] = []
-                try reader.scan(entity) { object, _ in
-                    if !left.contains(object) { objects.append(object) }
-                    return true
-                }
-                return objects
+            var objects: [RecordKey] = []
+            try snapshot.scan(entity) { object, _ in
+                if !left.contains(object) { objects.append(object) }
+                return true
             }
+            source = .objects(objects)
         }
         let isSorted = !definition.sortKeys.isEmpty
-        try request.builder.walkMembers(of: snapshot, replacing: [:], isSorted: isSorted) { object in
+        try request.builder.walkMembers(of: snapshot, from: source, isSorted: isSorted) { object in
             _ = try snapshot.record(object) { try body(object, RecordView($0)) }
             return true
         }

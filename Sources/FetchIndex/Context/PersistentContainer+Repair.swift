@@ -59,6 +59,6 @@ extension PersistentContainer {
         guard let definition = try? OrderDefinition(identity),
             let request = try? compile(definition, OrderOptions(cacheName: name))
         else { return try caches.remove(name, because: "only its program can make it", in: writer) }
-        return try caches.repair(name, request, in: writer)
+        return try cacheEngine.repair(name, request, in: writer)
     }
 }

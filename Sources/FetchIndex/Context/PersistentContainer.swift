@@ -130,6 +130,7 @@ public final class PersistentContainer: Sendable {
     }
 
     package var caches: CacheDirectory { CacheDirectory(store) }
+    package var cacheEngine: CacheEngine { CacheEngine(store) }
 }
 
 extension PersistentContainer {
@@ -147,6 +148,13 @@ extension PersistentContainer {
         public var wantsChange = false
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
+
+        func applied(to request: OrderRequest) -> OrderRequest {
+            var request = request
+            request.builder.memoryBudget = memoryBudget
+            request.builder.progress = progress
+            return request
+        }
     }
 
     /// Takes out a named cache, or all of them. Returns how many there were.
@@ -155,10 +163,7 @@ extension PersistentContainer {
 
     package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
         if options.cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
-        var request = try definition.compile(in: try store.snapshot().model)
-        request.builder.memoryBudget = options.memoryBudget
-        request.builder.progress = options.progress
-        return request
+        return options.applied(to: try definition.compile(in: try store.snapshot().model))
     }
 
     /// Opens an order, from its named cache when it has one, and calls the body with it. Should the body meet damage in
@@ -173,13 +178,20 @@ extension PersistentContainer {
     public func withOrder<Result>(
         _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
-        let request = try compile(definition, options)
-        guard let name = options.cacheName else { return try body(FetchedOrder(try caches.compute(request), in: self)) }
+        guard let name = options.cacheName else {
+            let snapshot = try store.snapshot()
+            let (request, source) = try definition.plan(in: snapshot)
+            let computed = try CacheEngine.compute(options.applied(to: request), in: snapshot, from: source)
+            return try body(FetchedOrder(computed, snapshot, in: self))
+        }
+        let cache = CacheRequest(
+            name: name, order: try compile(definition, options), needsExactChange: options.wantsChange)
         do {
-            return try body(
-                FetchedOrder(try caches.open(name, request, wantsChange: options.wantsChange), in: self))
+            let (opened, snapshot) = try cacheEngine.open(cache)
+            return try body(FetchedOrder(opened, snapshot, in: self))
         } catch  where error.isDamage {
-            return try body(FetchedOrder(try caches.rebuild(name, request, .damaged), in: self))
+            let (rebuilt, snapshot) = try cacheEngine.rebuild(cache, .damaged)
+            return try body(FetchedOrder(rebuilt, snapshot, in: self))
         }
     }
 }
@@ -191,7 +203,8 @@ extension PersistentContainer {
         let number = try snapshot.model.number(of: definition.entity)
         let entity = snapshot.model.entities[number]
         let predicate = definition.predicate ?? FetchPredicate(value: true)
-        return try FetchPlanner(predicate, CompiledPredicate(predicate, entity), entity: number, in: snapshot).plan()
+        let compiled = try CompiledPredicate(predicate, entity)
+        return try FetchPlanner(predicate, compiled, entity: number, in: snapshot).plan()
     }
 }
 

@@ -140,10 +140,10 @@ extension PersistentContainer {
             let request = try compile(try OrderDefinition(header.identity), options)
             // A model or ICU that changed since makes the cache one that is rebuilt, not a wrong one.
             return request.identity == header.identity
-                ? try caches.verify(name, request, in: reader, sharedNumbers: shared) : []
+                ? try cacheEngine.verify(name, request, in: reader, sharedNumbers: shared) : []
         } catch is RequestError {
             // A computed section key: only its program can make the rows again.
-            return try caches.verify(name, nil, in: reader, sharedNumbers: shared)
+            return try cacheEngine.verify(name, nil, in: reader, sharedNumbers: shared)
         } catch let error as FetchPredicateError {
             return ["its request cannot be read: \(error)"]
         } catch let error as StoreError {

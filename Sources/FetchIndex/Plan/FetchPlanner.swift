@@ -19,15 +19,17 @@ struct FetchPlanner {
     /// By part of the predicate.
     private let constraints: [[AttributeConstraint]?]
 
-    private let orders: () throws -> [LeadingOrder]
+    /// Of the reader's state.
+    private let leadingOrders: [LeadingOrder]
 
-    /// `compiled` is the predicate prepared for the entity, `orders` are those of the reader's state.
+    /// `compiled` is the predicate prepared for the entity; `leadingOrders` are those of the reader's state, where they are
+    /// known already.
     init(
         _ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, in reader: StoreReader,
-        orders: (() throws -> [LeadingOrder])? = nil
-    ) {
+        _ leadingOrders: [LeadingOrder]? = nil
+    ) throws {
         self.reader = reader
-        self.orders = orders ?? { try LeadingOrder.all(of: number, in: reader) }
+        self.leadingOrders = try leadingOrders ?? LeadingOrder.all(of: number, in: reader)
         entityNumber = number
         entity = reader.model.entities[number]
         self.predicate = predicate
@@ -65,8 +67,13 @@ struct FetchPlanner {
             isExact: best?.isExact ?? false)
     }
 
-    /// The objects to evaluate, by number; nil: all of the entity.
-    func objects() throws -> [RecordKey]? {
+    /// The records to evaluate; all of the entity where what leads to fewer is damaged.
+    func source() throws -> RecordSource {
+        do { return try objects().map(RecordSource.objects) ?? .all } catch  where error.isDamage { return .all }
+    }
+
+    /// By number; nil: all of the entity.
+    private func objects() throws -> [RecordKey]? {
         guard let best = try candidates() else { return nil }
         switch best.found {
         case .objects(let objects): return objects.sorted()
@@ -78,16 +85,11 @@ struct FetchPlanner {
         }
     }
 
-    /// Nil also when a kept order turns out to be damaged: a scan needs none.
-    func objectsUnlessDamaged() throws -> [RecordKey]? {
-        do { return try objects() } catch  where error.isDamage { return nil }
-    }
-
     /// How many records match, when ranks tell without reading any; nil when they do not, or a kept order is damaged.
     /// O(caches x log n).
     func exactCountUnlessDamaged() throws -> Int? {
         do {
-            for kept in try orders() {
+            for kept in leadingOrders {
                 if let found = try candidates(of: kept), found.isExact { return found.found.count }
             }
         } catch  where error.isDamage {}
@@ -96,7 +98,7 @@ struct FetchPlanner {
 
     /// The fewest candidates, if they are few enough to be looked up one by one.
     private func candidates() throws -> Candidates? {
-        let kept = try orders().compactMap(candidates)
+        let kept = try leadingOrders.compactMap(candidates)
         let limit = Int(clamping: try reader.entityState(entityNumber).count) / Self.lookUpCost
         let best = (try uniqueKeys(limit) + kept).min { $0.found.count < $1.found.count }
         guard let best, best.found.count <= limit else { return nil }

@@ -21,11 +21,25 @@ public struct OrderDefinition: Hashable, Sendable {
 
     /// The order in a model: how it is built, and the identity that its cache is valid for.
     /// Throws when it names attributes that are not there or are of types that cannot be used so.
-    /// `orders` gives the kept orders of an entity in the reader's state, where somebody knows them already.
-    func compile(in model: Model, orders: ((_ entity: Int) throws -> [LeadingOrder])? = nil) throws -> OrderRequest {
+    func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
-        let entity = model.entities[number]
+        return try compile(number, model.entities[number], RecordPlacer(self, model.entities[number]))
+    }
+
+    /// As `compile`, and plans from which of a reader's records the order is found. O(caches x log n).
+    func plan(
+        in reader: StoreReader, leadingOrders: [LeadingOrder]? = nil
+    ) throws -> (request: OrderRequest, source: RecordSource) {
+        let number = try reader.model.number(of: entity)
+        let entity = reader.model.entities[number]
         let placer = try RecordPlacer(self, entity)
+        let request = try compile(number, entity, placer)
+        guard let predicate else { return (request, .all) }
+        let planner = try FetchPlanner(predicate, placer.predicate, entity: number, in: reader, leadingOrders)
+        return (request, try planner.source())
+    }
+
+    private func compile(_ number: Int, _ entity: Entity, _ placer: RecordPlacer) throws -> OrderRequest {
         let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let identity = CacheIdentity(
@@ -33,17 +47,7 @@ public struct OrderDefinition: Hashable, Sendable {
             sort: sortKeys.map(\.description).joined(separator: ","),
             section: sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
             collation: versions.sorted().joined(separator: ", "))
-        var builder = OrderBuilder(entity: number, shape: shape, placer: placer)
-        if let predicate {
-            builder.candidates = { reader in
-                // A writer may have changed records that no order knows of yet.
-                guard reader is Snapshot else { return nil }
-                let known = orders.map { orders in { try orders(number) } }
-                return try FetchPlanner(predicate, placer.predicate, entity: number, in: reader, orders: known)
-                    .objectsUnlessDamaged()
-            }
-        }
-        return OrderRequest(builder: builder, identity: identity)
+        return OrderRequest(builder: OrderBuilder(entity: number, shape: shape, placer: placer), identity: identity)
     }
 
     /// Why an order of this definition cannot be kept under a name; nil when it can.

@@ -6,12 +6,14 @@ public struct FetchedOrder {
     private static let rowsLookedUp = 100
 
     private let opened: OpenedOrder
+    private let snapshot: Snapshot
     private let origin: ObjectOrigin
     public let entity: Entity
 
-    init(_ opened: OpenedOrder, in container: PersistentContainer) {
+    init(_ opened: OpenedOrder, _ snapshot: Snapshot, in container: PersistentContainer) {
         self.opened = opened
-        entity = opened.snapshot.model.entities[opened.order.entity]
+        self.snapshot = snapshot
+        entity = snapshot.model.entities[opened.order.entity]
         origin = container.origin(ofEntity: opened.order.entity, named: entity.name)
     }
 
@@ -48,8 +50,8 @@ public struct FetchedOrder {
             try opened.order.walkRows(from: rows.lowerBound) { object, _ in
                 looked += 1
                 // An order of other records shows in the first rows.
-                if looked <= Self.rowsLookedUp, try !opened.snapshot.record(object, { _ in }) {
-                    throw StaleOrder(object: object)
+                if looked <= Self.rowsLookedUp, try !snapshot.record(object, { _ in }) {
+                    throw stale(object)
                 }
                 left -= 1
                 return left > 0
@@ -74,12 +76,16 @@ public struct FetchedOrder {
         try withRow(object, path, body)
     }
 
+    private func stale(_ object: RecordKey) -> DamagedOrder {
+        DamagedOrder(defect: "it names object \(object.number), which is not in the store")
+    }
+
     private func withRow(_ object: RecordKey, _ path: RowPath, _ body: (FetchedRow) throws -> Void) throws {
-        let isFound = try opened.snapshot.record(object) { record in
+        let isFound = try snapshot.record(object) { record in
             try body(
                 FetchedRow(id: ObjectID(object, origin), path: path, entity: entity, record: try RecordView(record)))
         }
-        guard isFound else { throw StaleOrder(object: object) }
+        guard isFound else { throw stale(object) }
     }
 }
 
@@ -112,10 +118,4 @@ public struct FetchedRow: ~Escapable {
         record.bytes(range).withUnsafeBytes(body)
         return true
     }
-}
-
-/// An order names an object that is not there: its cache is damaged.
-struct StaleOrder: Error, CustomStringConvertible {
-    let object: RecordKey
-    var description: String { "the order names object \(object.number), which is not in the store" }
 }

@@ -4,10 +4,7 @@ extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
     var entity: Int? { live?.request.builder.entity }
 
-    var followed: CacheDirectory.Followed? {
-        guard let live, let name = live.name else { return nil }
-        return CacheDirectory.Followed(name: name, request: live.request)
-    }
+    var followed: CacheRequest? { live?.cache }
 
     func advance(
         _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (inout LiveOrder) throws -> OrderChange

@@ -30,7 +30,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var live: LiveOrder?
     /// Of what observers have read; nil when nothing was.
     var observers: Observers?
-    private var fetched: (definition: OrderDefinition, offset: Int, limit: Int?)?
+    /// What was fetched last.
+    private var fetched: Fetched?
     /// What the last step changed.
     var merged: OrderChange?
     /// The same, until it is delivered.
@@ -77,6 +78,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
         if cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
     }
 
+    private struct Fetched: Equatable {
+        let definition: OrderDefinition
+        let offset: Int
+        let limit: Int?
+    }
+
     /// Takes out a named cache, or all of them when no name is given. A live controller of the name goes on in memory.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
         try container.deleteCache(named: name)
@@ -104,87 +111,80 @@ public final class FetchedResultsController<Object: ManagedObject> {
             merged = nil
             try context.mergeChanges()
         }
-        let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
+        let wanted = Fetched(
+            definition: fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder),
+            offset: fetchRequest.offset, limit: fetchRequest.limit)
         if isTelling {
-            guard let fetched, fetched.definition == definition, fetched.offset == fetchRequest.offset,
-                fetched.limit == fetchRequest.limit
-            else { throw ContextError.delivering }
+            guard fetched == wanted else { throw ContextError.delivering }
             return .hit
         }
-        let request = try definition.compile(in: context.model)
-        if try isCurrent(definition, request) {
-            // The merge has brought it here, and has told what that changed.
-            guard cacheName != nil else { return .computed }
-            guard let merged, !merged.isEmpty else { return .hit }
-            return .caughtUp(ResultsChange(merged, context.origin(ofEntity: request.builder.entity)))
-        }
+        let request = try wanted.definition.compile(in: context.model)
+        let isSame = fetched == wanted && live?.request.identity == request.identity
+        // An order in memory has followed its context.
+        if isSame, cacheName == nil, failure == nil, !metDamage { return .computed }
         try checkName(request)
         let (old, oldFetched) = (live, fetched)
-        let (next, outcome) = try open(request)
-        // Opening may have moved the context, and this controller with it.
+        let (next, outcome) = try open(wanted.definition, request)
+        // Opening may have advanced the context, and this controller with it.
         let oldOrder = old == nil ? nil : live ?? old
         live = next
         failure = nil
         metDamage = false
-        fetched = (definition, fetchRequest.offset, fetchRequest.limit)
+        fetched = wanted
         if oldOrder == nil { noteChange() }
         context.follow(self)
-        if let oldOrder, let oldFetched,
-            oldFetched.definition != definition || oldFetched.offset != fetchRequest.offset
-                || oldFetched.limit != fetchRequest.limit
-        {
+        if let oldOrder, oldFetched != wanted {
             undelivered = try oldOrder.change(to: next)
             let isDelivering = context.isDelivering
             context.isDelivering = true
             deliver()
             context.isDelivering = isDelivering
         }
-        return FetchOutcome(outcome, context.origin(ofEntity: request.builder.entity))
+        // The merge has brought it here, and has told what that changed.
+        if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
+        return fetchOutcome(outcome)
     }
 
-    /// Whether it has fetched just that, and follows it where it is kept.
-    private func isCurrent(_ definition: OrderDefinition, _ request: OrderRequest) throws -> Bool {
-        guard let live, let fetched, fetched.definition == definition, fetched.offset == fetchRequest.offset,
-            fetched.limit == fetchRequest.limit, failure == nil, !metDamage, live.name == cacheName,
-            live.request.identity == request.identity
-        else { return false }
-        guard let cacheName else { return true }
-        let context = managedObjectContext
-        return try context.container.caches.isFresh(
-            .init(name: cacheName, request: request), in: try context.snapshot())
+    private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
+        FetchOutcome(outcome, managedObjectContext.origin(ofEntity: entityNumber))
     }
 
     private func checkName(_ request: OrderRequest) throws {
         for follower in managedObjectContext.liveFollowers where follower !== self {
             if let followed = follower.followed, followed.name == cacheName,
-                followed.request.identity != request.identity
+                followed.order.identity != request.identity
             {
                 throw ContextError.cacheNameInUse(followed.name)
             }
         }
     }
 
-    private func open(_ request: OrderRequest) throws -> (LiveOrder, OrderOutcome) {
+    private func open(_ definition: OrderDefinition, _ request: OrderRequest) throws -> (LiveOrder, OrderOutcome) {
         let context = managedObjectContext
-        let caches = context.container.caches
-        let (offset, limit) = (fetchRequest.offset, fetchRequest.limit)
-        var order: OrderOfCommit
-        var outcome = OrderOutcome.computed
-        if let cacheName, context.isDelivering {
-            order = try caches.order(.init(name: cacheName, request: request), in: try context.snapshot())
-            if order.isStored { outcome = .hit }
-        } else if let cacheName {
-            let snapshot: Snapshot
-            (order, outcome, snapshot) = try caches.follow(
-                .init(name: cacheName, request: request), wantsChange: wantsChange)
-            try context.moveIfNeeded(to: snapshot)
+        let opened: OpenedOrder
+        if let cacheName {
+            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: wantsChange)
+            let engine = context.container.cacheEngine
+            if context.isDelivering {
+                opened = try engine.open(cache, in: try context.snapshot())
+            } else {
+                let newest: Snapshot
+                (opened, newest) = try engine.open(cache)
+                try context.moveIfNeeded(to: newest)
+            }
         } else {
-            order = try caches.order(request, in: try context.snapshot())
+            let (request, source) = try context.plan(definition)
+            opened = try CacheEngine.compute(request, in: try context.snapshot(), from: source)
         }
-        var live = try LiveOrder(request, order, offset: offset, limit: limit)
-        let pending = context.reportedEdits
-        if !pending.isEmpty { _ = try live.edit(pending) }
-        return (live, outcome)
+        return (try live(request, opened), opened.outcome)
+    }
+
+    /// An opened order, as it is fetched, with the context's unsaved edits.
+    private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
+        var live = try LiveOrder(request, opened, offset: fetchRequest.offset, limit: fetchRequest.limit)
+        let unsaved = managedObjectContext.reportedEdits
+        if !unsaved.isEmpty { _ = try live.edit(unsaved) }
+        return live
     }
 
     // MARK: Reading
@@ -209,10 +209,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
     func mend(_ broken: LiveOrder) throws -> LiveOrder {
         metDamage = true
         let context = managedObjectContext
-        let order = try context.container.caches.order(broken.request, in: try context.snapshot())
-        var mended = try LiveOrder(broken.request, order, offset: fetched?.offset ?? 0, limit: fetched?.limit)
-        let pending = context.reportedEdits
-        if !pending.isEmpty { _ = try mended.edit(pending) }
+        let computed = try CacheEngine.compute(broken.request, in: try context.snapshot())
+        var mended = try LiveOrder(broken.request, computed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
+        let unsaved = context.reportedEdits
+        if !unsaved.isEmpty { _ = try mended.edit(unsaved) }
         return mended
     }
 

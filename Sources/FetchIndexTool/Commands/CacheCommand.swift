@@ -196,7 +196,7 @@ struct CacheRebuildCommand: ParsableCommand {
             let bar = ProgressBar("building \(name)")
             let start = ContinuousClock.now
             let request = try container.compile(definition, options.orderOptions(cacheName: name, bar))
-            let opened = try container.caches.rebuild(name, request, .requested)
+            let opened = try container.cacheEngine.rebuild(CacheRequest(name: name, order: request), .requested).opened
             bar.finish()
             let outcome = OutcomeReport(.rebuilt(.requested), ContinuousClock.now - start)
             reports.append(Rebuilt(name: name, rows: opened.order.rowCount, outcome: outcome))

@@ -4,13 +4,13 @@ extension OrderBuilder {
     /// Hands out the members of an order among a reader's records, of which some are replaced or, with nil, left out,
     /// until the body returns false. In the order of their numbers as they are read, or sorted: O(n), or O(n log n).
     package func walkMembers(
-        of reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?], isSorted: Bool,
-        _ body: (RecordKey) throws -> Bool
+        of reader: StoreReader, from source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
+        isSorted: Bool = false, _ body: (RecordKey) throws -> Bool
     ) throws {
         let own = replaced.filter { $0.key.entity == entity }
-        guard isSorted else { return try walkPlaced(of: reader, own) { object, _ in try body(object) } }
+        guard isSorted else { return try walkPlaced(of: reader, source, own) { object, _ in try body(object) } }
         var sorter = KeySorter(memoryBudget: memoryBudget, folder: reader.store.path)
-        try walkPlaced(of: reader, own) { object, placement in
+        try walkPlaced(of: reader, source, own) { object, placement in
             placement.finish(object)
             try sorter.append(placement.key)
             return true
@@ -24,18 +24,19 @@ extension OrderBuilder {
 
     /// Hands out the members with their places, by number, new ones last.
     private func walkPlaced(
-        of reader: StoreReader, _ own: [RecordKey: [UInt8]?],
+        of reader: StoreReader, _ source: RecordSource, _ own: [RecordKey: [UInt8]?],
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws {
         // No local function takes the placement: what one shares with closures is checked at each access.
         var placement = RowPlacement()
         let hasOwn = !own.isEmpty
         var goesOn = true
-        let candidates = try candidates(reader).map { found in
+        var source = source
+        if hasOwn, let found = source.objects {
             // A replaced record may match where the stored one did not.
-            hasOwn ? Set(found).union(own.keys.filter { !$0.isTemporary }).sorted() : found
+            source = .objects(Set(found).union(own.keys.filter { !$0.isTemporary }).sorted())
         }
-        try reader.forEachRecord(of: entity, among: candidates, unlessGone: { own[$0] != nil }) { object, record in
+        try reader.forEachRecord(of: entity, from: source, unlessGone: { own[$0] != nil }) { object, record in
             guard hasOwn, let replacement = own[object] else {
                 placement.begin()
                 guard try placer.place(RecordView(record), &placement) else { return true }

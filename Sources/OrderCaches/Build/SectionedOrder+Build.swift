@@ -15,8 +15,6 @@ package struct OrderBuilder {
     /// Whether pages of the file that were read are given back while records are placed: memory that a build of a large
     /// cache does not need. Reading them again costs a fifth of a scan.
     var releasesPages = false
-    /// The objects of a reader's state among which all members are, by number; nil: all of the entity.
-    package var candidates: (StoreReader) throws -> [RecordKey]? = { _ in nil }
     /// Called now and then with the records read and all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
@@ -27,30 +25,32 @@ package struct OrderBuilder {
     }
 
     /// Places every record, sorts the placements, and loads both trees from the sorted stream. O(n log n).
-    package func build(from reader: StoreReader, in store: any NodeStore) throws -> SectionedOrder {
-        var rows = TreeBuilder(in: store)
+    package func build(
+        from reader: StoreReader, _ source: RecordSource = .all, in nodes: any NodeStore
+    ) throws -> SectionedOrder {
+        var rows = TreeBuilder(in: nodes)
         var sections = KeySorter(memoryBudget: memoryBudget / 4, folder: reader.store.path)
         var current = OpenSection()
-        try forEachSortedKey(from: reader) { key in
+        try forEachSortedKey(from: reader, source) { key in
             try rows.append(key)
             guard shape.hasSections else { return }
             try current.add(key) { try sections.append($0.keyAndCount(shape)) }
         }
         if current.count > 0 { try sections.append(current.keyAndCount(shape)) }
-        let rowsTree = try rows.finish()
-        return SectionedOrder(
-            entity: entity, shape: shape, rows: rowsTree, sections: try build(&sections, in: store))
+        let roots = OrderRoots(rows: try rows.finish().root, sections: try build(&sections, in: nodes).root)
+        return SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
     }
 
     /// Hands out the row keys of all members in order.
-    func forEachSortedKey(from reader: StoreReader, _ body: (RawSpan) throws -> Void) throws {
+    func forEachSortedKey(
+        from reader: StoreReader, _ source: RecordSource = .all, _ body: (RawSpan) throws -> Void
+    ) throws {
         var sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
-        let candidates = try candidates(reader)
-        let total = try candidates?.count ?? Int(clamping: reader.entityState(entity).count)
+        let total = try source.objects?.count ?? Int(clamping: reader.entityState(entity).count)
         var placement = RowPlacement()
         var done = 0
         var passed = releasesPages ? PassedPages(of: reader.view) : nil
-        try reader.forEachRecord(of: entity, among: candidates) { object, record in
+        try reader.forEachRecord(of: entity, from: source) { object, record in
             passed?.pass(record)
             placement.begin()
             if try placer.place(RecordView(record), &placement) {
@@ -96,8 +96,8 @@ package struct OrderBuilder {
         }
     }
 
-    private func build(_ sorter: inout KeySorter, in store: any NodeStore) throws -> CountedTree {
-        var builder = TreeBuilder(in: store, isWeighted: true)
+    private func build(_ sorter: inout KeySorter, in nodes: any NodeStore) throws -> CountedTree {
+        var builder = TreeBuilder(in: nodes, isWeighted: true)
         try sorter.forEachSorted { keyAndCount in
             let end = keyAndCount.byteCount - 8
             let count = UInt64(bigEndian: keyAndCount.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
@@ -107,20 +107,30 @@ package struct OrderBuilder {
     }
 }
 
+/// The records among which the members of an order are.
+package enum RecordSource {
+    /// All of the entity.
+    case all
+    /// Those of some objects, by number.
+    case objects([RecordKey])
+
+    var objects: [RecordKey]? { if case .objects(let objects) = self { objects } else { nil } }
+}
+
 extension StoreReader {
-    /// Hands out the records of some objects, or of all of an entity, until the body returns false. An object without a
-    /// record is damage, unless it may be gone.
+    /// Hands out the records of a source until the body returns false. An object without a record is damage, unless it may
+    /// be gone.
     func forEachRecord(
-        of entity: Int, among objects: [RecordKey]?, unlessGone mayBeGone: (RecordKey) -> Bool = { _ in false },
+        of entity: Int, from source: RecordSource, unlessGone mayBeGone: (RecordKey) -> Bool = { _ in false },
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
-        guard let objects else { return try scan(entity, body) }
+        guard let objects = source.objects else { return try scan(entity, body) }
         var goesOn = true
         for object in objects where goesOn {
             let isFound = try record(object) { goesOn = try body(object, $0) }
             if !isFound && !mayBeGone(object) {
                 throw SectionedOrder.corrupted(
-                    "a kept order or unique key names object \(object.number), which is gone")
+                    "a cache or unique key names object \(object.number), which is gone")
             }
         }
     }

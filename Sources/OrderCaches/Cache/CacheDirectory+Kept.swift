@@ -18,8 +18,7 @@ package struct KeptOrder {
     /// O(1). Throws when the header is damaged.
     package func order() throws -> SectionedOrder {
         let shape = try OrderShape(hasSections: !identity.section.isEmpty)
-        let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
-        return try header.order(entity: entity, shape: shape, in: nodes)
+        return try header.order(entity: entity, shape: shape, in: LMDBNodeStore(header, in: reader))
     }
 }
 
@@ -52,10 +51,7 @@ extension CacheDirectory {
     }
 
     private static func isFresh(_ header: CacheHeader, _ entity: Int, in reader: StoreReader) -> Bool {
-        if header.commit == reader.commit { return true }
-        guard header.commit < reader.commit, reader.commit - header.commit <= commitsLookedAt,
-            reader.logReaches(back: header.commit)
-        else { return false }
-        return (try? reader.changeCount(of: entity, after: header.commit)) == 0
+        guard header.commit <= reader.commit, reader.commit - header.commit <= commitsLookedAt else { return false }
+        return header.changesBehind(of: entity, in: reader) == 0
     }
 }

@@ -3,19 +3,6 @@ internal import LMDB
 package import Records
 
 extension CacheDirectory {
-    /// Computes a cache anew in a writer's transaction; one that cannot be computed is taken out. Returns what was done.
-    package func repair(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> String {
-        var request = request
-        request.builder.candidates = { _ in nil }  // no order mends another
-        do {
-            let header = try rebuilt(name, request, in: writer)
-            return "cache \"\(name)\" was damaged: computed anew, \(header.rowCount) rows"
-        } catch let error as StoreError {
-            guard case .corrupted = error else { throw error }
-            return try remove(name, because: "its records cannot be read", in: writer)
-        }
-    }
-
     /// Takes out a cache that cannot be computed anew, and says why.
     package func remove(_ name: String, because reason: String, in writer: StoreWriter) throws -> String {
         _ = try delete(name, in: writer)

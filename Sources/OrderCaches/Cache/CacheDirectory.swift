@@ -91,10 +91,8 @@ package struct CacheDirectory {
                 name: name, header: nil, unusable: error.reason, isFresh: false, changesBehind: nil, nodeCount: 0,
                 byteCount: 0, hits: 0, lastHit: nil)
         }
-        var behind: Int?
-        if let entity = try? reader.model.number(of: header.identity.entity), reader.logReaches(back: header.commit) {
-            behind = try reader.changeCount(of: entity, after: header.commit)
-        }
+        let entity = try? reader.model.number(of: header.identity.entity)
+        let behind = entity.flatMap { header.changesBehind(of: $0, in: reader) }
         let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
         let hits = HitCounters(inFolder: store.path).hits(of: header.number)
         return Listing(
@@ -105,10 +103,9 @@ package struct CacheDirectory {
     /// The first sections of a cache as it is stored, without bringing it up to date. O(sections).
     package func storedSections(_ name: String, in reader: StoreReader, limit: Int) throws -> [OrderSection] {
         guard let header = try? Self.header(name, in: reader) else { return [] }
-        let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
         var sections: [OrderSection] = []
         let shape = try OrderShape(hasSections: !header.identity.section.isEmpty)
-        try header.order(entity: 0, shape: shape, in: nodes).walkSections { section in
+        try header.order(entity: 0, shape: shape, in: LMDBNodeStore(header, in: reader)).walkSections { section in
             sections.append(section)
             return sections.count < limit
         }

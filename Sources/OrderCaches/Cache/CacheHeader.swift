@@ -1,5 +1,5 @@
 internal import CountedTree
-internal import Records
+package import Records
 
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
 /// and the header's covers the name.
@@ -17,15 +17,14 @@ package struct CacheHeader: Sendable {
     /// The commit whose records the order is of.
     package internal(set) var commit: UInt64
     var nextNode: NodeNumber
-    var rows: TreeRoot
-    var sections: TreeRoot
+    var roots: OrderRoots
     package internal(set) var created: Double
     package internal(set) var updated: Double
     package internal(set) var builds: UInt32
     package internal(set) var catchUps: UInt32
 
-    package var rowCount: Int { rows.measure.count }
-    package var sectionCount: Int { sections.measure.count }
+    package var rowCount: Int { roots.rows.measure.count }
+    package var sectionCount: Int { roots.sections.measure.count }
 
     init(name: String, number: UInt32, identity: CacheIdentity, created: Double) {
         self.name = name
@@ -35,10 +34,19 @@ package struct CacheHeader: Sendable {
         updated = created
         commit = 0
         nextNode = 1
-        rows = TreeRoot(isWeighted: false)
-        sections = TreeRoot(isWeighted: true)
+        roots = OrderRoots()
         builds = 0
         catchUps = 0
+    }
+
+    /// The header of a cache that is built, with what stays of one that has its name. It has no nodes yet.
+    init(replacing cache: CacheRequest, number: UInt32, in reader: StoreReader) {
+        let old = try? CacheDirectory.header(cache.name, in: reader)
+        self.init(
+            name: cache.name, number: number, identity: cache.order.identity,
+            created: old?.created ?? CacheDirectory.now())
+        builds = (old?.builds ?? 0) &+ 1
+        catchUps = old?.catchUps ?? 0
     }
 
     /// A header that cannot be read is `.damaged`, one of another version `.formatChanged`.
@@ -52,8 +60,9 @@ package struct CacheHeader: Sendable {
             number = try reader.uint32()
             commit = try reader.uint64()
             nextNode = try reader.uint64()
-            rows = try Self.readRoot(&reader, isWeighted: false)
-            sections = try Self.readRoot(&reader, isWeighted: true)
+            roots = OrderRoots(
+                rows: try Self.readRoot(&reader, isWeighted: false),
+                sections: try Self.readRoot(&reader, isWeighted: true))
             identity = CacheIdentity(
                 entity: try reader.text(), entityVersion: try reader.text(), predicate: try reader.text(),
                 sort: try reader.text(), section: try reader.text(), collation: try reader.text())
@@ -97,7 +106,7 @@ package struct CacheHeader: Sendable {
         bytes.appendNumber(number)
         bytes.appendNumber(commit)
         bytes.appendNumber(nextNode)
-        for root in [rows, sections] {
+        for root in [roots.rows, roots.sections] {
             bytes.appendNumber(root.node)
             bytes.append(UInt8(root.level))
             bytes.appendNumber(UInt64(root.measure.count))
@@ -116,23 +125,32 @@ package struct CacheHeader: Sendable {
         return bytes
     }
 
-    /// The order that the header's roots are of.
-    func order(entity: Int, shape: OrderShape, in store: any NodeStore) throws -> SectionedOrder {
-        guard !shape.hasSections || sections.measure.weight == rows.measure.count else {
+    /// The order of the header's roots. Throws when they do not agree.
+    func order(entity: Int, shape: OrderShape, in nodes: any NodeStore) throws -> SectionedOrder {
+        guard !shape.hasSections || roots.sections.measure.weight == roots.rows.measure.count else {
             throw SectionedOrder.corrupted("the sections do not count the rows")
         }
-        return SectionedOrder(
-            entity: entity, shape: shape, rows: CountedTree(in: store, root: rows),
-            sections: CountedTree(in: store, root: sections))
+        return SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
     }
 
-    /// Takes over an order's roots.
-    mutating func adopt(_ order: SectionedOrder, commit: UInt64, time: Double) {
-        rows = order.rows.root
-        sections = order.sections.root
-        nextNode = order.rows.store.nextNode
+    func order(of request: OrderRequest, in nodes: any NodeStore) throws -> SectionedOrder {
+        try order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
+    }
+
+    /// Makes an order of a commit the cache's order.
+    mutating func take(_ order: SectionedOrder, commit: UInt64, time: Double) {
+        roots = order.roots
+        nextNode = order.nodes.nextNode
         self.commit = commit
         updated = time
+    }
+
+    /// The changes of an entity since the cache's commit; nil when the log does not tell. O(commits).
+    func changesBehind(of entity: Int, in reader: StoreReader) -> Int? {
+        if commit == reader.commit { return 0 }
+        guard reader.logReaches(back: commit) else { return nil }
+        // A log that cannot be read is as good as one that is too short.
+        return try? reader.changeCount(of: entity, after: commit)
     }
 }
 

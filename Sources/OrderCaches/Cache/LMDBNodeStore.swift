@@ -18,18 +18,17 @@ final class LMDBNodeStore: NodeStore {
     private static let nodeMask: UInt64 = (1 << 40) - 1
 
     /// Kept, so that its transaction lives as long as the nodes are read.
-    let reader: StoreReader
+    private let reader: StoreReader
     private let cache: UInt32
     private(set) var nextNode: NodeNumber
     /// Numbers from here on are of nodes that were not there when this store was made.
     private let firstNew: NodeNumber
     private var canAppend = true
     /// Where nodes lately read are in the map, by their number's low bits: the upper levels of a tree are read in every
-    /// descent. LMDB keeps a page in place until its transaction writes or ends; after the first write they are no
-    /// longer used.
+    /// descent. LMDB keeps a page in place until its transaction writes or ends; after the first write they are not used.
     private lazy var lately = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
     private var hasWritten = false
-    /// What `prepare` read, kept so that it is read.
+    /// What `prefetch` read, kept so that it is read.
     private var touched: UInt8 = 0
     private static let placeCount = 256
     /// Of the processor, in bytes.
@@ -47,16 +46,38 @@ final class LMDBNodeStore: NodeStore {
     /// when pages are so large that it never does.
     private let ownPageLength: Int?
 
-    /// Only tests make nodes smaller than a page.
-    init(
-        in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
+    private init(
+        _ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?
     ) {
-        self.capacity = capacity
-        ownPageLength = (reader as? StoreWriter).flatMap { Self.ownPageLength(in: $0, capacity) }
         self.reader = reader
         self.cache = cache
         self.nextNode = nextNode
+        self.capacity = capacity
+        self.ownPageLength = ownPageLength
         firstNew = nextNode
+    }
+
+    /// For reading only.
+    convenience init(
+        in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
+    ) {
+        self.init(reader, cache, nextNode, capacity: capacity, ownPageLength: nil)
+    }
+
+    convenience init(_ header: CacheHeader, in reader: StoreReader) {
+        self.init(in: reader, cache: header.number, nextNode: header.nextNode)
+    }
+
+    /// Only tests make nodes smaller than a page.
+    convenience init(
+        writingIn writer: StoreWriter, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
+    ) {
+        let ownPageLength = Self.ownPageLength(in: writer, capacity)
+        self.init(writer, cache, nextNode, capacity: capacity, ownPageLength: ownPageLength)
+    }
+
+    convenience init(_ header: CacheHeader, writingIn writer: StoreWriter) {
+        self.init(writingIn: writer, cache: header.number, nextNode: header.nextNode)
     }
 
     private static func ownPageLength(in writer: StoreWriter, _ capacity: Int) -> Int? {
@@ -113,7 +134,7 @@ final class LMDBNodeStore: NodeStore {
     /// Looks up nodes in the order of their numbers, so that neighbours are found on one page of LMDB's, and then
     /// touches them all, so that the memory they are in is fetched at once and not one after the other. What it does not
     /// find, `read` will miss.
-    func prepare(_ nodes: [NodeNumber]) {
+    func prefetch(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
         var unknown = nodes.filter { $0 > 0 && $0 < nextNode && lately[Self.index(of: $0)].node != $0 }
         if unknown.isEmpty { return }

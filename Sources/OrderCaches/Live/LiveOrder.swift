@@ -3,157 +3,158 @@ package import Records
 
 /// An order that is followed from state to state: the order of a commit, and over it a fork with unsaved edits.
 ///
+///     saved   --edit-->      edited          the edits are in a fork
+///     edited  --dropEdits--> saved           all of them were taken back
+///     saved, edited --advance--> either      to a newer commit, with what is unsaved over it
+///
 /// Each step gives exactly what it changed in the window. A step that throws leaves the order as it was.
 package struct LiveOrder {
+    private enum State {
+        case saved(OpenedOrder)
+        /// The fork is over the opened order.
+        case edited(OpenedOrder, ForkedOrder)
+    }
+
     package let request: OrderRequest
     private let offset: Int
     private let limit: Int?
-    /// The order of the records that are saved.
-    private var committed: SectionedOrder
-    /// With the unsaved edits.
-    private var current: SectionedOrder
-    /// What the reader sees of it.
+    private var state: State
+    /// What the reader sees of the order.
     package private(set) var window: OrderWindow
-    /// Where the nodes of an order without a name are.
-    private var memory: MemoryNodeStore?
-    /// The name that the order is kept under, until another request takes it.
-    package private(set) var name: String?
-    /// The commit of the named order's header; nil when the header is behind.
-    private var headerCommit: UInt64?
-    private var hasPending = false
 
-    private init(_ request: OrderRequest, _ order: SectionedOrder, offset: Int, limit: Int?) throws {
+    /// Follows an order from a commit on.
+    package init(_ request: OrderRequest, _ order: OpenedOrder, offset: Int = 0, limit: Int? = nil) throws {
         self.request = request
         self.offset = offset
         self.limit = limit
-        committed = order
-        current = order
-        window = try OrderWindow(order, offset: offset, limit: limit)
+        state = .saved(order)
+        window = try OrderWindow(order.order, offset: offset, limit: limit)
     }
 
-    /// Follows an order from a commit on.
-    package init(_ request: OrderRequest, _ order: OrderOfCommit, offset: Int = 0, limit: Int? = nil) throws {
-        try self.init(request, order.order, offset: offset, limit: limit)
-        adopt(order)
-    }
-
-    private mutating func adopt(_ order: OrderOfCommit) {
-        switch order.place {
-        case .named(let name, let commit):
-            self.name = name
-            headerCommit = commit
-            memory = nil
-        case .memory(let store):
-            name = nil
-            headerCommit = nil
-            memory = store
+    /// The order of the records that are saved.
+    private var saved: OpenedOrder {
+        switch state {
+        case .saved(let order), .edited(let order, _): order
         }
+    }
+
+    /// With the unsaved edits.
+    private var current: SectionedOrder {
+        switch state {
+        case .saved(let order): order.order
+        case .edited(_, let fork): fork.order
+        }
+    }
+
+    private var isEdited: Bool { if case .edited = state { true } else { false } }
+
+    /// The cache that the order is in, or in a fork over; nil when it is in memory.
+    package var cache: CacheRequest? {
+        switch saved.place {
+        case .stored(let header), .fork(let header): CacheRequest(name: header.name, order: request)
+        case .memory: nil
+        }
+    }
+
+    private func window(on order: SectionedOrder) throws -> OrderWindow {
+        try OrderWindow(order, offset: offset, limit: limit)
+    }
+
+    private func rowChanges(_ changes: [RecordChange]) throws -> [RowChange] {
+        try request.builder.placer.rowChanges(changes, of: request.builder.entity)
+    }
+
+    /// A fork with edits over an order; nil without edits.
+    private func fork(over order: SectionedOrder, with edits: [RecordChange]) throws -> ForkedOrder? {
+        if edits.isEmpty { return nil }
+        var fork = ForkedOrder(over: order)
+        try fork.update(try rowChanges(edits))
+        return fork
     }
 
     // MARK: Unsaved edits
 
-    /// Takes over unsaved edits, old records being those that the order has now. O(k log n).
+    /// Adds unsaved edits; their old records are those that the order has now. O(k log n).
     package mutating func edit(_ edits: [RecordChange]) throws -> OrderChange {
-        let rows = try request.builder.placer.rowChanges(edits, of: request.builder.entity)
+        let rows = try rowChanges(edits)
         if rows.isEmpty { return OrderChange() }
-        let fork = ForkNodeStore(over: current.rows.store)
-        var next = current.moved(to: fork)
+        var next = ForkedOrder(over: current)
         let places = try next.update(rows)
-        let nextWindow = try OrderWindow(next, offset: offset, limit: limit)
-        let change = try self.change(to: nextWindow, edits, rows, places)
-        if let pending = current.rows.store as? ForkNodeStore, hasPending {
-            fork.publish(into: pending)
-            next = next.moved(to: pending)
-        }
-        current = next
-        window = try OrderWindow(next, offset: offset, limit: limit)
-        hasPending = true
+        let change = try self.change(to: try window(on: next.order), edits, rows, places)
+        // All was read: what follows is in memory and does not throw.
+        if case .edited(_, let fork) = state { next = try next.publish(to: fork) }
+        window = try window(on: next.order)
+        state = .edited(saved, next)
         return change
     }
 
-    /// Drops the fork once all unsaved edits were taken back.
-    package mutating func dropPending() throws {
-        current = committed
-        window = try OrderWindow(current, offset: offset, limit: limit)
-        hasPending = false
+    /// Drops the fork, once all unsaved edits were taken back.
+    package mutating func dropEdits() throws {
+        window = try window(on: saved.order)
+        state = .saved(saved)
     }
 
     // MARK: Commits
 
-    /// The edits that lead from one commit's state to another's, and those that a reader with unsaved edits sees.
+    /// The changes that lead from one commit's state to another's, and those that a reader with unsaved edits sees.
     package struct Step {
         /// From the old commit's records to the new one's.
         package let committed: [RecordChange]
         /// From the new commit's records to what is still unsaved over them.
-        package let pending: [RecordChange]
+        package let unsaved: [RecordChange]
         /// From what the reader saw to what it sees now.
         package let net: [RecordChange]
 
-        package init(committed: [RecordChange], pending: [RecordChange] = [], net: [RecordChange]? = nil) {
+        package init(committed: [RecordChange], unsaved: [RecordChange] = [], net: [RecordChange]? = nil) {
             self.committed = committed
-            self.pending = pending
+            self.unsaved = unsaved
             self.net = net ?? committed
         }
     }
 
-    /// Moves to a new commit, to which the named order was brought. `change` is what bringing it there changed, where
-    /// it began at a header of commit `first`.
-    package mutating func move(
-        to order: OrderOfCommit, _ step: Step, change known: (first: UInt64, change: OrderChange)? = nil
+    /// Advances to a new commit: an order in memory by the step's changes; any other one is opened there.
+    /// O(k log n) for k changes.
+    package mutating func advance(
+        _ step: Step, opening open: (CacheRequest) throws -> OpenedOrder
     ) throws -> OrderChange {
-        let builder = request.builder
-        var next = order.order
-        if !step.pending.isEmpty {
-            next = next.moved(to: ForkNodeStore(over: next.rows.store))
-            try next.update(try builder.placer.rowChanges(step.pending, of: builder.entity))
+        switch saved.place {
+        case .memory(let nodes): try advance(step, in: nodes)
+        case .stored(let header), .fork(let header):
+            try advance(step, to: open(CacheRequest(name: header.name, order: request)))
         }
-        let nextWindow = try OrderWindow(next, offset: offset, limit: limit)
+    }
+
+    private mutating func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
+        let fork = try fork(over: next.order, with: step.unsaved)
+        let nextWindow = try window(on: fork?.order ?? next.order)
         let change: OrderChange
-        if let known, known.first == headerCommit, !hasPending, step.pending.isEmpty, isWhole {
-            change = known.change
+        if case .stored(let header) = saved.place, header.commit == next.start, let known = next.change, fork == nil,
+            !isEdited, isWhole
+        {
+            change = known
         } else {
-            let rows = try builder.placer.rowChanges(step.net, of: builder.entity)
-            change = try self.change(to: nextWindow, step.net, rows, nil)
+            change = try self.change(to: nextWindow, step.net, rowChanges(step.net), nil)
         }
-        committed = order.order
-        current = next
         window = nextWindow
-        hasPending = !step.pending.isEmpty
-        adopt(order)
+        state = fork.map { .edited(next, $0) } ?? .saved(next)
         return change
     }
 
-    /// Moves an order without a name to a new commit, by the edits that lead there. O(k log n).
-    package mutating func move(_ step: Step) throws -> OrderChange {
-        // Which of the two an order is, was said when it was made, and is in no file.
-        guard let memory else { preconditionFailure("A named order moves to what was stored of it.") }
-        let builder = request.builder
-        let fork = ForkNodeStore(over: memory)
-        var next = committed.moved(to: fork)
-        let rows = try builder.placer.rowChanges(step.committed, of: builder.entity)
+    private mutating func advance(_ step: Step, in nodes: MemoryNodeStore) throws -> OrderChange {
+        var next = ForkedOrder(over: saved.order)
+        let rows = try rowChanges(step.committed)
         let places = try next.update(rows)
-        var nextCurrent = next
-        if !step.pending.isEmpty {
-            nextCurrent = next.moved(to: ForkNodeStore(over: fork))
-            try nextCurrent.update(try builder.placer.rowChanges(step.pending, of: builder.entity))
-        }
-        let nextWindow = try OrderWindow(nextCurrent, offset: offset, limit: limit)
-        let isDirect = !hasPending && step.pending.isEmpty
+        let fork = try fork(over: next.order, with: step.unsaved)
+        let nextWindow = try window(on: fork?.order ?? next.order)
         let change =
-            isDirect
+            !isEdited && fork == nil
             ? try self.change(to: nextWindow, step.committed, rows, places)
-            : try self.change(
-                to: nextWindow, step.net, try builder.placer.rowChanges(step.net, of: builder.entity), nil)
-        // All was read; from here on nothing throws but a window's two descents in memory.
-        fork.publish(into: memory)
-        committed = next.moved(to: memory)
-        if let pending = nextCurrent.rows.store as? ForkNodeStore, !step.pending.isEmpty {
-            current = nextCurrent.moved(to: pending.moved(over: memory))
-        } else {
-            current = committed
-        }
-        hasPending = !step.pending.isEmpty
-        window = try OrderWindow(current, offset: offset, limit: limit)
+            : try self.change(to: nextWindow, step.net, rowChanges(step.net), nil)
+        // All was read: what follows is in memory and does not throw.
+        let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
+        let rebased = fork?.rebased(over: nodes)
+        window = try window(on: rebased?.order ?? published.order)
+        state = rebased.map { .edited(published, $0) } ?? .saved(published)
         return change
     }
 
@@ -175,7 +176,7 @@ package struct LiveOrder {
     private var isWhole: Bool { offset == 0 && limit == nil }
 
     private func change(
-        to next: OrderWindow, _ edits: [RecordChange], _ rows: [RowChange], _ places: ChangedPlaces?
+        to next: OrderWindow, _ changes: [RecordChange], _ rows: [RowChange], _ places: ChangedPlaces?
     ) throws -> OrderChange {
         if rows.isEmpty { return OrderChange() }
         if isWhole {
@@ -183,27 +184,9 @@ package struct LiveOrder {
             return try OrderDiff.change(from: current, to: next.order, rows)
         }
         let updated = Set(rows.lazy.filter(\.isUpdated).map(\.object))
-        let renumbered = edits.lazy.filter { $0.object != $0.oldObject }.map { ($0.oldObject, $0.object) }
+        let renumbered = changes.lazy.filter { $0.object != $0.oldObject }.map { ($0.oldObject, $0.object) }
         return try OrderDiff.change(
             from: window, to: next, updated: updated,
             renumbered: Dictionary(renumbered, uniquingKeysWith: { first, _ in first }))
-    }
-}
-
-/// The order of one commit's records, and where it is.
-package struct OrderOfCommit {
-    enum Place {
-        /// Under a name; with the commit of its header, nil when that is behind and the rest in memory.
-        case named(String, commit: UInt64?)
-        case memory(MemoryNodeStore)
-    }
-
-    let order: SectionedOrder
-    let place: Place
-
-    /// Whether it is read as its cache has it.
-    package var isStored: Bool {
-        if case .named(_, let commit) = place { return commit != nil }
-        return false
     }
 }

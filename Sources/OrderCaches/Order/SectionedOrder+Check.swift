@@ -27,9 +27,7 @@ extension SectionedOrder {
             }
             progress(row)
             defects += try compareSections(with: &expected)
-        } catch let error as TreeError {
-            defects.append("\(error)")
-        } catch let error as StoreError {
+        } catch  where error.isDamage {
             defects.append("\(error)")
         }
         return defects

@@ -7,14 +7,11 @@ extension SectionedOrder {
         precondition(index >= 0 && index < sectionCount, "A section index must be less than the section count.")
         guard shape.hasSections else { return OrderSection(name: "", count: rowCount, rowsBefore: 0, value: []) }
         var found: OrderSection?
-        var key: [UInt8] = []
-        try sections.entry(at: index) { entry, weight in
-            found = try Self.section(entry, weight, rowsBefore: 0)
-            key = [UInt8](copying: entry)
+        try sections.entry(at: index) { key, weight, before in
+            found = try Self.section(key, weight, rowsBefore: before.weight)
         }
-        let rowsBefore = try sections.rank(of: key.span.bytes).before.weight
         guard let found else { throw Self.corrupted("section \(index) is missing") }
-        return OrderSection(name: found.name, count: found.count, rowsBefore: rowsBefore, value: found.value)
+        return found
     }
 
     static func section(_ key: RawSpan, _ weight: Int, rowsBefore: Int) throws -> OrderSection {
@@ -62,7 +59,7 @@ extension SectionedOrder {
     func object(atRank rank: Int) throws -> RecordKey {
         guard rank < rows.count else { throw Self.corrupted("the sections count more rows than there are") }
         var object: RecordKey?
-        try rows.entry(at: rank) { key, _ in object = RowKey.object(in: key, entity: entity) }
+        try rows.entry(at: rank) { key, _, _ in object = RowKey.object(in: key, entity: entity) }
         guard let object else { throw Self.corrupted("a row key is too short") }
         return object
     }

@@ -22,27 +22,58 @@ public struct OrderSection: Equatable, Sendable {
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
 ///
 /// No position is stored. A row at n is a select by weight among sections and a select among rows; a row's position is
-/// its rank among rows less the rank of its section's first.
+/// its rank among rows less the rank of its section's first. Both trees are views of the one node store that the order
+/// owns.
 package struct SectionedOrder {
     package let entity: Int
     package let shape: OrderShape
-    package internal(set) var rows: CountedTree
-    package internal(set) var sections: CountedTree
+    package let nodes: any NodeStore
+    var roots: OrderRoots
 
-    package init(entity: Int, shape: OrderShape, rows: CountedTree, sections: CountedTree) {
+    init(entity: Int, shape: OrderShape, in nodes: any NodeStore, _ roots: OrderRoots) {
         self.entity = entity
         self.shape = shape
-        self.rows = rows
-        self.sections = sections
+        self.nodes = nodes
+        self.roots = roots
     }
 
-    package var rowCount: Int { rows.count }
-    package var sectionCount: Int { shape.hasSections ? sections.count : 1 }
-
-    /// The same order on another store that continues this one's.
-    package func moved(to store: any NodeStore) -> SectionedOrder {
-        SectionedOrder(entity: entity, shape: shape, rows: rows.moved(to: store), sections: sections.moved(to: store))
+    /// An order without rows.
+    package init(entity: Int, shape: OrderShape, in nodes: any NodeStore) {
+        self.init(entity: entity, shape: shape, in: nodes, OrderRoots())
     }
 
-    static func corrupted(_ defect: String) -> TreeError { .corrupted(node: 0, defect) }
+    package var rows: CountedTree {
+        get { CountedTree(in: nodes, root: roots.rows) }
+        set { roots.rows = newValue.root }
+    }
+
+    package var sections: CountedTree {
+        get { CountedTree(in: nodes, root: roots.sections) }
+        set { roots.sections = newValue.root }
+    }
+
+    package var rowCount: Int { roots.rows.measure.count }
+    package var sectionCount: Int { shape.hasSections ? roots.sections.measure.count : 1 }
+
+    /// The same order in another store that has its nodes.
+    func reopened(in nodes: any NodeStore) -> SectionedOrder {
+        SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
+    }
+
+    static func corrupted(_ defect: String) -> DamagedOrder { DamagedOrder(defect: defect) }
+}
+
+/// The roots of an order's trees: all that is needed beside its nodes.
+struct OrderRoots {
+    var rows = TreeRoot(isWeighted: false)
+    var sections = TreeRoot(isWeighted: true)
+}
+
+/// The trees of an order do not agree with each other, with the records, or with the change log.
+package struct DamagedOrder: Error, Equatable, CustomStringConvertible {
+    package let defect: String
+
+    package init(defect: String) { self.defect = defect }
+
+    package var description: String { "the order is damaged: \(defect)" }
 }

@@ -115,7 +115,7 @@ final class DamageProbe {
     private func note(_ error: any Error) {
         switch error {
         case is StoreError, is LMDBError, is MergeConflicts, is ValidationError, is ContextError, is RequestError: break
-        case let error where error.isTreeDamage: break
+        case let error where error.isDamage: break
         default: strangeErrors.append("\(type(of: error)): \(error)")
         }
     }

@@ -65,7 +65,7 @@ enum NodeBody {
         for rank in stride(from: 0, to: tree.count, by: max(1, tree.count / 16)) {
             let key = attempt(isWhole, "select") { () -> [UInt8] in
                 var key: [UInt8] = []
-                try tree.entry(at: rank) { bytes, _ in key = [UInt8](bytes) }
+                try tree.entry(at: rank) { bytes, _, _ in key = [UInt8](bytes) }
                 return key
             }
             guard isWhole, let key else { continue }

@@ -1,7 +1,7 @@
 internal import CountedTree
 package import Records
 
-extension CacheDirectory {
+extension CacheEngine {
     /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its
     /// rows against an order computed anew. A cache that is behind is verified as of the newest records it can be
     /// brought to. O(n log n).
@@ -17,20 +17,22 @@ extension CacheDirectory {
         let reader = try reader ?? store.snapshot()
         let header: CacheHeader
         do {
-            guard let found = try Self.header(name, in: reader) else { throw UnknownCache(name: name) }
+            guard let found = try CacheDirectory.header(name, in: reader) else {
+                throw CacheDirectory.UnknownCache(name: name)
+            }
             header = found
         } catch let error as UnusableHeader {
             return error.defects
         }
         guard (1...LMDBNodeStore.maximumCache).contains(header.number),
-            try !(shared ?? Self.sharedNumbers(in: reader)).contains(header.number)
+            try !(shared ?? CacheDirectory.sharedNumbers(in: reader)).contains(header.number)
         else {
             return ["its number \(header.number) is another cache's too, or none that a cache can have"]
         }
         guard header.commit <= reader.commit else {
             return ["it is of commit \(header.commit), and the newest is \(reader.commit)"]
         }
-        let nodes = LMDBNodeStore(in: reader, cache: header.number, nextNode: header.nextNode)
+        let nodes = LMDBNodeStore(header, in: reader)
         let shape = try request?.builder.shape ?? OrderShape(hasSections: !header.identity.section.isEmpty)
         let stored: SectionedOrder
         do { stored = try header.order(entity: request?.builder.entity ?? 0, shape: shape, in: nodes) } catch {
@@ -43,16 +45,23 @@ extension CacheDirectory {
         guard let request else { return [] }
         defects = try stored.check(sortingIn: store.isReadOnly ? "/tmp" : store.path)
         guard defects.isEmpty else { return defects }
-        guard reader.logReaches(back: header.commit) else {
-            return []  // It will be rebuilt when it is opened; what it holds is sound in itself.
-        }
+        let cache = CacheRequest(name: name, order: request, needsExactChange: true)
+        let assessment = try assess(cache, in: reader)
+        // The next opening rebuilds an unusable cache; what it holds is sound in itself.
+        if case .unusable = assessment { return [] }
+        let current = try bring(cache, assessment, to: .memory(reader))
+        if case .rebuilt = current.outcome { return ["it cannot be brought to the newest records"] }
+        return try current.order.compare(withRowsOf: request.builder, from: reader)
+    }
+
+    /// Rebuilds a damaged cache in a writer's transaction; one that cannot be built is deleted. Returns what was done.
+    package func repair(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> String {
         do {
-            let (current, _) = try replay(header, request, nil, from: reader, nodes)
-            var builder = request.builder
-            builder.candidates = { _ in nil }  // no order proves another
-            return try current.compare(withRowsOf: builder, from: reader)
-        } catch let error as TreeError {
-            return ["it cannot be brought to the newest records: \(error)"]
+            let cache = CacheRequest(name: name, order: request)
+            let rebuilt = try bring(cache, .unusable(.damaged), to: .cache(writer))
+            return "cache \"\(name)\" was damaged: computed anew, \(rebuilt.order.rowCount) rows"
+        } catch StoreError.corrupted {
+            return try directory.remove(name, because: "its records cannot be read", in: writer)
         }
     }
 }

@@ -1,0 +1,95 @@
+internal import Records
+
+/// Building a cache without keeping other writers waiting.
+///
+///     build lock     one build at a time
+///     snapshot       place, sort          memory: the request's budget
+///     pieces         nodes, a transaction a piece, under a number of their own that the store marks
+///     last           header of the snapshot's commit, caught up from the log; old nodes and the mark are taken out
+extension CacheEngine {
+    /// The most bytes of nodes that one transaction writes: LMDB keeps them in memory until it ends.
+    private static let longestPiece = 16 << 20
+    /// How long a build waits for another one, before the order is computed in memory.
+    private static let patience = Duration.seconds(60)
+    /// A build begins anew so many times because too much has changed meanwhile, before it keeps other writers waiting.
+    private static let mostAttempts = 3
+
+    /// Builds a cache, unless it is not forced and another build has just made it. Where the store is read-only, or this
+    /// process is writing, in memory: the open writer may be the caller's own, which would wait for itself.
+    func build(
+        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false
+    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
+        guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: Self.patience) else {
+            return try computeAtNewest(cache.order, .rebuilt(reason))
+        }
+        defer { withExtendedLifetime(build) {} }
+        if !isForced, try isBuilt(cache) { return try open(cache) }
+        try removeLeftovers()
+        for _ in 0..<Self.mostAttempts {
+            let pieces = PieceNodeStore(store, pieceLength: Self.pieceLength(cache.order.builder.memoryBudget))
+            do {
+                if let built = try buildOnce(cache, reason, build, pieces) { return built }
+            } catch {
+                // What was written is of no use; the next build removes what cannot be removed now.
+                try? pieces.discard()
+                throw error
+            }
+            try pieces.discard()
+        }
+        let writer = try store.beginWrite()
+        try Self.requireEntity(of: cache.order, in: writer)
+        return try commit(bring(cache, .unusable(reason), to: .cache(writer)), writer)
+    }
+
+    private static func pieceLength(_ memoryBudget: Int) -> Int { min(longestPiece, max(memoryBudget / 4, 1 << 16)) }
+
+    /// Whether another build has ended while this one waited.
+    private func isBuilt(_ cache: CacheRequest) throws -> Bool {
+        if case .unusable = try assess(cache, in: try store.snapshot()) { false } else { true }
+    }
+
+    /// Removes what a killed build has written.
+    private func removeLeftovers() throws {
+        guard try store.snapshot().markedBuild() != nil else { return }
+        let writer = try store.beginWrite()
+        guard let left = try writer.markedBuild() else { return }
+        try LMDBNodeStore.deleteNodes(of: left, in: writer)
+        try writer.markBuild(nil)
+        try writer.commit()
+    }
+
+    /// Throws when the entity of a request was dropped since the request was compiled.
+    private static func requireEntity(of request: OrderRequest, in reader: StoreReader) throws {
+        let number = request.builder.entity
+        guard reader.model.entities.indices.contains(number), !reader.model.entities[number].isDropped else {
+            throw StoreError.unknownEntity(request.identity.entity)
+        }
+    }
+
+    /// Nil when too much has changed meanwhile. The snapshot ends with this function, so that the pages of a failed build
+    /// can be used again.
+    private func buildOnce(
+        _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore
+    ) throws -> (opened: OpenedOrder, snapshot: Snapshot)? {
+        let snapshot = try store.snapshot()
+        build.begin(at: snapshot.commit)
+        try Self.requireEntity(of: cache.order, in: snapshot)
+        var builder = cache.order.builder
+        builder.releasesPages = true
+        let order = try builder.build(from: snapshot, in: pieces)
+
+        let writer = try store.beginWrite()
+        try Self.requireEntity(of: cache.order, in: writer)
+        let oldNumber = try CacheDirectory.number(of: cache.name, in: writer)
+        if let oldNumber { try LMDBNodeStore.deleteNodes(of: oldNumber, in: writer) }
+        let number = try pieces.finish(in: writer)
+        var header = CacheHeader(replacing: cache, number: number, in: writer)
+        header.take(order, commit: snapshot.commit, time: CacheDirectory.now())
+        try CacheDirectory.put(header, in: writer)
+        let assessment = try assess(cache, in: writer)
+        if case .unusable = assessment { return nil }
+        let built = try commit(bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason)), writer)
+        if let oldNumber { HitCounters(inFolder: store.path).move(from: oldNumber, to: number) }
+        return built
+    }
+}

@@ -1,0 +1,58 @@
+package import CountedTree
+package import Records
+
+/// How an order came to be.
+package enum OrderOutcome: Equatable, Sendable {
+    /// The cache was current.
+    case hit
+    /// The cache was behind; the change is what happened since its commit.
+    case caughtUp(OrderChange)
+    case rebuilt(RebuildReason)
+    /// The order has no cache: it was computed in memory.
+    case computed
+}
+
+/// The order of one state of the store: what opening it did, and where it lives.
+package struct OpenedOrder {
+    package enum Place {
+        /// In its cache.
+        case stored(CacheHeader)
+        /// In a fork over its cache, which is behind.
+        case fork(CacheHeader)
+        case memory(MemoryNodeStore)
+    }
+
+    package let order: SectionedOrder
+    package let outcome: OrderOutcome
+    package let place: Place
+    /// The commit that the cache had before; nil when the order was built.
+    let start: UInt64?
+
+    init(_ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil) {
+        self.order = order
+        self.outcome = outcome
+        self.place = place
+        self.start = start
+    }
+
+    /// Whether a reader of the same state finds it in its cache.
+    package var isStored: Bool { if case .stored = place { true } else { false } }
+
+    /// The change since the cache's commit `start`; nil when the order was built.
+    var change: OrderChange? {
+        switch outcome {
+        case .hit: OrderChange()
+        case .caughtUp(let change): change
+        case .rebuilt, .computed: nil
+        }
+    }
+
+    /// The same stored order, read through a snapshot of the state that it was stored in.
+    package func reopened(in snapshot: Snapshot) -> OpenedOrder {
+        guard case .stored(let header) = place else { return self }
+        return OpenedOrder(
+            order.reopened(in: LMDBNodeStore(header, in: snapshot)), outcome, in: place, from: start)
+    }
+
+    func with(_ outcome: OrderOutcome) -> OpenedOrder { OpenedOrder(order, outcome, in: place, from: start) }
+}

@@ -1,0 +1,84 @@
+internal import CountedTree
+internal import Records
+
+/// Takes nodes that are written once and not read, and writes them in pieces, a transaction each, under a number that no
+/// cache has. What fits into one piece is written by the last transaction alone.
+final class PieceNodeStore: NodeStore {
+    let capacity = LMDBNodeStore.nodeCapacity
+    private(set) var nextNode: NodeNumber = 1
+    private let store: Store
+    private let pieceLength: Int
+    private var piece: [(node: NodeNumber, bytes: [UInt8])] = []
+    private var length = 0
+    /// Nil until a piece is written.
+    private var number: UInt32?
+
+    init(_ store: Store, pieceLength: Int) {
+        self.store = store
+        self.pieceLength = pieceLength
+    }
+
+    func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
+        preconditionFailure("A build does not read what it has written.")
+    }
+
+    func allocate() -> NodeNumber {
+        defer { nextNode += 1 }
+        return nextNode
+    }
+
+    func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
+        length += bytes.count
+        piece.append((node, bytes))
+        if length < pieceLength { return }
+        let writer = try store.beginWrite()
+        try writePiece(in: writer)
+        try writer.commit()
+    }
+
+    func free(_ node: NodeNumber) throws { preconditionFailure("A build writes each node once.") }
+
+    /// The number of the nodes, marked in the store.
+    func number(in writer: StoreWriter) throws -> UInt32 {
+        if let number {
+            guard try writer.markedBuild() == number else {
+                throw SectionedOrder.corrupted("a build's nodes were taken out under it")
+            }
+            return number
+        }
+        let number = try CacheDirectory.newNumber(in: writer)
+        try writer.markBuild(number)
+        self.number = number
+        return number
+    }
+
+    private func writePiece(in writer: StoreWriter) throws {
+        let number = try number(in: writer)
+        let first = piece.first?.node ?? nextNode
+        // Nodes of long keys may have been written before those that name them.
+        piece.sort { $0.node < $1.node }
+        let nodes = LMDBNodeStore(writingIn: writer, cache: number, nextNode: min(first, piece.first?.node ?? first))
+        try nodes.write(piece.map { (node: $0.node, bytes: Optional($0.bytes)) })
+        piece = []
+        length = 0
+    }
+
+    /// Writes what is left and takes the mark away. Returns the number of the nodes.
+    func finish(in writer: StoreWriter) throws -> UInt32 {
+        try writePiece(in: writer)
+        try writer.markBuild(nil)
+        return try number ?? number(in: writer)
+    }
+
+    /// Takes out what was written.
+    func discard() throws {
+        piece = []
+        guard let number else { return }
+        self.number = nil
+        let writer = try store.beginWrite()
+        guard try writer.markedBuild() == number else { return }
+        try LMDBNodeStore.deleteNodes(of: number, in: writer)
+        try writer.markBuild(nil)
+        try writer.commit()
+    }
+}
