@@ -51,25 +51,39 @@ let package = Package(
         // malloc_trim, where there is glibc
         .systemLibrary(name: "CMalloc"),
 
+        // spans of bytes: compare, append, numbers and varints, checksums
+        .target(name: "Bytes", dependencies: ["CXXHash"], swiftSettings: strict),
+        // private files, locks, identity, atomic replacement
+        .target(name: "Files", swiftSettings: strict),
+        // a walk over LMDB's page format, read-only, that trusts nothing
+        .target(name: "LMDBCheck", dependencies: ["Bytes", "Files"], swiftSettings: strict),
         // environment, transactions, tables, cursors
-        .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: strict),
-        // value types, their order, order-preserving key bytes, text order
-        .target(name: "Values", dependencies: ["CICU"], swiftSettings: strict),
+        .target(name: "LMDB", dependencies: ["Bytes", "CLMDB", "Files", "LMDBCheck"], swiftSettings: strict),
+        // value types, their order, order-preserving key bytes, text order (public)
+        .target(name: "Values", dependencies: ["Bytes", "CICU"], swiftSettings: strict),
+        // entities, attributes, object ids, errors of a store (public)
+        .target(name: "Models", dependencies: ["Bytes", "Values"], swiftSettings: strict),
         // a B+tree with counts over a node store
-        .target(name: "CountedTree", swiftSettings: strict),
-        // model, records, change log, store
+        .target(name: "CountedTree", dependencies: ["Bytes"], swiftSettings: strict),
+        // records, change log, unique keys, store
         .target(
-            name: "Records", dependencies: ["LMDB", "Values", "CXXHash"], swiftSettings: strict),
-        // the format language: parse, print, evaluate
-        .target(name: "Predicates", dependencies: ["Values"], swiftSettings: strict),
-        // sectioned order = rows tree + sections tree; named caches; diff
-        .target(
-            name: "OrderCaches", dependencies: ["CountedTree", "Records", "LMDB", "Values"],
+            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "Values"],
             swiftSettings: strict),
-        // requests, container, fetched orders (public)
+        // the format language: parse, print, evaluate (public)
+        .target(name: "Predicates", dependencies: ["Bytes", "Values"], swiftSettings: strict),
+        // sectioned order = rows tree + sections tree; the cache engine; diff
+        .target(
+            name: "OrderCaches",
+            dependencies: ["Bytes", "CountedTree", "Files", "LMDB", "LMDBCheck", "Models", "Records", "Values"],
+            swiftSettings: strict),
+        // requests, planner, context, managed objects, results controller (public)
         .target(
             name: "FetchIndex",
-            dependencies: ["LMDB", "Values", "Records", "Predicates", "OrderCaches"],
+            dependencies: ["Bytes", "LMDB", "Models", "OrderCaches", "Predicates", "Records", "Values"],
+            swiftSettings: strict),
+        // information, check, repair, export
+        .target(
+            name: "Administration", dependencies: ["FetchIndex", "Files", "LMDB", "Models", "OrderCaches", "Records"],
             swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
         .target(name: "Catalogues", dependencies: ["CCSV", "Values"], swiftSettings: strict),
@@ -77,57 +91,76 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
-                "CMalloc", "Catalogues", "FetchIndex",
+                "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Models", "OrderCaches", "Records",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict),
+            ], swiftSettings: strict),
 
         // seeds, folders and stores that tests share
         .target(
-            name: "TestSupport", dependencies: ["LMDB", "Records"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Bytes", "LMDB", "Models", "Records"], path: "Tests/TestSupport",
             swiftSettings: strict),
-        .testTarget(name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "ValuesTests", dependencies: ["Values", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "CountedTreeTests", dependencies: ["CountedTree", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "RecordsTests", dependencies: ["Records", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "PredicatesTests", dependencies: ["Predicates", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "OrderCachesTests", dependencies: ["OrderCaches", "TestSupport"], swiftSettings: strict),
+            name: "LMDBTests", dependencies: ["Files", "LMDB", "LMDBCheck", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "ValuesTests", dependencies: ["TestSupport", "Values"], swiftSettings: strict),
+        .testTarget(
+            name: "CountedTreeTests", dependencies: ["Bytes", "CountedTree", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "RecordsTests",
+            dependencies: ["Bytes", "LMDB", "LMDBCheck", "Models", "Records", "TestSupport", "Values"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PredicatesTests", dependencies: ["Predicates", "TestSupport", "Values"], swiftSettings: strict),
+        .testTarget(
+            name: "OrderCachesTests",
+            dependencies: [
+                "Bytes", "CountedTree", "LMDB", "LMDBCheck", "Models", "OrderCaches", "Records", "TestSupport",
+                "Values",
+            ], swiftSettings: strict),
         .testTarget(
             name: "FetchIndexTests",
-            dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Predicates", "Records", "TestSupport", "Values"],
-            exclude: ["PredicateCases"], resources: [.copy("Catalogues")], swiftSettings: strict),
+            dependencies: [
+                "Administration", "Bytes", "FetchIndex", "LMDB", "LMDBCheck", "Models", "OrderCaches", "Predicates",
+                "Records", "TestSupport", "Values",
+            ], exclude: ["PredicateCases"], resources: [.copy("Catalogues")], swiftSettings: strict),
+        // what a user's program sees, with nothing imported but FetchIndex and Foundation
+        .testTarget(name: "FaceTests", dependencies: ["FetchIndex"], swiftSettings: strict),
         // pages that are cut off, overwritten or made up; full maps
         .testTarget(
             name: "PageTests",
-            dependencies: ["FetchIndex", "LMDB", "OrderCaches", "Records", "TestSupport", "Values"],
-            swiftSettings: strict),
+            dependencies: [
+                "Administration", "Bytes", "FetchIndex", "LMDB", "LMDBCheck", "Models", "OrderCaches", "Records",
+                "TestSupport", "Values",
+            ], swiftSettings: strict),
         .testTarget(
             name: "CataloguesTests", dependencies: ["Catalogues", "TestSupport", "Values"], swiftSettings: strict),
         .testTarget(
-            name: "ToolTests", dependencies: ["FetchIndex", "FetchIndexTool", "LMDB", "TestSupport"],
+            name: "ToolTests",
+            dependencies: ["FetchIndex", "FetchIndexTool", "LMDB", "LMDBCheck", "Records", "TestSupport"],
             swiftSettings: strict),
         // what victims do to a store, step by step, and what must be in it then
         .target(
-            name: "FaultScript", dependencies: ["FetchIndex", "TestSupport"], path: "Tests/FaultScript",
+            name: "FaultScript", dependencies: ["FetchIndex", "OrderCaches", "Records", "TestSupport"],
+            path: "Tests/FaultScript",
             swiftSettings: strict),
         // counts, traces and fails the system calls that write files (Linux)
         .target(name: "WriteRecorder", path: "Tests/WriteRecorder", cSettings: strictC),
         // a program to be killed, starved and traced; its tests run it, but are not linked with it and its recorder
         .executableTarget(
-            name: "Victim", dependencies: ["FaultScript", "FetchIndex", "TestSupport", "WriteRecorder"],
+            name: "Victim",
+            dependencies: ["Administration", "FaultScript", "FetchIndex", "Records", "TestSupport", "WriteRecorder"],
             path: "Tests/Victim",
             swiftSettings: strict),
         .testTarget(
-            name: "FaultTests", dependencies: ["FaultScript", "FetchIndex", "LMDB", "TestSupport"],
+            name: "FaultTests",
+            dependencies: ["Administration", "FaultScript", "FetchIndex", "Records", "TestSupport"],
             swiftSettings: strict),
         // what is done with an input of a fuzz target, and its test on the kept inputs
         .target(
             name: "FuzzBodies",
             dependencies: [
-                "Catalogues", "CountedTree", "FetchIndex", "OrderCaches", "Predicates", "Records", "Values",
-            ],
-            path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
+                "Bytes", "Catalogues", "CountedTree", "FetchIndex", "Models", "OrderCaches", "Predicates", "Records",
+                "Values",
+            ], path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzBodies"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -1,3 +1,4 @@
+internal import Bytes
 extension CountedTree {
     /// Everything that is wrong with the tree, one sentence each; empty when it is whole. O(n).
     /// Adds the nodes it visits to `visited`; a node that was there already is a defect.
@@ -71,7 +72,7 @@ private struct Checker {
                 if level > 0 { contents.children.append((view.child(of: cell), measure)) }
                 contents.keys.append(
                     cell.hasLongKey
-                        ? try tree.store.longKey(of: cell, in: view) : [UInt8](view.inlineKey(of: cell)))
+                        ? try tree.store.longKey(of: cell, in: view) : [UInt8](copying: view.inlineKey(of: cell)))
                 rest += try tree.store.restNodes(of: cell, in: view)
             }
             if view.bytes.byteCount > tree.store.capacity { defects.append("node \(node) is too large") }

@@ -1,3 +1,4 @@
+internal import Bytes
 extension CountedTree {
     /// A drawing of the tree, a line a node and entry, keys as text where they are ASCII. A node that is reached twice is
     /// drawn once.
@@ -43,7 +44,7 @@ extension CountedTree {
     }
 
     private static func text(_ bytes: RawSpan) -> String {
-        [UInt8](bytes).map { byte in
+        [UInt8](copying: bytes).map { byte in
             if (33..<127).contains(byte) { return String(Unicode.Scalar(byte)) }
             let digits = String(byte, radix: 16)
             return "\\" + (digits.count == 1 ? "0" : "") + digits

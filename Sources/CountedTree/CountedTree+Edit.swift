@@ -1,3 +1,4 @@
+internal import Bytes
 /// A change of one entry, or the question where it stands.
 package struct TreeEdit {
     package enum Change: Equatable, Sendable {

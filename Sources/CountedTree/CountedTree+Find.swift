@@ -1,3 +1,4 @@
+internal import Bytes
 /// What a descent to a key found.
 package struct Rank: Equatable, Sendable {
     /// Entries, and their weight, whose keys are less.

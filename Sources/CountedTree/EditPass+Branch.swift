@@ -1,3 +1,4 @@
+internal import Bytes
 extension EditPass {
     /// A child that edits reach, and what became of it.
     struct EditedChild {
@@ -85,12 +86,12 @@ extension EditPass {
         var bytes: [UInt8] = []
         try read(node, level: level) { view in
             bytes.reserveCapacity(view.bytes.byteCount + 8)
-            bytes.append(contentsOf: view.bytes)
+            bytes.appendBytes(view.bytes)
             for child in children {
                 guard case .changed(let now, _) = child.outcome else { continue }
                 let offset = try view.cell(at: child.slot).range.lowerBound + 8
-                bytes.replaceLittleEndian(UInt64(truncatingIfNeeded: now.count), at: offset)
-                if isWeighted { bytes.replaceLittleEndian(UInt64(truncatingIfNeeded: now.weight), at: offset + 8) }
+                bytes.replaceNumber(UInt64(truncatingIfNeeded: now.count), at: offset)
+                if isWeighted { bytes.replaceNumber(UInt64(truncatingIfNeeded: now.weight), at: offset + 8) }
             }
         }
         let isSparse = bytes.count < store.capacity / 4

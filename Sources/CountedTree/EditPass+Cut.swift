@@ -1,3 +1,4 @@
+internal import Bytes
 extension EditPass {
     /// Writes a node's new cells: into it, into it and new ones when they are too many, or nowhere.
     func finish(
@@ -55,8 +56,8 @@ extension EditPass {
         let upperView = try NodeView(upper.span.bytes, node: node, level: 0, isWeighted: isWeighted)
         var last: [UInt8] = []
         var first: [UInt8] = []
-        try tree.handOut(lowerView.slotCount - 1, of: lowerView) { key, _ in last = [UInt8](key) }
-        try tree.handOut(0, of: upperView) { key, _ in first = [UInt8](key) }
+        try tree.handOut(lowerView.slotCount - 1, of: lowerView) { key, _ in last = [UInt8](copying: key) }
+        try tree.handOut(0, of: upperView) { key, _ in first = [UInt8](copying: key) }
         let key = first.span.bytes
         return try store.storedForm(of: key.extracting(first: key.commonPrefixLength(last.span.bytes) + 1))
     }

@@ -1,3 +1,4 @@
+internal import Bytes
 extension EditPass {
     /// An edit that changes a leaf, the slot it stands at there, and how the cell's key is stored.
     private struct LeafEdit {

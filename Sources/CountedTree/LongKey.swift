@@ -1,3 +1,4 @@
+internal import Bytes
 /// A key as a cell holds it: whole, or the first bytes of a long one and where the rest is.
 struct StoredKey {
     var bytes: [UInt8]
@@ -11,10 +12,10 @@ extension NodeStore {
     /// The form of a key for a cell; writes the rest of a long one.
     func storedForm(of key: RawSpan) throws -> StoredKey {
         let maximum = NodeLayout.maximumInlineKey(capacity: capacity)
-        if key.byteCount <= maximum { return StoredKey(bytes: [UInt8](key), isLong: false) }
-        var bytes = [UInt8](key.extracting(0..<maximum))
-        bytes.appendLittleEndian(try writeRest(key.extracting(maximum..<key.byteCount)))
-        bytes.appendLittleEndian(UInt32(key.byteCount))
+        if key.byteCount <= maximum { return StoredKey(bytes: [UInt8](copying: key), isLong: false) }
+        var bytes = [UInt8](copying: key.extracting(0..<maximum))
+        bytes.appendNumber(try writeRest(key.extracting(maximum..<key.byteCount)))
+        bytes.appendNumber(UInt32(key.byteCount))
         return StoredKey(bytes: bytes, isLong: true)
     }
 
@@ -26,8 +27,8 @@ extension NodeStore {
         while end > 0 {
             let start = (end - 1) / room * room
             var bytes: [UInt8] = [NodeLayout.Kind.longKeyRest.rawValue, 0, 0, 0]
-            bytes.appendLittleEndian(next)
-            bytes.append(contentsOf: rest.extracting(start..<end))
+            bytes.appendNumber(next)
+            bytes.appendBytes(rest.extracting(start..<end))
             let node = try allocate()
             try write(node, bytes)
             next = node
@@ -38,13 +39,13 @@ extension NodeStore {
 
     /// The whole of a cell's long key.
     func longKey(of cell: NodeView.Cell, in view: NodeView) throws -> [UInt8] {
-        var key = [UInt8](view.inlineKey(of: cell))
+        var key = [UInt8](copying: view.inlineKey(of: cell))
         let (first, length) = reference(of: cell, in: view)
         try forEachRestNode(from: first) { node, rest, _ in
             guard key.count + rest.byteCount <= length else {
                 throw TreeError.corrupted(node: node, "it has more bytes than its key's length")
             }
-            key.append(contentsOf: rest)
+            key.appendBytes(rest)
             return key.count < length
         }
         guard key.count == length else {

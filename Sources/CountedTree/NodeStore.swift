@@ -1,3 +1,5 @@
+package import Bytes
+
 /// The number of a node in a node store. 0 is no node.
 package typealias NodeNumber = UInt64
 
@@ -42,12 +44,15 @@ package enum NodeFilling {
 }
 
 /// What a tree finds wrong with the bytes that its store hands out.
-package enum TreeError: Error, Equatable, CustomStringConvertible {
+package enum TreeError: DamageReporting, Equatable, CustomStringConvertible {
     case corrupted(node: NodeNumber, String)
+
+    package var isDamage: Bool { true }
 
     package var description: String {
         switch self {
-        case .corrupted(let node, let defect): "node \(node) of the tree is damaged: \(defect)"
+        case .corrupted(0, let defect): "a tree of a cache is damaged: \(defect)"
+        case .corrupted(let node, let defect): "node \(node) of a cache is damaged: \(defect)"
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 /// A node's bytes, read in place. Every offset is checked before it is used.
 struct NodeView: ~Escapable {
     /// Up to the end of the last cell: a store may have put a filling behind it.
@@ -76,7 +77,7 @@ struct NodeView: ~Escapable {
     /// A slot's key as its cell holds it.
     func storedKey(at slot: Int) throws(TreeError) -> StoredKey {
         let cell = try cell(at: slot)
-        return StoredKey(bytes: [UInt8](bytes.extracting(cell.keyRange)), isLong: cell.hasLongKey)
+        return StoredKey(bytes: [UInt8](copying: bytes.extracting(cell.keyRange)), isLong: cell.hasLongKey)
     }
 
     private func number(at offset: Int) -> UInt64 {

@@ -1,3 +1,4 @@
+internal import Bytes
 /// Assembles nodes from cells, copied in runs from other nodes or new.
 struct NodeWriter {
     private let level: Int
@@ -43,7 +44,7 @@ struct NodeWriter {
             }
             ends.append(UInt32(end) | (rawEnd & NodeLayout.longKeyMark == 0 ? 0 : Self.longKeyMark))
         }
-        cells.append(contentsOf: view.bytes.extracting(start..<end))
+        cells.appendBytes(view.bytes.extracting(start..<end))
     }
 
     /// Adds a leaf's cells with changes in the order of their slots.
@@ -59,14 +60,14 @@ struct NodeWriter {
     }
 
     mutating func appendLeafCell(_ key: StoredKey, weight: Int) {
-        if isWeighted { cells.appendLittleEndian(UInt64(truncatingIfNeeded: weight)) }
+        if isWeighted { cells.appendNumber(UInt64(truncatingIfNeeded: weight)) }
         appendKey(key)
     }
 
     mutating func appendBranchCell(child: NodeNumber, _ measure: Measure, _ key: StoredKey) {
-        cells.appendLittleEndian(child)
-        cells.appendLittleEndian(UInt64(truncatingIfNeeded: measure.count))
-        if isWeighted { cells.appendLittleEndian(UInt64(truncatingIfNeeded: measure.weight)) }
+        cells.appendNumber(child)
+        cells.appendNumber(UInt64(truncatingIfNeeded: measure.count))
+        if isWeighted { cells.appendNumber(UInt64(truncatingIfNeeded: measure.weight)) }
         appendKey(key)
     }
 
@@ -86,7 +87,7 @@ struct NodeWriter {
         bytes.reserveCapacity(NodeLayout.headerLength + 2 * slots.count + end - start)
         bytes.append(NodeLayout.kind(level: level, isWeighted: isWeighted).rawValue)
         bytes.append(UInt8(level))
-        bytes.appendLittleEndian(UInt16(slots.count))
+        bytes.appendNumber(UInt16(slots.count))
         bytes.append(contentsOf: repeatElement(0, count: 2 * slots.count))
         bytes.withUnsafeMutableBytes { bytes in
             var offset = NodeLayout.headerLength

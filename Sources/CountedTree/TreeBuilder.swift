@@ -1,3 +1,4 @@
+internal import Bytes
 /// Builds a tree with full nodes from entries that come in order. O(n), and memory for one node a level.
 package struct TreeBuilder {
     /// A level's node in the making: its cells, what is below them, and the key that divides it from its left
@@ -38,7 +39,7 @@ package struct TreeBuilder {
         levels[0].measure += added
         measure += added
         lastKey.removeAll(keepingCapacity: true)
-        lastKey.append(contentsOf: key)
+        lastKey.appendBytes(key)
     }
 
     /// Writes what is still open and returns the tree.

@@ -1,5 +1,4 @@
-// What users of FetchIndex write and get lives in the modules that know it; importing FetchIndex is enough.
-@_exported public import OrderCaches
+// The vocabularies that FetchIndex passes on: importing it is enough.
+@_exported public import Models
 @_exported public import Predicates
-@_exported public import Records
 @_exported public import Values

@@ -1,3 +1,6 @@
+internal import Administration
+internal import OrderCaches
+internal import Models
 internal import ArgumentParser
 internal import FetchIndex
 #if canImport(Glibc)
@@ -80,10 +83,10 @@ enum Main {
     /// What is wrong is what was asked, not the data.
     private static func isUsage(_ error: any Error) -> Bool {
         switch error {
-        case StoreError.unknownEntity, StoreError.unknownAttribute: true
+        case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName: true
         case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
             is UnknownTimeZone, is UnusableCalendar,
-            is CacheDirectory.InvalidName, is CacheDirectory.UnknownCache:
+            is CacheDirectory.UnknownCache:
             true
         default: false
         }

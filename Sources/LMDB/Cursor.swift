@@ -1,15 +1,11 @@
+internal import Bytes
+internal import LMDBCheck
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
-
 /// A position in a table. After a move that returned true, `key` and `value` are the entry there, in place,
 /// valid until the cursor moves or its transaction writes.
 package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
-    private let keys: Table.Keys
+    private let keys: KeyKind
     private let isInMap: Bool
     private let bounds: PageBounds
     /// The key that `moveToNext` comes from: copied, since moving and deleting give pages back.
@@ -89,16 +85,8 @@ package struct Cursor: ~Copyable {
             if keys == .integers {
                 return passed.count != 8 || integerKey > passed.loadUnaligned(as: UInt64.self)
             }
-            return Self.compare(current: currentKey, with: passed) > 0
+            return key.compare(passed.bytes) > 0
         }
-    }
-
-    /// In the order of LMDB's keys of bytes: less than, equal to or greater than 0, as memcmp.
-    private static func compare(current: MDB_val, with other: UnsafeRawBufferPointer) -> Int {
-        let key = UnsafeRawBufferPointer(start: current.mv_data, count: current.mv_size)
-        guard let start = key.baseAddress, let otherStart = other.baseAddress else { return key.count - other.count }
-        let order = memcmp(start, otherStart, min(key.count, other.count))
-        return order == 0 ? key.count - other.count : Int(order)
     }
 
     /// To the first entry whose key is the given one or greater; throws when damaged pages lead to a smaller one.
@@ -108,10 +96,7 @@ package struct Cursor: ~Copyable {
             seek(MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress)))
         }
         guard try settle(code, foundKey, foundValue) else { return false }
-        if keys == .bytes {
-            let order = key.withUnsafeBytes { Self.compare(current: currentKey, with: $0) }
-            guard order >= 0 else { throw LMDBError.corrupted }
-        }
+        if keys == .bytes, self.key.compare(key) < 0 { throw LMDBError.corrupted }
         return true
     }
 

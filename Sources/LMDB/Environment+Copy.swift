@@ -1,3 +1,5 @@
+internal import LMDBCheck
+internal import Files
 internal import CLMDB
 #if canImport(Glibc)
     internal import Glibc

@@ -1,3 +1,5 @@
+internal import Files
+internal import LMDBCheck
 internal import CLMDB
 #if canImport(Glibc)
     internal import Glibc
@@ -16,7 +18,7 @@ extension Environment {
     /// its name when it is whole and on disk. A lock on the folder keeps others from doing the same; what a process
     /// left that was killed before that is taken out by the next.
     static func createDataFile(inFolder folder: String, _ options: Options) throws {
-        try requireFiles(["data.mdb", "lock.mdb"], inFolder: folder)
+        try DataFile.requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: folder)
         let path = folder + "/data.mdb"
         if access(path, F_OK) == 0 { return }
         let file = try OpenFile(folder, O_RDONLY | O_DIRECTORY)
@@ -45,11 +47,11 @@ extension Environment {
     /// then, the process would die of SIGBUS. Whoever may not write the file reads without it.
     ///
     /// The path must not be open in this process, whose locks on the file would be dropped.
-    static func reserveLockFile(inFolder folder: String, _ options: Options) throws(LMDBError) {
+    static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
         #if os(Linux)
             let file: OpenFile
             do { file = try OpenFile(folder + "/lock.mdb", O_RDWR | O_CREAT) } catch {
-                if error.isFailedWrite { throw error }
+                if LMDBError(rawValue: error.rawValue).isFailedWrite { throw error }
                 return
             }
             // LMDB's own size: a cache line for each reader, and two before them.
@@ -64,7 +66,9 @@ extension Environment {
 
     /// Puts the names of the folder and of its data file on disk: syncing a file does not. Whoever makes an environment
     /// does it before he commits what tells others that it is made. fsync
-    package func syncNames() throws(LMDBError) {
-        for folder in [path, path + "/.."] { try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync() }
+    package func syncNames() throws {
+        try withSystemErrors {
+            for folder in [path, path + "/.."] { try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync() }
+        }
     }
 }

@@ -12,12 +12,13 @@ package struct MapFull: Error, Equatable, CustomStringConvertible {
     /// Transactions of this process beside the one that failed: the map cannot grow while there are any.
     package let otherTransactions: Int
 
-    package var description: String {
-        let loss = "the store's map of \(mapSize) bytes is full, so nothing of this transaction is saved"
-        return otherTransactions == 0
-            ? "\(loss); the next one makes the map larger"
-            : "\(loss); the map grows with the next one once no snapshot is open in this process (now \(otherTransactions))"
+    package var reason: String {
+        otherTransactions == 0
+            ? "the map of \(mapSize) bytes is full; the next one makes it larger"
+            : "the map of \(mapSize) bytes is full; it grows with the next one once no snapshot is open in this process (now \(otherTransactions))"
     }
+
+    package var description: String { "nothing of this transaction was saved: \(reason)" }
 }
 
 extension Environment {

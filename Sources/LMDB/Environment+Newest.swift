@@ -1,3 +1,4 @@
+internal import Files
 internal import CLMDB
 #if canImport(Glibc)
     internal import Glibc

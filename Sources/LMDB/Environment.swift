@@ -1,3 +1,5 @@
+internal import Files
+package import LMDBCheck
 internal import CLMDB
 #if canImport(Glibc)
     internal import Glibc
@@ -70,11 +72,11 @@ package final class Environment: Sendable {
         }
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
-        return try EnvironmentRegistry.open(at: String(cString: real), options: options)
+        return try withSystemErrors { try EnvironmentRegistry.open(at: String(cString: real), options: options) }
     }
 
     init(path: String, options: Options, opening: UInt64, gate: FolderGate) throws {
-        try Environment.checkFiles(
+        try DataFile.checkFiles(
             inFolder: path, creates: options.creates && !options.isReadOnly, options.witness)
         self.path = path
         self.opening = opening
@@ -138,7 +140,7 @@ package final class Environment: Sendable {
                     tries += 1
                     if tries == mostTries { throw error.reason }
                     usleep(.random(in: 1000...20_000))
-                    try checkFiles(inFolder: path, creates: false, options.witness)
+                    try DataFile.checkFiles(inFolder: path, creates: false, options.witness)
                     if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
                     // Somebody else's lock must not keep it waiting: then it is tried all the same.
                     _ = try folder?.lock(until: .now + turn)
@@ -172,7 +174,7 @@ package final class Environment: Sendable {
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
         // LMDB does not tell which lock file it has, and may have waited long for it.
-        func lockFile() throws(LMDBError) -> FileIdentity? {
+        func lockFile() throws -> FileIdentity? {
             isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
         }
         let lockFileBefore = try lockFile()
@@ -201,13 +203,15 @@ package final class Environment: Sendable {
     /// Throws `EnvironmentMoved` when the path no longer leads to the files that are open: others would open the folder
     /// without knowing of this process. Costs two stats.
     package func requireInPlace() throws {
-        guard try FileIdentity(ofPath: path + "/data.mdb") == dataFile,
-            try lockFile == nil || FileIdentity(ofPath: path + "/lock.mdb") == lockFile
-        else { throw EnvironmentMoved(path: path) }
+        let isInPlace = try withSystemErrors {
+            try FileIdentity(ofPath: path + "/data.mdb") == dataFile
+                && (lockFile == nil || FileIdentity(ofPath: path + "/lock.mdb") == lockFile)
+        }
+        if !isInPlace { throw EnvironmentMoved(path: path) }
     }
 
     /// mdb_env_get_fd
-    private static func dataFile(of handle: OpaquePointer) throws(LMDBError) -> FileIdentity {
+    private static func dataFile(of handle: OpaquePointer) throws -> FileIdentity {
         var descriptor: CInt = -1
         try check(mdb_env_get_fd(handle, &descriptor))
         return try FileIdentity(ofOpen: descriptor)

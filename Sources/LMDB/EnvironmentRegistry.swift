@@ -1,3 +1,5 @@
+internal import Files
+internal import LMDBCheck
 internal import CLMDB
 #if canImport(Glibc)
     internal import Glibc

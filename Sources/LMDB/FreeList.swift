@@ -1,3 +1,4 @@
+internal import LMDBCheck
 internal import CLMDB
 
 extension TransactionView {

@@ -1,3 +1,5 @@
+internal import Bytes
+internal import Files
 internal import CLMDB
 #if canImport(Glibc)
     internal import Glibc
@@ -52,6 +54,22 @@ extension LMDBError: CustomStringConvertible {
         }
         return isDamage ? "the store is damaged: LMDB met a page that it cannot have written (\(reason))" : reason
     }
+}
+
+extension LMDBError: DamageReporting {
+    /// An error of LMDB's or of the system; nil for any other.
+    package init?(_ error: any Error) {
+        switch error {
+        case let error as LMDBError: self = error
+        case let error as SystemError: self.init(rawValue: error.rawValue)
+        default: return nil
+        }
+    }
+}
+
+/// Makes errors of the system LMDB's, which are errnos too where LMDB meets them.
+func withSystemErrors<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch let error as SystemError { throw LMDBError(rawValue: error.rawValue) }
 }
 
 /// The one place that looks at a return code.

@@ -1,3 +1,4 @@
+package import LMDBCheck
 internal import CLMDB
 internal import Synchronization
 
@@ -6,35 +7,16 @@ internal import Synchronization
 /// A byte key is 1 to 511 bytes long (LMDB's limit); keys of an integer table are 64-bit integers.
 package struct Table: Sendable {
     let handle: MDB_dbi
-    let keys: Keys
-
-    /// How the keys of a table are made and ordered.
-    package enum Keys: Sendable {
-        /// Bytes, by memcmp.
-        case bytes
-        /// 64-bit unsigned integers, by value, in the machine's byte order.
-        case integers
-    }
+    let keys: KeyKind
 
     /// The longest byte key.
     package static let maximumKeyLength = 511
-
-    /// The name and kind of keys that a table is opened with.
-    package struct Description: Sendable {
-        let name: String
-        let keys: Keys
-
-        package init(_ name: String, _ keys: Keys = .bytes) {
-            self.name = name
-            self.keys = keys
-        }
-    }
 }
 
 extension Environment {
     /// Opens tables, which stay open as long as the environment. Tables that are missing are created, in one
     /// transaction, when `creating`. mdb_dbi_open
-    package func tables(_ descriptions: [Table.Description], creating: Bool) throws -> [Table] {
+    package func tables(_ descriptions: [TableDescription], creating: Bool) throws -> [Table] {
         // LMDB wants tables opened by one thread at a time.
         try openTables.withLock { open in
             let missing = descriptions.filter { open[$0.name] == nil }
@@ -58,7 +40,7 @@ extension Environment {
     }
 
     /// Commits even when reading: only so do the handles outlive the transaction.
-    private func openTables(_ descriptions: [Table.Description], flags: UInt32) throws -> [String: Table] {
+    private func openTables(_ descriptions: [TableDescription], flags: UInt32) throws -> [String: Table] {
         let transaction = try begin(flags: flags)
         var opened: [String: Table] = [:]
         do {
@@ -78,15 +60,4 @@ extension Environment {
         try checkWrite(mdb_txn_commit(transaction))
         return opened
     }
-}
-
-/// mdb_stat of one table.
-package struct TableStatistics: Sendable {
-    package let depth: Int
-    package let branchPages: Int
-    package let leafPages: Int
-    package let overflowPages: Int
-    package let entries: Int
-
-    package var pages: Int { branchPages + leafPages + overflowPages }
 }

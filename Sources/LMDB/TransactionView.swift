@@ -1,3 +1,4 @@
+package import LMDBCheck
 internal import CLMDB
 #if canImport(Glibc)
     internal import Glibc
@@ -48,10 +49,10 @@ package struct TransactionView {
     }
 
     /// mdb_stat
-    package func statistics(of table: Table) throws -> TableStatistics {
+    package func statistics(of table: Table) throws -> TreeStatistics {
         var stat = MDB_stat()
         try check(mdb_stat(handle, table.handle, &stat))
-        return TableStatistics(
+        return TreeStatistics(
             depth: Int(stat.ms_depth), branchPages: stat.ms_branch_pages, leafPages: stat.ms_leaf_pages,
             overflowPages: stat.ms_overflow_pages, entries: stat.ms_entries)
     }

@@ -1,3 +1,4 @@
+internal import Bytes
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
@@ -30,7 +31,7 @@ package enum OrderKey {
 
     package static func appendInteger(_ value: Int64, to key: inout [UInt8]) {
         key.append(tag(.integer))
-        appendBigEndian(UInt64(bitPattern: value) ^ (1 << 63), to: &key)
+        key.appendBigEndian(UInt64(bitPattern: value) ^ (1 << 63))
     }
 
     package static func appendBoolean(_ value: Bool, to key: inout [UInt8]) {
@@ -42,7 +43,7 @@ package enum OrderKey {
     package static func appendDouble(_ value: Double, as type: ValueType, to key: inout [UInt8]) {
         key.append(tag(type))
         let bits = value.isNaN ? Double.nan.bitPattern : (value == 0 ? 0 : value.bitPattern)
-        appendBigEndian(bits >> 63 == 1 ? ~bits : bits | 1 << 63, to: &key)
+        key.appendBigEndian(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
     }
 
     /// The bytes of a string, a collation key, data or a URL.
@@ -82,10 +83,6 @@ package enum OrderKey {
     /// Turns what was written since an offset to the other direction.
     package static func reverse(_ key: inout [UInt8], from offset: Int) {
         for index in offset..<key.count { key[index] = ~key[index] }
-    }
-
-    static func appendBigEndian(_ bits: UInt64, to key: inout [UInt8]) {
-        withUnsafeBytes(of: bits.bigEndian) { key.append(contentsOf: $0) }
     }
 
     /// point: where the decimal point stands after the first digit that counts, plus 32,768.

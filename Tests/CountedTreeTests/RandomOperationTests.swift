@@ -1,3 +1,4 @@
+import Bytes
 import TestSupport
 import Testing
 
@@ -47,7 +48,7 @@ private enum Operation: CaseIterable {
         try upper.publish(to: fork)
         #expect(try upperTree.moved(to: fork).contents() == upperModel)
         let copy = MemoryNodeStore(capacity: 256)
-        for node in 1..<base.nextNode { try? base.read(node) { copy.write(node, [UInt8]($0)) } }
+        for node in 1..<base.nextNode { try? base.read(node) { copy.write(node, [UInt8](copying: $0)) } }
         try fork.publish(to: copy)
         let published = upperTree.moved(to: copy)
         #expect(published.check().isEmpty)
@@ -122,13 +123,13 @@ private enum Operation: CaseIterable {
             guard !model.keys.isEmpty else { return }
             let rank = Int.random(in: 0..<model.keys.count, using: &generator)
             try tree.entry(at: rank) { key, weight, _ in
-                #expect([UInt8](key) == model.keys[rank] && weight == model.weights[rank], context)
+                #expect([UInt8](copying: key) == model.keys[rank] && weight == model.weights[rank], context)
             }
         case .selectByWeight:
             guard tree.weight > 0 else { return }
             let weight = Int.random(in: 0..<tree.weight, using: &generator)
             try tree.entry(atWeight: weight) { key, found, before in
-                #expect([UInt8](key) == model.keys[before.count], context)
+                #expect([UInt8](copying: key) == model.keys[before.count], context)
                 #expect(before.weight <= weight && weight < before.weight + found, context)
             }
         case .walk:

@@ -1,3 +1,4 @@
+import Bytes
 import TestSupport
 
 @testable import CountedTree
@@ -33,7 +34,7 @@ extension CountedTree {
     func contents(from rank: Int = 0, _ direction: Direction = .forward) throws -> SortedArray {
         var contents = SortedArray()
         try walk(from: rank, direction) { key, weight in
-            contents.keys.append([UInt8](key))
+            contents.keys.append([UInt8](copying: key))
             contents.weights.append(weight)
             return true
         }

@@ -1,3 +1,4 @@
+import Bytes
 import TestSupport
 import Testing
 
@@ -52,7 +53,7 @@ import Testing
         var defectsFound = 0
         for node in 1..<store.nextNode {
             var bytes: [UInt8] = []
-            try? store.read(node) { bytes = [UInt8]($0) }
+            try? store.read(node) { bytes = [UInt8](copying: $0) }
             for offset in bytes.indices {
                 let fork = ForkNodeStore(over: store)
                 var damaged = bytes
@@ -82,7 +83,7 @@ import Testing
         for number in UInt8(0)...200 { try tree.insert([number, 1, 2, 3]) }
         for node in 1..<store.nextNode {
             var bytes: [UInt8] = []
-            try? store.read(node) { bytes = [UInt8]($0) }
+            try? store.read(node) { bytes = [UInt8](copying: $0) }
             for length in 0..<bytes.count {
                 let fork = ForkNodeStore(over: store)
                 fork.write(node, [UInt8](bytes.prefix(length)))
@@ -115,8 +116,8 @@ import Testing
         store.write(2, [1, 0, 1, 0, 1, 0, 99])
         var cells: [UInt8] = []
         for (child, count) in [(1, 63), (2, 1)] as [(UInt64, UInt64)] {
-            cells.appendLittleEndian(child)
-            cells.appendLittleEndian(count)
+            cells.appendNumber(child)
+            cells.appendNumber(count)
         }
         store.write(3, [2, 1, 2, 0, 16, 0, 76, 1] + cells + repeatElement(98, count: 300))
         let measure = Measure(count: 64, weight: 64)

@@ -1,3 +1,5 @@
+import OrderCaches
+import Records
 package import FetchIndex
 
 /// Does a script's steps to a store.

@@ -1,3 +1,4 @@
+import Records
 package import FetchIndex
 
 /// What must be in a store: the rows by key, and the number of its newest commit.

@@ -1,3 +1,5 @@
+import Administration
+import Records
 import FaultScript
 import FetchIndex
 import Foundation

@@ -1,3 +1,5 @@
+import Administration
+import Records
 #if os(Linux)
     import FaultScript
     import FetchIndex

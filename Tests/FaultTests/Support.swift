@@ -1,3 +1,4 @@
+import Administration
 import FaultScript
 import FetchIndex
 import Foundation

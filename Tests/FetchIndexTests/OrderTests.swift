@@ -1,3 +1,5 @@
+import Records
+import Administration
 import Foundation
 import LMDB
 import TestSupport

@@ -1,3 +1,5 @@
+import Bytes
+import Administration
 import LMDB
 import TestSupport
 import Testing

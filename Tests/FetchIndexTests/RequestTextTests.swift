@@ -1,3 +1,4 @@
+import OrderCaches
 import Testing
 
 @testable import FetchIndex

@@ -1,3 +1,5 @@
+import LMDBCheck
+import Files
 import Foundation
 import TestSupport
 import Testing
@@ -10,7 +12,7 @@ import Testing
 
     private func fill() throws -> Environment {
         let environment = try Environment.open(at: folder.path)
-        let table = try environment.tables([Table.Description("numbers", .integers)], creating: true)[0]
+        let table = try environment.tables([TableDescription("numbers", .integers)], creating: true)[0]
         for round in 0..<3 {
             let transaction = try environment.beginWrite()
             for key in 0..<UInt64(2000) {
@@ -42,7 +44,7 @@ import Testing
             let file = try NewFile(at: path)
             try file.write(bytes.span.bytes)
             #expect(access(path, F_OK) != 0 && access(path + ".partial", F_OK) == 0)
-            #expect(throws: LMDBError.busy) { _ = try NewFile(at: path).path }
+            #expect(throws: SystemError.busy) { _ = try NewFile(at: path).path }
         }
         #expect(access(path + ".partial", F_OK) != 0, "what was not kept is gone")
         // What a killed process leaves is taken over, whoever could read it.
@@ -61,10 +63,10 @@ import Testing
         let path = folder.path + "/file", victim = folder.path + "/victim"
         try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
         symlink(victim, path + ".partial")
-        #expect(throws: LMDBError(rawValue: ELOOP)) { _ = try NewFile(at: path).path }
+        #expect(throws: SystemError(rawValue: ELOOP)) { _ = try NewFile(at: path).path }
         unlink(path + ".partial")
         link(victim, path + ".partial")
-        #expect(throws: LMDBError.busy) { _ = try NewFile(at: path).path }
+        #expect(throws: SystemError.busy) { _ = try NewFile(at: path).path }
         #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
     }
 
@@ -77,7 +79,7 @@ import Testing
         #expect(compaction.bytesBefore >= used * 4096 && compaction.bytesAfter < compaction.bytesBefore)
         let opened = try Environment.open(at: folder.path)
         #expect(try opened.information().usedPages * 4096 == compaction.bytesAfter)
-        let table = try opened.tables([Table.Description("numbers", .integers)], creating: false)[0]
+        let table = try opened.tables([TableDescription("numbers", .integers)], creating: false)[0]
         let reader = try opened.beginRead()
         #expect(try reader.view.statistics(of: table).entries == 2000)
         #expect(try reader.view.freePages().isEmpty)

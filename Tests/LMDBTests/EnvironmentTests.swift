@@ -1,3 +1,4 @@
+import LMDBCheck
 import Foundation
 import TestSupport
 import Testing
@@ -10,7 +11,7 @@ import Testing
     func open() throws -> (Environment, Table, Table) {
         let environment = try Environment.open(at: folder.path)
         let tables = try environment.tables(
-            [Table.Description("bytes"), Table.Description("numbers", .integers)], creating: true)
+            [TableDescription("bytes"), TableDescription("numbers", .integers)], creating: true)
         return (environment, tables[0], tables[1])
     }
 
@@ -74,7 +75,7 @@ import Testing
         var options = Environment.Options()
         options.mapSize = 1 << 18
         let environment = try Environment.open(at: folder.path, options: options)
-        let table = try environment.tables([Table.Description("numbers", .integers)], creating: true)[0]
+        let table = try environment.tables([TableDescription("numbers", .integers)], creating: true)[0]
         let value = [UInt8](repeating: 1, count: 2000)
         let transaction = try environment.beginWrite()
         var key: UInt64 = 0

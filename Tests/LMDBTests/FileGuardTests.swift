@@ -1,3 +1,5 @@
+import Files
+@testable import LMDBCheck
 import Foundation
 import TestSupport
 import Testing
@@ -14,7 +16,7 @@ import Testing
     /// An environment that was written and closed.
     init() throws {
         let environment = try Environment.open(at: folder.path)
-        let table = try environment.tables([Table.Description("bytes")], creating: true)[0]
+        let table = try environment.tables([TableDescription("bytes")], creating: true)[0]
         for number in 0..<4 as Range<UInt8> {
             let transaction = try environment.beginWrite()
             let key = [number], value = [UInt8](repeating: number, count: 3000)
@@ -125,7 +127,7 @@ import Testing
         let pages = try UInt64(file.length() / 4096)
         #expect(pages < MetaPage.newest(of: metas).pageCount, "the last pages were never written")
         #expect(refusal() == nil)
-        let report = try Environment.checkPages(at: folder.path, expecting: [Table.Description("bytes")])
+        let report = try Environment.checkPages(at: folder.path, expecting: [TableDescription("bytes")])
         #expect(report.defects == [])
         // Here pages are missing that are used.
         try writeData(Array(try data().prefix(3 * 4096)))
@@ -135,7 +137,7 @@ import Testing
     /// Takes many pages at the end of the file in one transaction, and frees them in the same.
     private func grow() throws {
         let environment = try Environment.open(at: folder.path)
-        let table = try environment.tables([Table.Description("bytes")], creating: false)[0]
+        let table = try environment.tables([TableDescription("bytes")], creating: false)[0]
         for round in 0..<6 as Range<UInt8> {
             let transaction = try environment.beginWrite()
             let key: [UInt8] = [round % 4], value = [UInt8](repeating: round, count: 3000)

@@ -1,3 +1,4 @@
+import LMDBCheck
 import Foundation
 import TestSupport
 import Testing
@@ -14,7 +15,7 @@ import Testing
 
         private func make(_ folder: TemporaryFolder, entries: UInt8) throws -> Environment {
             let environment = try Environment.open(at: folder.path)
-            let table = try environment.tables([Table.Description("bytes")], creating: true)[0]
+            let table = try environment.tables([TableDescription("bytes")], creating: true)[0]
             let transaction = try environment.beginWrite()
             for number in 0..<entries {
                 let key = [number]
@@ -25,7 +26,7 @@ import Testing
         }
 
         private func count(_ environment: Environment) throws -> Int {
-            let table = try environment.tables([Table.Description("bytes")], creating: false)[0]
+            let table = try environment.tables([TableDescription("bytes")], creating: false)[0]
             let reader = try environment.beginRead()
             return try reader.view.statistics(of: table).entries
         }

@@ -1,3 +1,5 @@
+import Bytes
+import Models
 import CountedTree
 import Foundation
 import Records
@@ -106,7 +108,7 @@ import Testing
         let placer = TestPlacer(hasSections: order.hasSections, isDescending: order.isDescending)
         for (number, record) in try test.contents() {
             let section = expected.firstIndex { $0.rows.contains(number) }
-            let path = section.map { RowPath(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
+            let path = section.map { RowPosition(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
             let object = RecordKey(entity: 0, number: number)
             #expect(try built.position(of: object, record, placer) == path, "seed \(seed), \(order), object \(number)")
         }
@@ -121,14 +123,14 @@ import Testing
             #expect(found.name == section.name && found.count == section.rows.count && found.rowsBefore == row)
             for (offset, number) in section.rows.enumerated() {
                 let found = try order.row(at: row)
-                #expect(found.object.number == number && found.path == RowPath(section: index, row: offset))
-                #expect(try order.object(at: RowPath(section: index, row: offset)).number == number)
-                var first: (RecordKey, RowPath)?
+                #expect(found.object.number == number && found.path == RowPosition(section: index, row: offset))
+                #expect(try order.object(at: RowPosition(section: index, row: offset)).number == number)
+                var first: (RecordKey, RowPosition)?
                 try order.walkRows(from: row) { object, path in
                     first = (object, path)
                     return false
                 }
-                #expect(first?.0.number == number && first?.1 == RowPath(section: index, row: offset))
+                #expect(first?.0.number == number && first?.1 == RowPosition(section: index, row: offset))
                 row += 1
             }
         }

@@ -1,3 +1,4 @@
+import Bytes
 import LMDB
 import Records
 import TestSupport

@@ -1,3 +1,5 @@
+import Models
+import LMDBCheck
 import CountedTree
 import Foundation
 import LMDB
@@ -88,7 +90,9 @@ import Values
         try update(1, TestRow(group: "a", rank: 1, note: 5))
         var expected = OrderChange()
         expected.rows = [
-            .update(RecordKey(entity: 0, number: 1), from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 0))
+            .update(
+                RecordKey(entity: 0, number: 1), from: RowPosition(section: 0, row: 0),
+                to: RowPosition(section: 0, row: 0))
         ]
         #expect(try caches.open("n", request).outcome == .caughtUp(expected))
         try insert(TestRow(group: "z", rank: 0, isMember: false))
@@ -99,7 +103,7 @@ import Values
     @Test func eachPartOfTheIdentityHasItsReason() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
-        let changes: [(WritableKeyPath<CacheIdentity, String>, RebuildReason)] = [
+        let changes: [(WritableKeyPath<CacheIdentity, String>, RebuildCause)] = [
             (\.entityVersion, .modelChanged), (\.predicate, .predicateChanged), (\.sort, .sortChanged),
             (\.section, .sectionKeyChanged), (\.collation, .collationChanged), (\.entity, .modelChanged),
         ]
@@ -189,7 +193,7 @@ import Values
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("n", request)
         try update(1, TestRow(group: "b", rank: 2))
-        let log = try test.store.environment.tables([Table.Description("log")], creating: false)[0]
+        let log = try test.store.environment.tables([TableDescription("log")], creating: false)[0]
         let key = [UInt8](repeating: 0, count: 7) + [2, 0, 0, 0, 1]
         let junk: [UInt8] = [1, 2, 3]
         try test.write { try $0.view.put(junk.span.bytes, for: key.span.bytes, in: log) }

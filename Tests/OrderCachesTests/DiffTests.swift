@@ -1,3 +1,4 @@
+import Models
 import CountedTree
 import Records
 import TestSupport

@@ -1,3 +1,5 @@
+import LMDBCheck
+import Bytes
 import CountedTree
 import LMDB
 import Records

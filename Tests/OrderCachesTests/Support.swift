@@ -1,3 +1,4 @@
+import Models
 import Records
 import TestSupport
 import Values
@@ -77,7 +78,7 @@ final class TestPlacer: RowPlacer {
 struct TestOrder: CustomStringConvertible {
     var hasSections: Bool
     var isDescending = false
-    var sectionOrder = SectionOrder.byFirstRow
+    var sectionOrder = OrderShape.SectionOrder.byFirstRow
 
     static let all: [TestOrder] =
         [false, true].flatMap { isDescending in
@@ -174,7 +175,7 @@ extension CacheEngine {
         TestOpened(try open(CacheRequest(name: name, order: request, needsExactChange: needsExactChange)))
     }
 
-    func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildReason) throws -> TestOpened {
+    func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildCause) throws -> TestOpened {
         TestOpened(try rebuild(CacheRequest(name: name, order: request), reason))
     }
 }

@@ -1,3 +1,4 @@
+import Bytes
 import FetchIndex
 import Foundation
 import OrderCaches
@@ -113,8 +114,8 @@ import Testing
 
     /// A damaged store gives errors of the library's own types, or answers.
     private func attempt(_ what: String, _ body: () throws -> Void) {
-        do { try body() } catch is StoreError {} catch is LMDBError {} catch {
-            if !error.isDamage { Issue.record("\(what): \(type(of: error)): \(error)") }
+        do { try body() } catch is StoreError {} catch {
+            Issue.record("\(what): \(type(of: error)): \(error)")
         }
     }
 }

@@ -1,3 +1,5 @@
+import LMDBCheck
+import Administration
 import FetchIndex
 import Foundation
 import Records
@@ -9,7 +11,7 @@ import Testing
 
 /// The walk finds nothing where nothing is wrong, also while others write.
 @Suite struct HealthyStoreTests {
-    private static let tables = [Table.Description("bytes"), Table.Description("numbers", .integers)]
+    private static let tables = [TableDescription("bytes"), TableDescription("numbers", .integers)]
 
     @Test(arguments: 1...4) func theWalkAgreesWithLMDBAfterRandomTransactions(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

@@ -1,3 +1,5 @@
+@testable import LMDBCheck
+import Records
 import FetchIndex
 import Foundation
 import TestSupport

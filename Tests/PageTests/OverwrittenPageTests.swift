@@ -1,3 +1,5 @@
+@testable import LMDBCheck
+import Administration
 import FetchIndex
 import Foundation
 import TestSupport

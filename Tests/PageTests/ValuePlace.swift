@@ -1,3 +1,5 @@
+@testable import LMDBCheck
+import Models
 import Foundation
 import OrderCaches
 import Records

@@ -1,3 +1,5 @@
+import Bytes
+import Models
 import LMDB
 import TestSupport
 import Testing

@@ -1,3 +1,6 @@
+import LMDBCheck
+import Bytes
+import Models
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+import Bytes
+import Models
 import Foundation
 import LMDB
 import TestSupport

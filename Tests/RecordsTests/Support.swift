@@ -1,3 +1,4 @@
+import Models
 import Records
 import TestSupport
 import Values

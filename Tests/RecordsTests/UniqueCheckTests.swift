@@ -1,3 +1,5 @@
+import Bytes
+import Models
 import TestSupport
 import Testing
 import Values

@@ -1,3 +1,5 @@
+import Bytes
+package import Models
 internal import LMDB
 package import Records
 

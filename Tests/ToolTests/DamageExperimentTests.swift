@@ -1,3 +1,4 @@
+@testable import LMDBCheck
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import Records
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+internal import Administration
 #if os(Linux)
     internal import FaultScript
     internal import FetchIndex

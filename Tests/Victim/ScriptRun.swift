@@ -1,3 +1,4 @@
+import Records
 #if os(Linux)
     internal import FaultScript
     internal import FetchIndex

@@ -21,7 +21,7 @@ final class LiveScene {
         var rows = 0
         func controller(
             _ controller: FetchedResultsController<ManagedObject>, didChange object: ManagedObject,
-            at indexPath: RowPath?, for type: ResultsChangeType, newIndexPath: RowPath?
+            at indexPath: RowPath?, for type: ChangeKind, newIndexPath: RowPath?
         ) { rows += 1 }
     }
 

@@ -1,3 +1,5 @@
+internal import OrderCaches
+public import Models
 internal import Predicates
 internal import Records
 
@@ -5,18 +7,22 @@ extension ManagedObjectContext {
     /// The objects of a request, with the context's unsaved edits. O(n) for n records of the entity, O(n log n) with
     /// sort keys: a plain fetch has no cache. Throws when the request does not fit the model.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-        try use(Object.self, for: request.entityName)
-        return try keys(request).map { try typedObject(with: $0, as: Object.self) }
+        try withPublicErrors {
+            try use(Object.self, for: request.entityName)
+            return try keys(request).map { try typedObject(with: $0, as: Object.self) }
+        }
     }
 
     /// How many objects a fetch would give. Without predicate, or where a kept order's leading attribute decides the
     /// predicate, O(unsaved edits + log n); else O(n).
     public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
-        try mergeIfWanted()
-        processPendingChanges()
-        let entity = try model.number(of: request.entityName)
-        let count = try savedCount(entity, request) ?? walkedCount(request)
-        return min(max(0, count - request.offset), request.limit ?? .max)
+        try withPublicErrors {
+            try mergeIfWanted()
+            processPendingChanges()
+            let entity = try model.number(of: request.entityName)
+            let count = try savedCount(entity, request) ?? walkedCount(request)
+            return min(max(0, count - request.offset), request.limit ?? .max)
+        }
     }
 
     private func walkedCount<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int {
@@ -56,11 +62,13 @@ extension ManagedObjectContext {
 
     /// Fetches what the request's result type says.
     public func execute<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchResult<Object> {
-        switch request.resultType {
-        case .objects: .objects(try fetch(request))
-        case .objectIDs: .objectIDs(try identifiers(request))
-        case .dictionaries: .dictionaries(try dictionaries(request))
-        case .count: .count(try count(for: request))
+        try withPublicErrors {
+            switch request.resultType {
+            case .objects: .objects(try fetch(request))
+            case .objectIDs: .objectIDs(try identifiers(request))
+            case .dictionaries: .dictionaries(try dictionaries(request))
+            case .count: .count(try count(for: request))
+            }
         }
     }
 
@@ -134,7 +142,9 @@ extension ManagedObjectContext {
 
     /// The object with an id. Throws as `existingObject(with:as:)`.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
-        try existingObject(with: id, as: ManagedObject.self)
+        try withPublicErrors {
+            try existingObject(with: id, as: ManagedObject.self)
+        }
     }
 
     /// The object with an id, of the class that is asked for. Throws `StoreError.unknownObject` when it is not there, or
@@ -143,17 +153,21 @@ extension ManagedObjectContext {
     public func existingObject<Object: ManagedObject>(
         with id: ObjectID, as type: Object.Type
     ) throws -> Object {
-        let key = try container.key(of: id)
-        guard model.entities.indices.contains(key.entity) else { throw StoreError.unknownObject("\(id.number)") }
-        if type != ManagedObject.self { try use(type, for: model.entities[key.entity].name) }
-        let object: Object = try typedObject(with: key, as: type)
-        if object.isFault, try readRecord(of: key) == nil { throw StoreError.unknownObject("\(id.number)") }
-        guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
-        return object
+        try withPublicErrors {
+            let key = try container.key(of: id)
+            guard model.entities.indices.contains(key.entity) else { throw StoreError.unknownObject("\(id.number)") }
+            if type != ManagedObject.self { try use(type, for: model.entities[key.entity].name) }
+            let object: Object = try typedObject(with: key, as: type)
+            if object.isFault, try readRecord(of: key) == nil { throw StoreError.unknownObject("\(id.number)") }
+            guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
+            return object
+        }
     }
 
     /// The id of an entity's object by its number. Throws when the store's model has no such entity.
     public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
-        id(of: RecordKey(entity: try model.number(of: entityName), number: number))
+        try withPublicErrors {
+            id(of: RecordKey(entity: try model.number(of: entityName), number: number))
+        }
     }
 }

@@ -1,13 +1,17 @@
+internal import OrderCaches
+internal import Models
 internal import Records
 
 extension ManagedObjectContext {
     /// Moves to the store's newest state, and reports what that changes. Unsaved values stay, over the new ones.
     /// O(changes log n) from the log; when that was cut, by comparing all records.
     public func mergeChanges() throws {
-        if isDelivering { throw ContextError.delivering }
-        processPendingChanges()
-        let (newest, stored) = try container.cacheEngine.openNewest(followedCaches)
-        try moveIfNeeded(to: newest, stored)
+        try withPublicErrors {
+            if isDelivering { throw ContextError.delivering }
+            processPendingChanges()
+            let (newest, stored) = try container.cacheEngine.openNewest(followedCaches)
+            try moveIfNeeded(to: newest, stored)
+        }
     }
 
     /// Moves to a newer snapshot; to one of the same commit, which may have other caches, without a report.

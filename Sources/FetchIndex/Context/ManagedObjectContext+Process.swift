@@ -1,3 +1,4 @@
+internal import OrderCaches
 internal import Records
 
 extension ManagedObjectContext {
@@ -48,9 +49,11 @@ extension ManagedObjectContext {
 
     /// Restores the values that were last saved or merged, and reports that. Throws while changes are being delivered.
     public func rollback() throws {
-        if isDelivering { throw ContextError.delivering }
-        processPendingChanges()
-        moving { restoreSavedValues() }
+        try withPublicErrors {
+            if isDelivering { throw ContextError.delivering }
+            processPendingChanges()
+            moving { restoreSavedValues() }
+        }
     }
 
     private func restoreSavedValues() {
@@ -83,9 +86,11 @@ extension ManagedObjectContext {
 
     /// Rolls back, and lets go of all objects: they no longer belong to the context.
     public func reset() throws {
-        try rollback()
-        forEachRegistered { release($0) }
-        leaving = [:]
+        try withPublicErrors {
+            try rollback()
+            forEachRegistered { release($0) }
+            leaving = [:]
+        }
     }
 
     /// Reads an object's record anew when it is next touched. Its unsaved values stay when changes are merged, else they

@@ -1,3 +1,6 @@
+internal import OrderCaches
+internal import Bytes
+internal import Models
 internal import Records
 
 extension ManagedObjectContext {
@@ -7,19 +10,21 @@ extension ManagedObjectContext {
     ///
     /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`; the edits stay unsaved then.
     public func save() throws {
-        if isDelivering { throw ContextError.delivering }
-        for object in dirty.values { object.willSave() }
-        guard hasChanges else {
-            processPendingChanges()
-            return
+        try withPublicErrors {
+            if isDelivering { throw ContextError.delivering }
+            for object in dirty.values { object.willSave() }
+            guard hasChanges else {
+                processPendingChanges()
+                return
+            }
+            undoStack.closeGroup()
+            try validate()
+            let writer = try container.store.beginWrite(author: transactionAuthor, limit: writeTimeout)
+            let plan = try SavePlan(self, writer)
+            let saved = try plan.write(into: writer)
+            try commit(writer, saved)
+            for object in plan.objects { object.didSave() }
         }
-        undoStack.closeGroup()
-        try validate()
-        let writer = try container.store.beginWrite(author: transactionAuthor, limit: writeTimeout)
-        let plan = try SavePlan(self, writer)
-        let saved = try plan.write(into: writer)
-        try commit(writer, saved)
-        for object in plan.objects { object.didSave() }
     }
 
     private func validate() throws {

@@ -1,3 +1,6 @@
+internal import OrderCaches
+internal import Bytes
+public import Models
 internal import Records
 
 /// A pinned state of the store, and the unsaved edits over it.
@@ -107,7 +110,7 @@ public final class ManagedObjectContext {
     }
 
     /// The store's newest commit that the context sees.
-    public var commit: UInt64 { get throws { try snapshot().commit } }
+    public var commit: UInt64 { get throws { try withPublicErrors { try snapshot().commit } } }
 
     var model: Model { opened?.model ?? container.openingModel }
 
@@ -117,10 +120,12 @@ public final class ManagedObjectContext {
 
     /// Inserts an object of an entity. Throws when the store's model has no such entity.
     public func insert(_ entityName: String) throws -> ManagedObject {
-        let number = try model.number(of: entityName)
-        let object = (classes[entityName] ?? ManagedObject.self).init(registrationOfNew(number))
-        didInsert(object)
-        return object
+        try withPublicErrors {
+            let number = try model.number(of: entityName)
+            let object = (classes[entityName] ?? ManagedObject.self).init(registrationOfNew(number))
+            didInsert(object)
+            return object
+        }
     }
 
     func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {

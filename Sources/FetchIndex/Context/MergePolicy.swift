@@ -1,3 +1,4 @@
+public import Models
 internal import Foundation
 internal import Records
 

@@ -1,3 +1,5 @@
+internal import Records
+internal import Models
 /// The edits of a context by groups: what is edited between two processings is one group.
 struct UndoStack {
     /// An object as it was.

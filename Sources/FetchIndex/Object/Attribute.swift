@@ -1,3 +1,4 @@
+internal import Models
 /// Declares an attribute of a managed object's class.
 ///
 ///     final class Book: ManagedObject {

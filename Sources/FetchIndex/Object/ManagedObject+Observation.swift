@@ -1,3 +1,4 @@
+internal import Models
 public import Observation
 internal import Records
 

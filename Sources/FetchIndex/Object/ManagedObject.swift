@@ -1,4 +1,6 @@
-package import Records
+internal import Bytes
+public import Models
+internal import Records
 
 /// An object of a store in a context: there is one for each id and context.
 ///
@@ -105,15 +107,17 @@ open class ManagedObject {
     /// The value of an attribute as a type. Throws `AttributeError`, and `StoreError` when the record is damaged.
     public func value<Wrapped: AttributeValue>(of name: String, as type: Wrapped.Type = Wrapped.self) throws -> Wrapped
     {
-        guard let slot = entity.slot(of: name) else {
-            throw AttributeError.unknownAttribute(entity: entity.name, attribute: name)
+        try withPublicErrors {
+            guard let slot = entity.slot(of: name) else {
+                throw AttributeError.unknownAttribute(entity: entity.name, attribute: name)
+            }
+            noteRead(ofSlot: slot)
+            let value = try changes[slot] ?? readValue(at: slot)
+            if let wrapped = Wrapped(attributeValue: value) { return wrapped }
+            // A new object's attribute that was not set yet.
+            if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
+            throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
         }
-        noteRead(ofSlot: slot)
-        let value = try changes[slot] ?? readValue(at: slot)
-        if let wrapped = Wrapped(attributeValue: value) { return wrapped }
-        // A new object's attribute that was not set yet.
-        if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
-        throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
     }
 
     func presentValue<Wrapped: AttributeValue>(declaredAs name: String) -> Wrapped {

@@ -1,3 +1,4 @@
+public import Models
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
@@ -8,7 +9,7 @@ extension Model {
     /// The model that classes of managed objects declare.
     public init(_ classes: ManagedObject.Type...) {
         self.init(entities: classes.map(\.declaredEntity))
-        objectClasses = Dictionary(classes.map { ($0.entityName, $0) }) { first, _ in first }
+        attachedTypes = Dictionary(classes.map { ($0.entityName, $0) }) { first, _ in first }
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Models
 internal import Records
 
 /// What a context gives an object to begin with.

@@ -1,3 +1,5 @@
+internal import Bytes
+internal import Models
 internal import OrderCaches
 internal import Predicates
 internal import Records

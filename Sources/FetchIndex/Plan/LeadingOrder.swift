@@ -1,3 +1,4 @@
+internal import Models
 internal import OrderCaches
 internal import Predicates
 internal import Records

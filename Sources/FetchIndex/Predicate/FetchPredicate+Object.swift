@@ -6,7 +6,9 @@ extension FetchPredicate {
     /// Whether an object matches, with its unsaved values. O(size of the predicate and of the object): the predicate is
     /// prepared each time, so a fetch is the way to test many. Throws as a fetch does.
     public func evaluate(with object: ManagedObject) throws -> Bool {
-        let record = object.assembled(over: object.savedRecord())
-        return try CompiledPredicate(self, object.entity).evaluate(RecordView(record.span.bytes))
+        try withPublicErrors {
+            let record = object.assembled(over: object.savedRecord())
+            return try CompiledPredicate(self, object.entity).evaluate(RecordView(record.span.bytes))
+        }
     }
 }

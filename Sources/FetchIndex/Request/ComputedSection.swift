@@ -1,3 +1,4 @@
+internal import Models
 internal import Records
 
 /// A section key that is a function of an object. Two are the same when their names and versions are.

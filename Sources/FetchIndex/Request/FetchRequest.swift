@@ -1,3 +1,4 @@
+public import Models
 /// What to fetch, and in which order.
 public struct FetchRequest<Object: ManagedObject>: Sendable {
     public enum ResultType: Hashable, Sendable {

@@ -1,3 +1,6 @@
+package import Records
+package import OrderCaches
+internal import Models
 /// All that shapes the order of a request: what a cache is made for. Limit and offset do not shape it.
 public struct OrderDefinition: Hashable, Sendable {
     public var entity: String
@@ -27,8 +30,13 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     /// As `compile`, and plans from which of a reader's records the order is found. O(caches x log n).
+    package func plan(in reader: StoreReader) throws -> (request: OrderRequest, source: RecordSource) {
+        try plan(in: reader, leadingOrders: nil)
+    }
+
+    /// With leading orders of the reader's state that are known already.
     func plan(
-        in reader: StoreReader, leadingOrders: [LeadingOrder]? = nil
+        in reader: StoreReader, leadingOrders: [LeadingOrder]?
     ) throws -> (request: OrderRequest, source: RecordSource) {
         let number = try reader.model.number(of: entity)
         let entity = reader.model.entities[number]
@@ -40,7 +48,7 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     private func compile(_ number: Int, _ entity: Entity, _ placer: RecordPlacer) throws -> OrderRequest {
-        let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder)
+        let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let identity = CacheIdentity(
             entity: entity.name, entityVersion: entity.versionHash, predicate: predicate?.description ?? "",

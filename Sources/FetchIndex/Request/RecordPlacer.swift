@@ -1,3 +1,7 @@
+internal import OrderCaches
+internal import Records
+internal import Bytes
+internal import Models
 /// Places the records of an entity as a definition says: member or not, section value, sort key.
 final class RecordPlacer: RowPlacer {
     private struct SortColumn {

@@ -1,3 +1,4 @@
+package import Models
 package import Predicates
 package import Records
 package import Values

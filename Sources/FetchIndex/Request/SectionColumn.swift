@@ -1,3 +1,6 @@
+internal import Records
+internal import Bytes
+internal import Models
 /// Computes the section value of a record.
 final class SectionColumn {
     /// How a section's value is made of an attribute's, or of the whole record.

@@ -18,21 +18,24 @@ extension SectionKey: CustomStringConvertible {
 
     /// Reads `description`'s form.
     public init(parsing text: String) throws {
-        guard let (function, arguments) = RequestText.call(text) else {
-            guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {
-                throw Self.malformed(text)
+        do {
+            guard let (function, arguments) = RequestText.call(text) else {
+                guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {
+                    throw Self.malformed(text)
+                }
+                self = .attribute(RequestText.unquoted(text))
+                return
             }
-            self = .attribute(RequestText.unquoted(text))
-            return
-        }
-        if function == "computed" {
-            throw RequestError.malformed(
-                "the section key \(text) is a function of the program that made the order; only that can make it again")
-        }
-        let name = RequestText.unquoted(arguments[0])
-        if name.isEmpty { throw Self.malformed(text) }
-        guard let key = try Self.read(function, name, arguments.dropFirst()) else { throw Self.malformed(text) }
-        self = key
+            if function == "computed" {
+                throw RequestError.malformed(
+                    "the section key \(text) is a function of the program that made the order; only that can make it again"
+                )
+            }
+            let name = RequestText.unquoted(arguments[0])
+            if name.isEmpty { throw Self.malformed(text) }
+            guard let key = try Self.read(function, name, arguments.dropFirst()) else { throw Self.malformed(text) }
+            self = key
+        } catch { throw publicError(error) }
     }
 
     /// Nil where there is no such function of so many arguments.

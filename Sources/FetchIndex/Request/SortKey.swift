@@ -40,30 +40,34 @@ extension SortKey: CustomStringConvertible {
 
     /// Reads `description`'s form; `asc` and `binary` may be written too.
     public init(parsing text: String) throws {
-        let parts = RequestText.split(text, at: ":")
-        guard let first = parts.first, !first.isEmpty else {
-            throw RequestError.malformed("a sort key is KEY[:desc][:text order], not \"\(text)\"")
-        }
-        var direction = SortDirection.ascending
-        var textOrder = TextOrder.binary
-        for part in parts.dropFirst() {
-            switch part {
-            case "desc": direction = .descending
-            case "asc": direction = .ascending
-            default:
-                guard let order = TextOrder(name: part) else {
-                    throw RequestError.malformed(
-                        "in the sort key \"\(text)\", \"\(part)\" is none of desc, binary, caseInsensitive, "
-                            + "diacriticInsensitive, caseDiacriticInsensitive, localized=ja, localizedStandard=ja")
-                }
-                textOrder = order
+        do {
+            let parts = RequestText.split(text, at: ":")
+            guard let first = parts.first, !first.isEmpty else {
+                throw RequestError.malformed("a sort key is KEY[:desc][:text order], not \"\(text)\"")
             }
-        }
-        self.init(RequestText.unquoted(first), direction, textOrder)
+            var direction = SortDirection.ascending
+            var textOrder = TextOrder.binary
+            for part in parts.dropFirst() {
+                switch part {
+                case "desc": direction = .descending
+                case "asc": direction = .ascending
+                default:
+                    guard let order = TextOrder(name: part) else {
+                        throw RequestError.malformed(
+                            "in the sort key \"\(text)\", \"\(part)\" is none of desc, binary, caseInsensitive, "
+                                + "diacriticInsensitive, caseDiacriticInsensitive, localized=ja, localizedStandard=ja")
+                    }
+                    textOrder = order
+                }
+            }
+            self.init(RequestText.unquoted(first), direction, textOrder)
+        } catch { throw publicError(error) }
     }
 
     /// Reads sort keys that are separated by commas.
     public static func list(parsing text: String) throws -> [SortKey] {
-        text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try SortKey(parsing: $0) }
+        try withPublicErrors {
+            text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try SortKey(parsing: $0) }
+        }
     }
 }

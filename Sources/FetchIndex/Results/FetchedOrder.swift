@@ -1,3 +1,6 @@
+package import OrderCaches
+internal import Records
+public import Models
 /// An opened order with the records of its snapshot: sections and rows are read as they are asked for, and nothing is
 /// loaded.
 ///
@@ -27,11 +30,17 @@ public struct FetchedOrder {
     public var sectionCount: Int { opened.order.sectionCount }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws when the cache is damaged.
-    public func section(at index: Int) throws -> OrderSection { try opened.order.section(at: index) }
+    public func section(at index: Int) throws -> FetchedSection {
+        try withPublicErrors {
+            FetchedSection(try opened.order.section(at: index))
+        }
+    }
 
     /// Hands out the sections in order, from an index on, until the body returns false. O(log n + sections).
-    public func forEachSection(from index: Int = 0, _ body: (OrderSection) throws -> Bool) throws {
-        try opened.order.walkSections(from: index, body)
+    public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
+        try withPublicErrors {
+            try opened.order.walkSections(from: index) { try body(FetchedSection($0)) }
+        }
     }
 
     /// Reads all that the order needs to hand out some sections and rows, without their records. Throws when any of it is
@@ -61,31 +70,56 @@ public struct FetchedOrder {
 
     /// Hands out rows from an offset over all sections. O(log n), and a record a row.
     public func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: (FetchedRow) throws -> Void) throws {
-        var left = limit ?? Int.max
-        guard left > 0 else { return }
-        try opened.order.walkRows(from: offset) { object, path in
-            try withRow(object, path, body)
-            left -= 1
-            return left > 0
+        try withPublicErrors {
+            var left = limit ?? Int.max
+            guard left > 0 else { return }
+            try opened.order.walkRows(from: offset) { object, position in
+                try withRow(object, position, body)
+                left -= 1
+                return left > 0
+            }
         }
     }
 
     /// Hands out the row that stands n-th over all sections. O(log n). Traps unless 0 <= row < rowCount.
     public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
-        let (object, path) = try opened.order.row(at: row)
-        try withRow(object, path, body)
+        try withPublicErrors {
+            let (object, position) = try opened.order.row(at: row)
+            try withRow(object, position, body)
+        }
     }
 
     private func stale(_ object: RecordKey) -> DamagedOrder {
         DamagedOrder(defect: "it names object \(object.number), which is not in the store")
     }
 
-    private func withRow(_ object: RecordKey, _ path: RowPath, _ body: (FetchedRow) throws -> Void) throws {
+    private func withRow(_ object: RecordKey, _ position: RowPosition, _ body: (FetchedRow) throws -> Void) throws {
         let isFound = try snapshot.record(object) { record in
             try body(
-                FetchedRow(id: ObjectID(object, origin), path: path, entity: entity, record: try RecordView(record)))
+                FetchedRow(
+                    id: ObjectID(object, origin), path: RowPath(position), entity: entity,
+                    record: try RecordView(record)))
         }
         guard isFound else { throw stale(object) }
+    }
+}
+
+/// A section of a fetched order.
+public struct FetchedSection: Equatable, Sendable {
+    /// The section's value as plain text; "" for null and without section key.
+    public let name: String
+    /// Rows in it.
+    public let count: Int
+    /// Rows of the sections before it.
+    public let rowsBefore: Int
+    /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
+    public let isNull: Bool
+
+    package init(_ section: OrderSection) {
+        name = section.name
+        count = section.count
+        rowsBefore = section.rowsBefore
+        isNull = section.isNull
     }
 }
 
@@ -105,11 +139,15 @@ public struct FetchedRow: ~Escapable {
     }
 
     /// The value of an attribute. O(its length). Throws when there is no such attribute or its bytes are damaged.
-    public func value(of attribute: String) throws -> Value { try value(at: entity.requireSlot(of: attribute)) }
+    public func value(of attribute: String) throws -> Value {
+        try withPublicErrors { try value(at: entity.requireSlot(of: attribute)) }
+    }
 
     /// The value of the attribute at an index of the entity's attributes.
     public func value(at slot: Int) throws -> Value {
-        try record.value(at: slot, as: entity.attributes[slot].type)
+        try withPublicErrors {
+            try record.value(at: slot, as: entity.attributes[slot].type)
+        }
     }
 
     /// Hands out the UTF-8 bytes of a text attribute's value in place. False when it is null or no text.

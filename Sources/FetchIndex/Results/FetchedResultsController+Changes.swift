@@ -1,3 +1,5 @@
+internal import OrderCaches
+internal import Models
 internal import Records
 
 extension FetchedResultsController: ContextFollower {

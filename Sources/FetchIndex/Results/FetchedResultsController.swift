@@ -1,3 +1,5 @@
+internal import OrderCaches
+internal import Models
 internal import Records
 
 /// The objects of a request in order and in sections, kept up to date, with exact changes.
@@ -49,9 +51,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: SectionKey? = nil,
         sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil
     ) throws {
-        try self.init(
-            fetchRequest, context, sectionKey: sectionKey, sectionOrder: sectionOrder, cacheName: cacheName,
-            requiresSortKeys: true)
+        do {
+            try self.init(
+                fetchRequest, context, sectionKey: sectionKey, sectionOrder: sectionOrder, cacheName: cacheName,
+                requiresSortKeys: true)
+        } catch { throw publicError(error) }
     }
 
     /// The tool watches orders without sort keys too, and wants the exact change since a cache was last current whatever
@@ -86,7 +90,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// Takes out a named cache, or all of them when no name is given. A live controller of the name goes on in memory.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
-        try container.deleteCache(named: name)
+        try withPublicErrors {
+            try container.deleteCache(named: name)
+        }
     }
 
     // MARK: Fetching
@@ -101,48 +107,50 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// Throws when the request does not fit the model, or its cache name is in use for another request.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
-        try validate()
-        let context = managedObjectContext
-        try context.use(Object.self, for: fetchRequest.entityName)
-        if context.isDelivering {
-            deliver()
-        } else {
-            context.processPendingChanges()
-            merged = nil
-            try context.mergeChanges()
+        try withPublicErrors {
+            try validate()
+            let context = managedObjectContext
+            try context.use(Object.self, for: fetchRequest.entityName)
+            if context.isDelivering {
+                deliver()
+            } else {
+                context.processPendingChanges()
+                merged = nil
+                try context.mergeChanges()
+            }
+            let wanted = Fetched(
+                definition: fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder),
+                offset: fetchRequest.offset, limit: fetchRequest.limit)
+            if isTelling {
+                guard fetched == wanted else { throw ContextError.delivering }
+                return .hit
+            }
+            let request = try wanted.definition.compile(in: context.model)
+            let isSame = fetched == wanted && live?.request.identity == request.identity
+            // An order in memory has followed its context.
+            if isSame, cacheName == nil, failure == nil, !metDamage { return .computed }
+            try checkName(request)
+            let (old, oldFetched) = (live, fetched)
+            let (next, outcome) = try open(wanted.definition, request)
+            // Opening may have advanced the context, and this controller with it.
+            let oldOrder = old == nil ? nil : live ?? old
+            live = next
+            failure = nil
+            metDamage = false
+            fetched = wanted
+            if oldOrder == nil { noteChange() }
+            context.follow(self)
+            if let oldOrder, oldFetched != wanted {
+                undelivered = try oldOrder.change(to: next)
+                let isDelivering = context.isDelivering
+                context.isDelivering = true
+                deliver()
+                context.isDelivering = isDelivering
+            }
+            // The merge has brought it here, and has told what that changed.
+            if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
+            return fetchOutcome(outcome)
         }
-        let wanted = Fetched(
-            definition: fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder),
-            offset: fetchRequest.offset, limit: fetchRequest.limit)
-        if isTelling {
-            guard fetched == wanted else { throw ContextError.delivering }
-            return .hit
-        }
-        let request = try wanted.definition.compile(in: context.model)
-        let isSame = fetched == wanted && live?.request.identity == request.identity
-        // An order in memory has followed its context.
-        if isSame, cacheName == nil, failure == nil, !metDamage { return .computed }
-        try checkName(request)
-        let (old, oldFetched) = (live, fetched)
-        let (next, outcome) = try open(wanted.definition, request)
-        // Opening may have advanced the context, and this controller with it.
-        let oldOrder = old == nil ? nil : live ?? old
-        live = next
-        failure = nil
-        metDamage = false
-        fetched = wanted
-        if oldOrder == nil { noteChange() }
-        context.follow(self)
-        if let oldOrder, oldFetched != wanted {
-            undelivered = try oldOrder.change(to: next)
-            let isDelivering = context.isDelivering
-            context.isDelivering = true
-            deliver()
-            context.isDelivering = isDelivering
-        }
-        // The merge has brought it here, and has told what that changed.
-        if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
-        return fetchOutcome(outcome)
     }
 
     private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
@@ -247,7 +255,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The object of a row. O(log n). Traps unless the row exists.
     public func object(at path: RowPath) -> Object {
         noteRead()
-        let id = read { try $0.object(at: path) } ?? nil
+        let id = read { try $0.object(at: path.position) } ?? nil
         // What damage miscounted is no mistake of the caller.
         precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
         return object(id)
@@ -279,7 +287,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         guard object.managedObjectContext === managedObjectContext,
             let record = managedObjectContext.viewedRecord(of: object.key), let live
         else { return nil }
-        return read { try $0.position(of: object.key, record, live.request.builder.placer) } ?? nil
+        let position = read { try $0.position(of: object.key, record, live.request.builder.placer) } ?? nil
+        return position.map(RowPath.init)
     }
 
     /// The sections' names and all objects' ids, as they are now. O(rows).

@@ -1,5 +1,5 @@
-/// What happened to a section or a row.
-public enum ResultsChangeType: Hashable, Sendable {
+/// What happened to a section, a row or an object. Only sections and rows move.
+public enum ChangeKind: Hashable, Sendable {
     case insert
     case delete
     case move
@@ -17,10 +17,10 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     func controllerWillChangeContent(_ controller: FetchedResultsController<Object>)
     func controller(
         _ controller: FetchedResultsController<Object>, didChangeSection name: String, at index: Int?,
-        for type: ResultsChangeType, newIndex: Int?)
+        for type: ChangeKind, newIndex: Int?)
     func controller(
         _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
-        for type: ResultsChangeType, newIndexPath: RowPath?)
+        for type: ChangeKind, newIndexPath: RowPath?)
     func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
     /// The batch as a value, after `controllerDidChangeContent`.
     func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange)
@@ -36,11 +36,11 @@ extension FetchedResultsControllerDelegate {
     public func controllerWillChangeContent(_ controller: FetchedResultsController<Object>) {}
     public func controller(
         _ controller: FetchedResultsController<Object>, didChangeSection name: String, at index: Int?,
-        for type: ResultsChangeType, newIndex: Int?
+        for type: ChangeKind, newIndex: Int?
     ) {}
     public func controller(
         _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
-        for type: ResultsChangeType, newIndexPath: RowPath?
+        for type: ChangeKind, newIndexPath: RowPath?
     ) {}
     public func controllerDidChangeContent(_ controller: FetchedResultsController<Object>) {}
     public func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange) {}

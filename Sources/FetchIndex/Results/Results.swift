@@ -1,3 +1,5 @@
+internal import OrderCaches
+public import Models
 /// The sections of a controller's results, read as they are asked for.
 public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>

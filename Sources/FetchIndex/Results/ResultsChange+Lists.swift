@@ -1,3 +1,4 @@
+public import Models
 extension ResultsChange {
     /// The same change without moves, for lists that have none or do not take all of them: UIKit refuses the move of a row
     /// into a section that the batch inserts, or out of one that it deletes, and of a row of a section that moves.

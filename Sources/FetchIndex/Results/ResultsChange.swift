@@ -1,4 +1,5 @@
-public import OrderCaches
+public import Models
+internal import OrderCaches
 internal import Records
 
 /// Exactly what changed between two states of results: from old rows to new rows.
@@ -57,7 +58,7 @@ extension ResultsChange {
     /// A change of an order whose rows are objects of one entity.
     init(_ change: OrderChange, _ origin: ObjectOrigin) {
         func id(_ key: RecordKey) -> ObjectID { ObjectID(key, origin) }
-        rebuilt = change.rebuilt
+        rebuilt = change.rebuilt.map { RebuildReason($0) }
         for (old, new) in change.renumbered { renumbered[id(old)] = id(new) }
         for (index, event) in change.sections.enumerated() {
             switch event {
@@ -69,10 +70,10 @@ extension ResultsChange {
         }
         rows = change.rows.map { event in
             switch event {
-            case .delete(let key, let from): .delete(id(key), from: from)
-            case .insert(let key, let to): .insert(id(key), to: to)
-            case .move(let key, let from, let to): .move(id(key), from: from, to: to)
-            case .update(let key, let from, let to): .update(id(key), from: from, to: to)
+            case .delete(let key, let from): .delete(id(key), from: RowPath(from))
+            case .insert(let key, let to): .insert(id(key), to: RowPath(to))
+            case .move(let key, let from, let to): .move(id(key), from: RowPath(from), to: RowPath(to))
+            case .update(let key, let from, let to): .update(id(key), from: RowPath(from), to: RowPath(to))
             }
         }
     }
@@ -100,10 +101,10 @@ extension ResultsChange {
         }
         change.rows = rows.map { event in
             switch event {
-            case .delete(let id, let from): .delete(id.key, from: from)
-            case .insert(let id, let to): .insert(id.key, to: to)
-            case .move(let id, let from, let to): .move(id.key, from: from, to: to)
-            case .update(let id, let from, let to): .update(id.key, from: from, to: to)
+            case .delete(let id, let from): .delete(id.key, from: from.position)
+            case .insert(let id, let to): .insert(id.key, to: to.position)
+            case .move(let id, let from, let to): .move(id.key, from: from.position, to: to.position)
+            case .update(let id, let from, let to): .update(id.key, from: from.position, to: to.position)
             }
         }
         return change
@@ -157,7 +158,7 @@ extension FetchOutcome {
         switch outcome {
         case .hit: self = .hit
         case .caughtUp(let change): self = .caughtUp(ResultsChange(change, origin))
-        case .rebuilt(let reason): self = .rebuilt(reason)
+        case .rebuilt(let cause): self = .rebuilt(RebuildReason(cause))
         case .computed: self = .computed
         }
     }

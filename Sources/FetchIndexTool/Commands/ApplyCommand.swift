@@ -1,3 +1,5 @@
+internal import OrderCaches
+internal import Models
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex

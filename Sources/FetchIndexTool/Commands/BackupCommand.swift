@@ -1,3 +1,5 @@
+internal import Records
+internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
 

@@ -1,3 +1,6 @@
+internal import OrderCaches
+internal import Records
+internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
 
@@ -110,7 +113,7 @@ struct CacheShowCommand: ParsableCommand {
         let report = CacheReport(listing)
         // A chart shows the first ones; their number is in the header.
         let limit = output.isJSON ? Int.max : Self.mostBars
-        let sections = try container.caches.storedSections(name, in: snapshot, limit: limit)
+        let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map(FetchedSection.init)
         if output.isJSON {
             struct Shown: Encodable {
                 let cache: CacheReport

@@ -1,3 +1,4 @@
+internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
 

@@ -1,3 +1,6 @@
+internal import Records
+internal import Administration
+internal import Models
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex

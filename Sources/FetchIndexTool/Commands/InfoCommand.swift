@@ -1,3 +1,5 @@
+internal import Administration
+internal import Models
 internal import ArgumentParser
 internal import FetchIndex
 

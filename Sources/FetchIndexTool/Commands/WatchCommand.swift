@@ -1,3 +1,5 @@
+internal import Records
+internal import Models
 internal import ArgumentParser
 #if canImport(Glibc)
     internal import CMalloc

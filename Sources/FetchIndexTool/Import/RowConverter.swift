@@ -1,3 +1,6 @@
+internal import Records
+internal import Bytes
+internal import Models
 internal import Catalogues
 internal import FetchIndex
 

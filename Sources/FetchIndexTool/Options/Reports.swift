@@ -41,7 +41,7 @@ struct SectionReport: Encodable {
     let indexTitle: String
     let count: Int
 
-    init(_ section: OrderSection, _ key: SectionKey?) {
+    init(_ section: FetchedSection, _ key: SectionKey?) {
         name = section.isNull ? nil : section.name
         indexTitle = SectionKey.indexTitle(ofSectionNamed: section.name, key) ?? ""
         count = section.count

@@ -1,3 +1,6 @@
+internal import Records
+internal import OrderCaches
+internal import Models
 internal import ArgumentParser
 internal import FetchIndex
 

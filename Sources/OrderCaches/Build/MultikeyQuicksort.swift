@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CountedTree
 
 /// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with

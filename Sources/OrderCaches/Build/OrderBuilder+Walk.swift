@@ -1,3 +1,4 @@
+package import Models
 package import Records
 
 extension OrderBuilder {

@@ -1,3 +1,5 @@
+internal import Bytes
+package import Models
 package import CountedTree
 internal import LMDB
 package import Records

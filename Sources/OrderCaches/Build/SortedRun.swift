@@ -1,3 +1,5 @@
+internal import Files
+internal import Bytes
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -13,14 +15,15 @@ package enum TemporaryFileError: Error, Equatable, CustomStringConvertible {
     /// What was read is not what was written.
     case damaged
 
-    package var description: String {
+    package var reason: String {
         switch self {
         case .unusable(let code):
-            "a temporary file in the store's folder cannot be used, and nothing of this transaction was saved: \(String(cString: strerror(code)))"
-        case .damaged:
-            "a temporary file in the store's folder was damaged on the disk, and nothing of this transaction was saved"
+            "a temporary file in the store's folder cannot be used: \(SystemError(rawValue: code))"
+        case .damaged: "a temporary file in the store's folder was damaged on the disk"
         }
     }
+
+    package var description: String { "nothing of this transaction was saved: \(reason)" }
 }
 
 /// Sorted keys in a temporary file: length 4, checksum 4, bytes, one after the other. The file is in the store's folder

@@ -1,3 +1,4 @@
+internal import Models
 internal import CountedTree
 internal import LMDB
 package import Records

@@ -1,3 +1,5 @@
+internal import Models
+internal import LMDBCheck
 internal import CountedTree
 internal import LMDB
 package import Records
@@ -44,7 +46,7 @@ package struct CacheDirectory {
         package let name: String
         /// Nil when the header cannot be used; then the reason says why.
         package let header: CacheHeader?
-        package let unusable: RebuildReason?
+        package let unusable: RebuildCause?
         /// Whether the order is of the newest records: nothing of its entity changed since.
         package let isFresh: Bool
         /// How many changes of its entity the cache is behind; nil when the log no longer tells.

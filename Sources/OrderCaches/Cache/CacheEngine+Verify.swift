@@ -1,3 +1,5 @@
+internal import Bytes
+internal import Models
 internal import CountedTree
 package import Records
 

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CountedTree
 package import Records
 
@@ -27,7 +28,7 @@ package struct CacheEngine {
     enum Assessment {
         case current(CacheHeader)
         case behind(CacheHeader)
-        case unusable(RebuildReason)
+        case unusable(RebuildCause)
     }
 
     func assess(_ cache: CacheRequest, in reader: StoreReader) throws -> Assessment {
@@ -137,7 +138,7 @@ package struct CacheEngine {
     }
 
     private func rebuild(
-        _ cache: CacheRequest, _ reason: RebuildReason, _ destination: Destination
+        _ cache: CacheRequest, _ reason: RebuildCause, _ destination: Destination
     ) throws -> OpenedOrder {
         guard case .cache(let writer) = destination else {
             return try Self.compute(cache.order, in: destination.reader, .rebuilt(reason))

@@ -1,5 +1,7 @@
+internal import Models
+internal import Bytes
 internal import CountedTree
-package import Records
+internal import Records
 
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
 /// and the header's covers the name.
@@ -156,7 +158,7 @@ package struct CacheHeader: Sendable {
 
 /// A header that cannot be used, and so a cache that is rebuilt.
 package struct UnusableHeader: Error {
-    package let reason: RebuildReason
+    package let reason: RebuildCause
 
     /// What `verify` says of it: a cache of another format is whole, and is rebuilt when it is opened.
     package var defects: [String] {

@@ -22,7 +22,7 @@ package struct CacheIdentity: Sendable {
     }
 
     /// The first part in which a wanted order differs from this one; nil when they are the same.
-    func difference(from wanted: CacheIdentity) -> RebuildReason? {
+    func difference(from wanted: CacheIdentity) -> RebuildCause? {
         func differ(_ part: KeyPath<CacheIdentity, String>) -> Bool {
             !self[keyPath: part].utf8.elementsEqual(wanted[keyPath: part].utf8)
         }
@@ -41,7 +41,7 @@ extension CacheIdentity: Equatable {
 }
 
 /// Why an order was computed from all records.
-public enum RebuildReason: String, Hashable, Sendable {
+package enum RebuildCause: String, Hashable, Sendable {
     /// There was no cache of the name.
     case first
     case predicateChanged

@@ -1,4 +1,4 @@
-package import Records
+internal import Records
 
 /// An order that is wanted: how to build it, and its fingerprint.
 package struct OrderRequest {

@@ -1,3 +1,4 @@
+internal import Files
 #if canImport(Glibc)
     internal import Glibc
 #else

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CountedTree
 internal import LMDB
 internal import Records

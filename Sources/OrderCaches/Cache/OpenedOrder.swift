@@ -7,7 +7,7 @@ package enum OrderOutcome: Equatable, Sendable {
     case hit
     /// The cache was behind; the change is what happened since its commit.
     case caughtUp(OrderChange)
-    case rebuilt(RebuildReason)
+    case rebuilt(RebuildCause)
     /// The order has no cache: it was computed in memory.
     case computed
 }

@@ -1,4 +1,5 @@
-package import Records
+package import Models
+internal import Records
 
 /// Exactly what changed between two states of an order: from old rows to new rows.
 ///
@@ -20,10 +21,10 @@ package struct OrderChange: Equatable, Sendable {
     }
 
     package enum RowEvent: Equatable, Sendable {
-        case delete(RecordKey, from: RowPath)
-        case insert(RecordKey, to: RowPath)
-        case move(RecordKey, from: RowPath, to: RowPath)
-        case update(RecordKey, from: RowPath, to: RowPath)
+        case delete(RecordKey, from: RowPosition)
+        case insert(RecordKey, to: RowPosition)
+        case move(RecordKey, from: RowPosition, to: RowPosition)
+        case update(RecordKey, from: RowPosition, to: RowPosition)
     }
 
     /// Deletes, then inserts, then moves.
@@ -36,12 +37,12 @@ package struct OrderChange: Equatable, Sendable {
 
     /// Not nil when the order was computed anew and the old one could not be read, so that what changed is not known:
     /// there are no events then, and a copy of the rows must be read anew.
-    package var rebuilt: RebuildReason?
+    package var rebuilt: RebuildCause?
 
     package init() {}
 
     /// A change that is not known.
-    package init(rebuilt reason: RebuildReason) { rebuilt = reason }
+    package init(rebuilt reason: RebuildCause) { rebuilt = reason }
 
     /// Whether nothing changed.
     package var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
@@ -63,7 +64,7 @@ extension OrderChange {
             }
         }
         guard var new = replaySections(on: left.map { $0.compactMap { $0 } }) else { return nil }
-        var arrivals: [(RowPath, RecordKey)] = []
+        var arrivals: [(RowPosition, RecordKey)] = []
         for event in rows {
             switch event {
             case .insert(let object, let to), .move(let object, _, let to): arrivals.append((to, object))

@@ -1,3 +1,4 @@
+package import Models
 internal import CountedTree
 package import Records
 

@@ -1,3 +1,4 @@
+internal import Models
 internal import Records
 
 /// An object's old and new row in an order; nil when it was or is no member.

@@ -1,5 +1,6 @@
+package import Models
 internal import CountedTree
-package import Records
+internal import Records
 
 extension SectionedOrder {
     /// How many row keys are less than some bytes. O(log n).

@@ -1,19 +1,20 @@
+package import Bytes
 package import CountedTree
 internal import Records
 
 /// A section of an order.
-public struct OrderSection: Equatable, Sendable {
+package struct OrderSection: Equatable, Sendable {
     /// The section's value as plain text.
-    public let name: String
+    package let name: String
     /// Rows in it.
-    public let count: Int
+    package let count: Int
     /// The rows of the sections before it.
-    public let rowsBefore: Int
+    package let rowsBefore: Int
     /// The section's value as an OrderKey.
     let value: [UInt8]
 
     /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
-    public var isNull: Bool { OrderShape.isNull(value.span.bytes) }
+    package var isNull: Bool { OrderShape.isNull(value.span.bytes) }
 }
 
 /// The rows of a request in order, grouped into sections: two counted trees that each do one thing.
@@ -70,10 +71,11 @@ struct OrderRoots {
 }
 
 /// The trees of an order do not agree with each other, with the records, or with the change log.
-package struct DamagedOrder: Error, Equatable, CustomStringConvertible {
+package struct DamagedOrder: DamageReporting, Equatable, CustomStringConvertible {
     package let defect: String
 
     package init(defect: String) { self.defect = defect }
 
-    package var description: String { "the order is damaged: \(defect)" }
+    package var isDamage: Bool { true }
+    package var description: String { "the order of a cache is damaged: \(defect)" }
 }

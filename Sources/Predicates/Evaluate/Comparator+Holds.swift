@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Values
 
 extension Comparator {
@@ -29,7 +30,7 @@ extension Comparator {
         if case .string(let left) = leftValue, case .string(let right) = rightValue, !folding.isEmpty {
             return holds(
                 folding.fold(left).withUnsafeBytes { left in
-                    folding.fold(right).withUnsafeBytes { left.bytes.order(against: $0.bytes) }
+                    folding.fold(right).withUnsafeBytes { left.bytes.compare($0.bytes) }
                 })
         }
         guard let order = leftValue.compare(to: rightValue) else { return self == .notEqual }

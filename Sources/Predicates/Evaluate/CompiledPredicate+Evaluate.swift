@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Values
 
 extension CompiledPredicate.Node {
@@ -20,7 +21,7 @@ extension CompiledPredicate.Node {
             return comparator.holds(found < number ? -1 : found == number ? 0 : 1)
         case .text(let slot, let test): return try row.test(at: slot, test) ?? false
         case .uuid(let slot, let comparator, let wanted):
-            let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { found.order(against: $0.bytes) } }
+            let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { found.compare($0.bytes) } }
             return order.map(comparator.holds) ?? (comparator == .notEqual)
         case .decimal(let slot, let comparator, let wanted):
             let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { DecimalText.order(found, $0.bytes) }

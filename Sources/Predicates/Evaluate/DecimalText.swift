@@ -1,3 +1,4 @@
+internal import Bytes
 /// The order of decimals as they are stored: in plain digits, with or without a sign and a point.
 enum DecimalText {
     private static let minus = UInt8(ascii: "-")
@@ -52,6 +53,6 @@ extension RawSpan {
     fileprivate static func order(
         _ left: UnsafeRawBufferPointer.SubSequence, _ right: UnsafeRawBufferPointer.SubSequence
     ) -> Int {
-        UnsafeRawBufferPointer(rebasing: left).bytes.order(against: UnsafeRawBufferPointer(rebasing: right).bytes)
+        UnsafeRawBufferPointer(rebasing: left).bytes.compare(UnsafeRawBufferPointer(rebasing: right).bytes)
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Values
 
 /// A pattern of LIKE: `?` is one character, `*` any number of them, a backslash takes the meaning from what follows.

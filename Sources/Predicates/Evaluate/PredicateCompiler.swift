@@ -1,3 +1,4 @@
+internal import Bytes
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else

@@ -1,3 +1,4 @@
+internal import Bytes
 #if canImport(Glibc)
     internal import Glibc
 #else

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Values
 #if canImport(Glibc)
     internal import Glibc
@@ -91,7 +92,7 @@ package struct TextTest: Sendable {
     private func matchesFolded(_ text: RawSpan) throws -> Bool {
         switch kind {
         case .order(let comparator, let other):
-            other.withUnsafeBytes { other in comparator.holds(text.order(against: other.bytes)) }
+            other.withUnsafeBytes { other in comparator.holds(text.compare(other.bytes)) }
         case .contains(let pattern): try text.contains(pattern)
         case .beginsWith(let pattern):
             pattern.count <= text.byteCount && text.extracting(first: pattern.count).isEqual(to: pattern)
@@ -111,30 +112,14 @@ package struct TextTest: Sendable {
 
     private static func find(_ text: RawSpan, in texts: [[UInt8]]) -> Bool {
         let place = texts.indices.firstNumber { index in
-            texts[index].withUnsafeBytes { $0.bytes.order(against: text) >= 0 }
+            texts[index].withUnsafeBytes { $0.bytes.compare(text) >= 0 }
         }
         return place < texts.count && text.isEqual(to: texts[place])
     }
 }
 
 extension RawSpan {
-    /// Negative when these bytes come first.
-    func order(against other: RawSpan) -> Int {
-        withUnsafeBytes { left in
-            other.withUnsafeBytes { right in
-                let common = Swift.min(left.count, right.count)
-                if common > 0, let left = left.baseAddress, let right = right.baseAddress {
-                    let order = memcmp(left, right, common)
-                    if order != 0 { return Int(order) }
-                }
-                return left.count - right.count
-            }
-        }
-    }
-
-    func isEqual(to bytes: [UInt8]) -> Bool {
-        bytes.withUnsafeBytes { $0.count == byteCount && order(against: $0.bytes) == 0 }
-    }
+    func isEqual(to bytes: [UInt8]) -> Bool { isEqual(to: bytes.span.bytes) }
 
     /// Whether the bytes stand somewhere in these. Throws when that takes too long to find out.
     func contains(_ bytes: [UInt8]) throws -> Bool {

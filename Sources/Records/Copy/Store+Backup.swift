@@ -1,3 +1,5 @@
+internal import Models
+internal import Files
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -5,40 +7,16 @@
 #endif
 internal import LMDB
 
-/// A back-up that was made.
-public struct StoreBackup: Equatable, Sendable {
-    /// The commit whose state it holds.
-    public let commit: UInt64
-    /// Of its file.
-    public let byteCount: Int
-    /// Whether unused pages were left out, which LMDB can do only when it knows each page to be used or free.
-    public let isCompact: Bool
-}
-
-/// Why a store was not copied.
-public enum StoreCopyError: Error, Equatable, Sendable {
-    /// There is something at the path already.
-    case destinationExists(path: String)
-    /// The text says why.
-    case failed(path: String, String)
-    /// A process has the store open.
-    case inUse(process: Int, program: String?)
-}
-
-extension StoreCopyError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .destinationExists(let path): "\(path) is there already; a back-up is made in a new or empty folder"
-        case .failed(let path, let reason): "\(path) cannot be written: \(reason)"
-        case .inUse(let process, let program):
-            "process \(process)\(program.map { " (\($0))" } ?? "") has the store open; compact it when no process has"
-        }
-    }
-}
-
 extension Store {
+    /// A back-up that was made: the commit whose state it holds, the bytes of its file, and whether it has no unused pages.
+    package struct Backup {
+        package let commit: UInt64
+        package let byteCount: Int
+        package let isCompact: Bool
+    }
+
     /// Copies the newest state to a folder that is new or empty, while readers and writers go on. O(bytes of the store).
-    package func backup(to path: String) throws -> StoreBackup {
+    package func backup(to path: String) throws -> Backup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
         do {
@@ -51,9 +29,11 @@ extension Store {
                 if isNew { rmdir(path) }
                 throw error
             }
-        } catch let error as LMDBError {
+        } catch let error as SystemError {
             throw StoreCopyError.failed(
-                path: path, error == .busy ? "another back-up is being made there" : error.reason)
+                path: path, error == .busy ? "another back-up is being made there" : "\(error)")
+        } catch let error as LMDBError {
+            throw StoreCopyError.failed(path: path, error.reason)
         }
     }
 
@@ -76,14 +56,14 @@ extension Store {
     /// Whether the folder is a new one. What a back-up that was killed has left is overwritten.
     private static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw LMDBError(rawValue: errno) }
-        guard let names = names(inFolder: path), names.allSatisfy({ $0 == "data.mdb.partial" }) else {
+        guard errno == EEXIST else { throw SystemError.last }
+        guard let names = Folder.names(in: path), names.allSatisfy({ $0 == "data.mdb.partial" }) else {
             throw StoreCopyError.destinationExists(path: path)
         }
         return false
     }
 
-    private func copy(toFolder path: String) throws -> StoreBackup {
+    private func copy(toFolder path: String) throws -> Backup {
         let first = try snapshot().commit
         let dataFile = path + "/data.mdb"
         let file = try NewFile(at: dataFile)
@@ -91,7 +71,7 @@ extension Store {
         do { try environment.copy(.compact, to: file.descriptor) } catch let error as LMDBError where error == .leaked {
             isCompact = false
             guard ftruncate(file.descriptor, 0) == 0, lseek(file.descriptor, 0, SEEK_SET) == 0 else {
-                throw LMDBError(rawValue: errno)
+                throw SystemError.last
             }
             try environment.copy(.plain, to: file.descriptor)
         }
@@ -99,8 +79,8 @@ extension Store {
         do {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)
             var status = stat()
-            guard stat(dataFile, &status) == 0 else { throw LMDBError(rawValue: errno) }
-            return StoreBackup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
+            guard stat(dataFile, &status) == 0 else { throw SystemError.last }
+            return Backup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
         } catch {
             for name in ["data.mdb", "lock.mdb"] { unlink(path + "/" + name) }
             throw error

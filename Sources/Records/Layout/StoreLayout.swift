@@ -1,3 +1,6 @@
+internal import Bytes
+internal import Models
+internal import LMDBCheck
 package import LMDB
 
 /// The on-disk format: an LMDB environment with six tables. Numbers are little-endian but where a key says BE;
@@ -57,8 +60,8 @@ package enum StoreLayout {
     }
 
     static let tables = [
-        Table.Description(metaTable), Table.Description("records", .integers), Table.Description("log"),
-        Table.Description("unique"), Table.Description("caches"), Table.Description("nodes", .integers),
+        TableDescription(metaTable), TableDescription("records", .integers), TableDescription("log"),
+        TableDescription("unique"), TableDescription("caches"), TableDescription("nodes", .integers),
     ]
 
     static let metaTable = "meta"

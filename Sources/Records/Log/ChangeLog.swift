@@ -1,3 +1,5 @@
+internal import Bytes
+package import Models
 internal import LMDB
 
 /// Reads the change log of a store.
@@ -83,9 +85,9 @@ extension StoreReader {
 
     /// What a commit did to each object, from the log: an object that it inserted counts as inserted, whatever came
     /// after. O(changes). Throws `logTooShort` when the log was cut.
-    package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: ChangeKind)] {
+    package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: RecordChangeKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
-        var changes: [(object: RecordKey, kind: ChangeKind)] = []
+        var changes: [(object: RecordKey, kind: RecordChangeKind)] = []
         try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, _ in
             switch kind {
             case .updated: changes.append((object, .update))
@@ -104,7 +106,7 @@ extension StoreReader {
 }
 
 /// What a commit did to an object.
-public enum ChangeKind: Hashable, Sendable {
+package enum RecordChangeKind: Hashable, Sendable {
     case insert
     case update
     case delete

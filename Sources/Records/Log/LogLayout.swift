@@ -1,3 +1,5 @@
+internal import Models
+internal import Bytes
 /// The key of a part of the log; part 0 is the commit's header.
 package struct LogKey: Hashable {
     package let commit: UInt64

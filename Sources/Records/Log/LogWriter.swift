@@ -1,3 +1,5 @@
+internal import Bytes
+internal import Models
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

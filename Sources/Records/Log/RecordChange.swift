@@ -1,3 +1,4 @@
+package import Models
 /// What became of one object's record between two states; nil where the object is not there. The log and the context tell
 /// changes in this form.
 ///

@@ -1,3 +1,4 @@
+internal import Bytes
 package import Values
 
 extension RecordView {

@@ -1,3 +1,5 @@
+internal import Bytes
+package import Models
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

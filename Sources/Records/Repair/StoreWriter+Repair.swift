@@ -1,3 +1,5 @@
+internal import Bytes
+internal import Models
 internal import LMDB
 
 /// Mends what records can tell; the records themselves are never touched. Each function returns what it did, one

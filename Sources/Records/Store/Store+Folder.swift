@@ -1,3 +1,5 @@
+internal import Models
+internal import Files
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -24,24 +26,10 @@ extension Store {
         if lstat(path + "/data.mdb", &status) == 0 { return }
         // What file systems and openers leave, and what file managers hide.
         let own = ["lost+found", "lock.mdb", "hits", FolderLock.writer, FolderLock.build]
-        for name in names(inFolder: path) ?? [] where !own.contains(name) {
+        for name in Folder.names(in: path) ?? [] where !own.contains(name) {
             if name.hasPrefix("data.mdb") || name.hasPrefix(".") { continue }
             throw StoreError.notAStore(
                 path: path, "it is a folder with other files, as \(name), and a store needs one of its own")
         }
-    }
-
-    /// The names of a folder's files; nil when it is no folder, or cannot be read. readdir
-    static func names(inFolder path: String) -> [String]? {
-        guard let folder = opendir(path) else { return nil }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if ![".", ".."].contains(name) { names.append(name) }
-        }
-        return names
     }
 }

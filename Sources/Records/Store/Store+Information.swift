@@ -1,3 +1,5 @@
+internal import LMDBCheck
+internal import Models
 internal import LMDB
 
 extension Store {
@@ -45,7 +47,7 @@ extension Store {
 extension Error {
     /// Whether the system refused access: the store may still be readable.
     package var isPermission: Bool {
-        guard let error = self as? LMDBError else { return false }
+        guard let error = LMDBError(self) else { return false }
         return [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error)
     }
 }

@@ -1,3 +1,7 @@
+internal import Bytes
+package import Models
+internal import LMDBCheck
+internal import Files
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -88,9 +92,10 @@ package final class Store: Sendable {
         switch error {
         case DataFileError.foreign(let reason): StoreError.notAStore(path: path, reason)
         case DataFileError.damaged(let reason): StoreError.corrupted(reason)
-        case let error as LMDBError: explain(error, at: path)
         case let error as EnvironmentMoved: StoreError.moved(path: error.path)
-        default: error
+        case let error as EnvironmentIsReadOnly: StoreError.inaccessible(path: path, "\(error)")
+        case let error as MapFull: StoreError.notSaved(error.reason)
+        default: LMDBError(error).map { explain($0, at: path) } ?? error
         }
     }
 
@@ -101,7 +106,7 @@ package final class Store: Sendable {
         environmentOptions.creates = options.creates
         environmentOptions.mapSize = options.mapSize
         environmentOptions.witness = StoreState.witness
-        try Environment.requireFiles([FolderLock.writer, FolderLock.build, "hits"], inFolder: path)
+        try DataFile.requirePlainFiles([FolderLock.writer, FolderLock.build, "hits"], inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
         // Of a compaction that was killed.
         if !options.isReadOnly { NewFile.removeLeftover(of: path + "/data.mdb") }
@@ -128,7 +133,7 @@ package final class Store: Sendable {
         case .invalidFile: StoreError.notAStore(path: path, "its data.mdb is no LMDB file")
         case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb is of another version of LMDB")
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file has not the tables of a store")
-        case .corrupted, .pageNotFound: StoreError.corrupted("LMDB reports: \(error)")
+        case _ where error.isDamage: StoreError.corrupted("LMDB reports: \(error.reason)")
         case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error
         // Permission, a missing parent folder, a file in the folder's place: errno. LMDB's own codes are negative.
         case _ where error.rawValue > 0: StoreError.inaccessible(path: path, "\(error)")
@@ -173,7 +178,7 @@ package final class Store: Sendable {
             do { try environment.requireInPlace() } catch let error as EnvironmentMoved {
                 throw StoreError.moved(path: error.path)
             } catch {}
-            throw (error as? LMDBError).flatMap(StoreError.init(failedWrite:)) ?? error
+            throw LMDBError(error).flatMap(StoreError.init(failedWrite:)) ?? error
         }
     }
 

@@ -1,3 +1,6 @@
+internal import Bytes
+internal import Models
+internal import Files
 internal import LMDB
 internal import Synchronization
 

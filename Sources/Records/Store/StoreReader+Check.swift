@@ -1,3 +1,6 @@
+internal import LMDBCheck
+internal import Bytes
+package import Models
 internal import LMDB
 
 extension StoreReader {

@@ -1,3 +1,5 @@
+internal import Bytes
+package import Models
 package import LMDB
 internal import Synchronization
 package import Values

@@ -1,3 +1,6 @@
+internal import LMDBCheck
+internal import Bytes
+internal import Models
 package import LMDB
 
 /// The counters of a store: the value of "state" in the meta table.

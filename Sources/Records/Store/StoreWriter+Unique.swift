@@ -1,3 +1,5 @@
+internal import Bytes
+package import Models
 internal import LMDB
 internal import Values
 

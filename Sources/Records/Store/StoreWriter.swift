@@ -1,3 +1,6 @@
+internal import Bytes
+package import Models
+internal import Files
 internal import LMDB
 internal import Values
 

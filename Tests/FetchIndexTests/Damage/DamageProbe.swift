@@ -1,3 +1,5 @@
+import Bytes
+import Administration
 import Foundation
 import LMDB
 import OrderCaches
@@ -114,8 +116,7 @@ final class DamageProbe {
 
     private func note(_ error: any Error) {
         switch error {
-        case is StoreError, is LMDBError, is MergeConflicts, is ValidationError, is ContextError, is RequestError: break
-        case let error where error.isDamage: break
+        case is StoreError, is MergeConflicts, is ValidationError, is ContextError, is RequestError: break
         default: strangeErrors.append("\(type(of: error)): \(error)")
         }
     }

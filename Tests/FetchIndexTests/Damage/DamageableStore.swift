@@ -1,3 +1,5 @@
+import LMDBCheck
+import Bytes
 import Foundation
 import LMDB
 import Records
@@ -90,7 +92,7 @@ struct DamageableStore {
         options.durability = .none
         let environment = try Environment.open(at: path, options: options)
         let opened = try environment.tables(
-            tables.map { Table.Description($0, ["records", "nodes"].contains($0) ? .integers : .bytes) },
+            tables.map { TableDescription($0, ["records", "nodes"].contains($0) ? .integers : .bytes) },
             creating: false)
         return try body(environment, Dictionary(uniqueKeysWithValues: zip(tables, opened)))
     }

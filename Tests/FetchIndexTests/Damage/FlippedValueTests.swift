@@ -1,3 +1,5 @@
+import Bytes
+import Administration
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+import Administration
+import Records
 import FetchIndex
 import Foundation
 import TestSupport

@@ -1,3 +1,6 @@
+import LMDBCheck
+import Records
+import Administration
 import FetchIndex
 import Foundation
 import LMDB
@@ -161,7 +164,7 @@ final class Post: ManagedObject {
     private func removeIdentifier(_ container: PersistentContainer) throws {
         let writer = try container.store.beginWrite()
         let key = Array("identifier".utf8)
-        let meta = try container.store.environment.tables([Table.Description("meta")], creating: false)[0]
+        let meta = try container.store.environment.tables([TableDescription("meta")], creating: false)[0]
         #expect(try writer.view.delete(key.span.bytes, in: meta))
         try writer.commit()
     }

@@ -64,7 +64,7 @@ private struct Scene {
 
         func controller(
             _ controller: FetchedResultsController<Item>, didChangeSection name: String, at index: Int?,
-            for type: ResultsChangeType, newIndex: Int?
+            for type: ChangeKind, newIndex: Int?
         ) {
             #expect(current?.rows.isEmpty == true, "sections come first")
             switch (type, index, newIndex) {
@@ -77,7 +77,7 @@ private struct Scene {
 
         func controller(
             _ controller: FetchedResultsController<Item>, didChange object: Item, at indexPath: RowPath?,
-            for type: ResultsChangeType, newIndexPath: RowPath?
+            for type: ChangeKind, newIndexPath: RowPath?
         ) {
             switch (type, indexPath, newIndexPath) {
             case (.delete, let from?, nil): current?.rows.append(.delete(object.objectID, from: from))

@@ -1,3 +1,4 @@
+import Administration
 import FetchIndex
 import Foundation
 import TestSupport

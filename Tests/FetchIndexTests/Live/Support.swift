@@ -1,3 +1,4 @@
+import Administration
 import FetchIndex
 import Foundation
 import TestSupport
@@ -54,14 +55,14 @@ final class Recorder<Object: ManagedObject>: FetchedResultsControllerDelegate {
 
     func controller(
         _ controller: FetchedResultsController<Object>, didChangeSection name: String, at index: Int?,
-        for type: ResultsChangeType, newIndex: Int?
+        for type: ChangeKind, newIndex: Int?
     ) {
         lines.append("section \(name) \(type) \(index.map { "\($0)" } ?? "-") \(newIndex.map { "\($0)" } ?? "-")")
     }
 
     func controller(
         _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
-        for type: ResultsChangeType, newIndexPath: RowPath?
+        for type: ChangeKind, newIndexPath: RowPath?
     ) {
         func text(_ path: RowPath?) -> String { path.map { "\($0.section).\($0.row)" } ?? "-" }
         lines.append("\(name(object)) \(type) \(text(indexPath)) \(text(newIndexPath))")

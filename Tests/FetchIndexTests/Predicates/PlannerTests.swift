@@ -1,3 +1,5 @@
+import OrderCaches
+import Bytes
 import Foundation
 import LMDB
 import Records

@@ -1,3 +1,4 @@
+import Bytes
 import CountedTree
 
 /// The nodes of a counted tree, and edits of it.
@@ -65,7 +66,7 @@ enum NodeBody {
         for rank in stride(from: 0, to: tree.count, by: max(1, tree.count / 16)) {
             let key = attempt(isWhole, "select") { () -> [UInt8] in
                 var key: [UInt8] = []
-                try tree.entry(at: rank) { bytes, _, _ in key = [UInt8](bytes) }
+                try tree.entry(at: rank) { bytes, _, _ in key = [UInt8](copying: bytes) }
                 return key
             }
             guard isWhole, let key else { continue }
@@ -88,7 +89,7 @@ enum NodeBody {
         var keys: [[UInt8]] = []
         attempt(isWhole, "walk") {
             try tree.walk(from: rank, direction) { key, _ in
-                keys.append([UInt8](key))
+                keys.append([UInt8](copying: key))
                 return keys.count < longestWalk
             }
         }

@@ -1,3 +1,4 @@
+import Bytes
 import FetchIndex
 import OrderCaches
 import Predicates

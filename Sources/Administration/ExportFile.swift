@@ -1,0 +1,44 @@
+internal import Records
+internal import Models
+internal import Files
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import LMDB
+
+/// A file that appears under its name when it is whole, and that only its owner may read.
+package final class ExportFile {
+    private let path: String
+    private var file: NewFile?
+
+    /// Throws unless there is nothing at the path, or a regular file that is no store's.
+    package init(at path: String) throws {
+        self.path = path
+        switch try? Folder.kind(at: path) {
+        case nil, .file: break
+        default: throw StoreCopyError.failed(path: path, "it is no regular file")
+        }
+        try Store.requireOutsideOfStores(path)
+        do { file = try NewFile(at: path) } catch { throw StoreCopyError.failed(path: path, Self.reason(error)) }
+    }
+
+    package func write(_ bytes: [UInt8]) throws {
+        do { try file?.write(bytes.span.bytes) } catch {
+            file = nil
+            throw StoreCopyError.failed(path: path, Self.reason(error))
+        }
+    }
+
+    /// Gives the file its name, in the place of one that had it.
+    package func keep() throws {
+        do {
+            if let whole = file.take() { try whole.keep() }
+        } catch { throw StoreCopyError.failed(path: path, Self.reason(error)) }
+    }
+
+    private static func reason(_ error: SystemError) -> String {
+        error == .busy ? "another process is writing it" : "\(error)"
+    }
+}

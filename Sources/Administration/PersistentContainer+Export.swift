@@ -1,0 +1,41 @@
+internal import OrderCaches
+package import Records
+package import FetchIndex
+package import Models
+extension PersistentContainer {
+    /// Hands out the records that a definition has as members, of one state of the store: by object number, or sorted
+    /// when it has sort keys. All records of the entity are compared with their checksums first: damaged ones are left
+    /// out and returned, or are an error that names the first. O(n) and no memory unless there are damaged ones, or
+    /// O(n log n) and the memory that sorting may take.
+    package func forEachRecord(
+        of definition: OrderDefinition, skippingDamaged: Bool = false,
+        _ body: (RecordKey, borrowing RecordView) throws -> Void
+    ) throws -> [RecordKey] {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            var (request, source) = try definition.plan(in: snapshot)
+            let entity = request.builder.entity
+            let damaged = try snapshot.damagedRecords(of: entity)
+            if let first = damaged.first {
+                let others = damaged.count == 1 ? "" : ", and \(damaged.count - 1) more"
+                guard skippingDamaged else {
+                    throw StoreError.corrupted(
+                        "the record of \(definition.entity) \(first.number) does not match its checksum\(others)")
+                }
+                let left = Set(damaged)
+                var objects: [RecordKey] = []
+                try snapshot.scan(entity) { object, _ in
+                    if !left.contains(object) { objects.append(object) }
+                    return true
+                }
+                source = .objects(objects)
+            }
+            let isSorted = !definition.sortKeys.isEmpty
+            try request.builder.walkMembers(of: snapshot, from: source, isSorted: isSorted) { object in
+                _ = try snapshot.record(object) { try body(object, RecordView($0)) }
+                return true
+            }
+            return damaged
+        }
+    }
+}

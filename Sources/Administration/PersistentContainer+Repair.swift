@@ -1,0 +1,70 @@
+internal import OrderCaches
+internal import Records
+internal import FetchIndex
+internal import Models
+internal import LMDB
+
+/// What a repair found, did, and left.
+package struct StoreRepair: Encodable, Sendable {
+    /// Everything that was wrong.
+    package let defects: [String]
+    /// What was done.
+    package let repairs: [String]
+    /// What is still wrong: damaged records, which are left as they are, and damaged pages of the file.
+    package let left: [String]
+}
+
+extension PersistentContainer {
+    /// Checks a store, and mends what can be mended from its records, which are never touched: unique keys, counters,
+    /// the log, which is cut behind damage, and caches, which are computed anew. All of it is one transaction, but for
+    /// a damaged state, which is mended first. Then checks again. Leaves a store alone whose file has damaged pages.
+    /// Throws `StoreError` when the store's model cannot be read. O(n log n).
+    package static func repair(
+        at path: String, progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws -> StoreRepair {
+        try withPublicErrors {
+            let pages = try Store.checkPages(at: path)
+            if !pages.isEmpty {
+                let advice = "nothing can be mended while pages are damaged: restore a back-up"
+                return StoreRepair(defects: pages, repairs: [], left: pages + [advice])
+            }
+            let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []
+            var options = Store.Options()
+            options.creates = false
+            let container = try PersistentContainer(path: path, options: options)
+            let defects = state + (try container.check(progress: progress))
+            if defects.isEmpty { return StoreRepair(defects: [], repairs: [], left: []) }
+            let writer = try container.store.beginWrite()
+            let total = try container.recordCount()
+            var repairs = state + (try writer.repair { progress($0, total) })
+            for name in try CacheDirectory.names(in: writer) {
+                if let repair = try container.repairCache(name, in: writer) { repairs.append(repair) }
+            }
+            repairs += try CacheDirectory.removeStrays(in: writer)
+            try writer.commit()
+            return StoreRepair(defects: defects, repairs: repairs, left: try container.check(progress: progress))
+        }
+    }
+
+    /// What was done; nil when the cache is whole, or when damaged records are all that keeps it from being compared.
+    private func repairCache(_ name: String, in writer: StoreWriter) throws -> String? {
+        let identity: CacheIdentity
+        do {
+            guard let header = try CacheDirectory.header(name, in: writer) else { return nil }
+            identity = header.identity
+        } catch let error as UnusableHeader {
+            if error.reason == .formatChanged { return nil }
+            return try caches.remove(name, because: "its request cannot be read", in: writer)
+        }
+        do {
+            if try verifyCache(name, in: writer).isEmpty { return nil }
+        } catch let error as StoreError {
+            guard case .corrupted = error else { throw error }
+            return nil
+        }
+        guard let definition = try? OrderDefinition(identity),
+            let request = try? compile(definition, OrderOptions(cacheName: name))
+        else { return try caches.remove(name, because: "only its program can make it", in: writer) }
+        return try cacheEngine.repair(name, request, in: writer)
+    }
+}

@@ -1,0 +1,195 @@
+internal import OrderCaches
+package import FetchIndex
+package import Records
+internal import Models
+/// What `info` tells of a store.
+package struct StoreInformation: Encodable {
+    package struct Attribute: Encodable {
+        package let name: String
+        package let type: String
+        package let isOptional: Bool
+        package let isUnique: Bool
+    }
+
+    package struct Entity: Encodable {
+        package let name: String
+        package let count: Int
+        package let attributes: [Attribute]
+    }
+
+    package struct Log: Encodable {
+        /// The log holds the changes after this commit.
+        package let start: UInt64
+        package let bytes: Int
+        package let limit: Int
+    }
+
+    package struct Reader: Encodable {
+        package let process: Int
+        /// The name of the process's program; nil where the system does not tell.
+        package let program: String?
+        /// Transactions since the one that it sees.
+        package let age: Int
+        /// Seconds since the first commit that it does not see; nil when the log does not tell.
+        package let seconds: Double?
+        /// Whether it is older than `seconds`.
+        package let isOlder: Bool
+        /// Pages that could be used again, were it not for this reader.
+        package let pinnedPages: Int
+        package let pinnedBytes: Int
+    }
+
+    package let path: String
+    package let format: Int
+    package let commit: UInt64
+    package let fileBytes: Int
+    package let freeBytes: Int
+    package let entities: [Entity]
+    package let log: Log
+    package let caches: [String]
+    package let readers: [Reader]
+}
+
+extension PersistentContainer {
+    package func information() throws -> StoreInformation {
+        try withPublicErrors {
+            // Its readers are listed before the snapshot, which is one too.
+            let environment = try store.environmentInformation()
+            let snapshot = try store.snapshot()
+            let entities = try snapshot.model.entities.enumerated().filter { !$1.isDropped }.map { number, entity in
+                StoreInformation.Entity(
+                    name: entity.name, count: Int(clamping: try snapshot.entityState(number).count),
+                    attributes: entity.attributes.map {
+                        StoreInformation.Attribute(
+                            name: $0.name, type: $0.type.name, isOptional: $0.isOptional, isUnique: $0.isUnique)
+                    })
+            }
+            let state = snapshot.state
+            return StoreInformation(
+                path: store.path, format: Int(StoreLayout.version), commit: state.commit,
+                fileBytes: environment.fileBytes, freeBytes: environment.freeBytes, entities: entities,
+                log: StoreInformation.Log(
+                    start: state.logStart, bytes: Int(clamping: state.logBytes), limit: Int(clamping: state.logLimit)),
+                caches: try CacheDirectory.names(in: snapshot),
+                readers: environment.readers.map(StoreInformation.Reader.init))
+        }
+    }
+
+    /// Everything that is wrong with the store at a path, one sentence each: with the pages of its file, and when they are
+    /// whole with what they hold. The container is opened only then: LMDB must not read a damaged page. O(n log n).
+    package static func check(
+        at path: String, opening open: () throws -> PersistentContainer,
+        progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws -> [String] {
+        try withPublicErrors {
+            let defects = try Store.checkPages(at: path)
+            guard defects.isEmpty else {
+                return defects + ["what the pages hold was not checked, because pages are damaged"]
+            }
+            return try open().check(progress: progress)
+        }
+    }
+
+    /// Everything that is wrong with the values of the store and its caches, one sentence each. O(n log n).
+    package func check(progress: @escaping (_ done: Int, _ total: Int) -> Void) throws -> [String] {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            let total = try recordCount()
+            var defects = try snapshot.check { progress($0, total) }
+            let names = try CacheDirectory.names(in: snapshot)
+            if try CacheDirectory.count(in: snapshot) != names.count { defects.append("a cache's name is not UTF-8") }
+            let shared = try CacheDirectory.sharedNumbers(in: snapshot)
+            for name in names {
+                let cache = "cache \"\(name)\": "
+                do {
+                    defects += try verifyCache(name, sharedNumbers: shared, progress: progress).map { cache + $0 }
+                } catch is CacheDirectory.UnknownCache {
+                    continue  // Deleted meanwhile.
+                } catch let error as StoreError {
+                    guard case .corrupted = error else { throw error }
+                    defects.append("\(cache)it cannot be compared with the records: \(error)")
+                }
+            }
+            return defects
+                + (try CacheDirectory.strayCaches(in: snapshot).map { "nodes of number \($0) belong to no cache" })
+        }
+    }
+
+    /// The objects of an entity. Throws when the store has no such entity.
+    package func count(ofEntity name: String) throws -> Int {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            return Int(clamping: try snapshot.entityState(snapshot.model.number(of: name)).count)
+        }
+    }
+
+    /// Records of all entities, as far as their counters can be read.
+    package func recordCount() throws -> Int {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            return snapshot.model.entities.indices.reduce(0) {
+                $0 + Int(clamping: (try? snapshot.entityState($1).count) ?? 0)
+            }
+        }
+    }
+
+    /// Everything that is wrong with a cache, one sentence each. Its request is read from the cache. Without a reader,
+    /// the newest state is verified. Throws `StoreError.corrupted` when the records cannot be read to compare.
+    package func verifyCache(
+        _ name: String, in reader: StoreReader? = nil, sharedNumbers shared: Set<UInt32>? = nil,
+        progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> [String] {
+        try withPublicErrors {
+            let header: CacheHeader
+            do {
+                guard let found = try CacheDirectory.header(name, in: try reader ?? store.snapshot()) else {
+                    throw CacheDirectory.UnknownCache(name: name)
+                }
+                header = found
+            } catch let error as UnusableHeader {
+                return error.defects
+            }
+            var options = OrderOptions(cacheName: name)
+            options.progress = progress
+            do {
+                let request = try compile(try OrderDefinition(header.identity), options)
+                // A model or ICU that changed since makes the cache one that is rebuilt, not a wrong one.
+                return request.identity == header.identity
+                    ? try cacheEngine.verify(name, request, in: reader, sharedNumbers: shared) : []
+            } catch is RequestError {
+                // A computed section key: only its program can make the rows again.
+                return try cacheEngine.verify(name, nil, in: reader, sharedNumbers: shared)
+            } catch let error as FetchPredicateError {
+                return ["its request cannot be read: \(error)"]
+            } catch let error as StoreError {
+                guard case .corrupted = error else { return [] }
+                throw error
+            }
+        }
+    }
+}
+
+extension StoreInformation.Reader {
+    init(_ reader: ReaderInformation) {
+        self.init(
+            process: reader.process, program: programName(ofProcess: reader.process), age: reader.transactions,
+            seconds: reader.seconds, isOlder: reader.isOlder, pinnedPages: reader.pinnedPages,
+            pinnedBytes: reader.pinnedBytes)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case process, program, age, seconds, isOlder, pinnedPages, pinnedBytes
+    }
+
+    /// What is not known is null.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(process, forKey: .process)
+        try container.encode(program, forKey: .program)
+        try container.encode(age, forKey: .age)
+        try container.encode(seconds, forKey: .seconds)
+        try container.encode(isOlder, forKey: .isOlder)
+        try container.encode(pinnedPages, forKey: .pinnedPages)
+        try container.encode(pinnedBytes, forKey: .pinnedBytes)
+    }
+}

@@ -1,0 +1,35 @@
+extension [UInt8] {
+    package init(copying bytes: RawSpan) { self = bytes.withUnsafeBytes { [UInt8]($0) } }
+
+    package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
+
+    /// Little endian.
+    package mutating func appendNumber<Number: FixedWidthInteger>(_ number: Number) {
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
+
+    package mutating func appendBigEndian<Number: FixedWidthInteger>(_ number: Number) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+
+    /// Overwrites eight bytes, little endian.
+    package mutating func replaceNumber(_ number: UInt64, at offset: Int) {
+        withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: UInt64.self) }
+    }
+
+    /// LEB128.
+    package mutating func appendVarint(_ number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(rest))
+    }
+
+    /// The length in bytes as a varint, and UTF-8.
+    package mutating func appendText(_ text: String) {
+        appendVarint(UInt64(text.utf8.count))
+        append(contentsOf: text.utf8)
+    }
+}

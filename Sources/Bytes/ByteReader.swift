@@ -1,0 +1,85 @@
+/// Reads numbers and texts one after the other. Bytes that end too soon throw.
+package struct ByteReader: ~Escapable {
+    private let bytes: RawSpan
+    private let subject: String
+    private let damage: (String) -> any Error
+    package private(set) var offset = 0
+
+    /// `subject` names what is read; `damage` makes an error of a sentence.
+    @_lifetime(copy bytes)
+    package init(_ bytes: RawSpan, _ subject: String, damage: @escaping (String) -> any Error) {
+        self.bytes = bytes
+        self.subject = subject
+        self.damage = damage
+    }
+
+    /// Reads bytes that end with their checksum, mixed with another one, which must agree.
+    @_lifetime(copy bytes)
+    package init(
+        checked bytes: RawSpan, with other: UInt32 = 0, _ subject: String, damage: @escaping (String) -> any Error
+    ) throws {
+        guard bytes.byteCount >= 4 else { throw damage("\(subject) is too short") }
+        guard bytes.endsWithChecksum(mixedWith: other) else {
+            throw damage("\(subject) does not match its checksum")
+        }
+        self.init(bytes.extracting(first: bytes.byteCount - 4), subject, damage: damage)
+    }
+
+    package var isAtEnd: Bool { offset == bytes.byteCount }
+
+    package mutating func uint8() throws -> UInt8 { UInt8(truncatingIfNeeded: try number(1)) }
+    package mutating func uint16() throws -> UInt16 { UInt16(truncatingIfNeeded: try number(2)) }
+    package mutating func uint32() throws -> UInt32 { UInt32(truncatingIfNeeded: try number(4)) }
+    package mutating func uint64() throws -> UInt64 { try number(8) }
+
+    private mutating func number(_ length: Int) throws -> UInt64 {
+        let start = try advance(by: length)
+        var number: UInt64 = 0
+        for offset in (start..<start + length).reversed() {
+            number = number << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+        }
+        return number
+    }
+
+    package mutating func varint() throws -> UInt64 {
+        var number: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            let start = try advance(by: 1)
+            let byte = bytes.unsafeLoad(fromByteOffset: start, as: UInt8.self)
+            guard shift < 64 else { throw damage("\(subject) has a number that is too large") }
+            number |= UInt64(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return number }
+            shift += 7
+        }
+    }
+
+    /// A varint that counts things in memory: no more than the bytes that are left.
+    package mutating func count() throws -> Int {
+        let number = try varint()
+        guard number <= bytes.byteCount - offset else { throw damage("\(subject) ends too soon") }
+        return Int(number)
+    }
+
+    package mutating func text() throws -> String {
+        let length = try count()
+        let start = try advance(by: length)
+        let text = bytes.extracting(start..<start + length).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+        guard let text else { throw damage("\(subject) has text that is not UTF-8") }
+        return text
+    }
+
+    /// The range of the next bytes, which are skipped.
+    package mutating func range(_ length: Int) throws -> Range<Int> {
+        let start = try advance(by: length)
+        return start..<start + length
+    }
+
+    private mutating func advance(by length: Int) throws -> Int {
+        guard length >= 0, length <= bytes.byteCount - offset else {
+            throw damage("\(subject) ends too soon")
+        }
+        defer { offset += length }
+        return offset
+    }
+}

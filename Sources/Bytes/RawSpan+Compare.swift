@@ -1,0 +1,32 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+extension RawSpan {
+    /// The order of two byte strings by memcmp, a prefix first: negative, zero or positive.
+    package func compare(_ other: RawSpan) -> Int {
+        let difference = withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return 0 }
+                return Int(memcmp(leftBase, rightBase, Swift.min(left.count, right.count)))
+            }
+        }
+        return difference != 0 ? difference : byteCount - other.byteCount
+    }
+
+    package func isEqual(to other: RawSpan) -> Bool { byteCount == other.byteCount && compare(other) == 0 }
+
+    /// How many bytes two byte strings have in common at their start.
+    package func commonPrefixLength(_ other: RawSpan) -> Int {
+        let shorter = Swift.min(byteCount, other.byteCount)
+        for offset in 0..<shorter
+        where unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+            != other.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+        {
+            return offset
+        }
+        return shorter
+    }
+}

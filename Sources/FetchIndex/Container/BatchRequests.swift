@@ -1,0 +1,149 @@
+internal import OrderCaches
+public import Models
+internal import Records
+
+/// Inserts rows without making objects.
+public struct BatchInsertRequest: Sendable {
+    public var entityName: String
+    public var onUniqueConflict = UniqueConflictPolicy.error
+    let rows: @Sendable () -> AnyIterator<[Value]>
+
+    /// Rows are values in the order of the entity's attributes. A lazy sequence is asked for one at a time.
+    public init<Rows: Sequence<[Value]> & Sendable>(entityName: String, rows: Rows) {
+        self.entityName = entityName
+        self.rows = { AnyIterator(rows.makeIterator()) }
+    }
+
+    /// Inserts dictionaries; attributes that one does not name are null.
+    public init(entityName: String, objects: [[String: Value]], in model: Model) throws {
+        do {
+            let entity = model.entities[try model.number(of: entityName)]
+            for name in Set(objects.flatMap(\.keys)) { _ = try entity.requireSlot(of: name) }
+            let rows = objects.map { row in entity.attributes.map { row[$0.name] ?? .null } }
+            self.init(entityName: entityName, rows: rows)
+        } catch { throw publicError(error) }
+    }
+}
+
+/// Gives attributes of all members of a predicate new values, without making objects.
+public struct BatchUpdateRequest: Sendable {
+    public var entityName: String
+    public var predicate: FetchPredicate?
+    public var propertiesToUpdate: [String: Value]
+
+    public init(entityName: String, predicate: FetchPredicate? = nil, propertiesToUpdate: [String: Value]) {
+        self.entityName = entityName
+        self.predicate = predicate
+        self.propertiesToUpdate = propertiesToUpdate
+    }
+}
+
+/// Deletes all members of a predicate, without making objects.
+public struct BatchDeleteRequest: Sendable {
+    public var entityName: String
+    public var predicate: FetchPredicate?
+
+    public init(entityName: String, predicate: FetchPredicate? = nil) {
+        self.entityName = entityName
+        self.predicate = predicate
+    }
+}
+
+extension ManagedObjectContext {
+    /// Inserts rows in one transaction, then moves to its commit; controllers report them like any other change.
+    /// Returns how many were inserted or updated. O(rows), and memory for the pages written; where the context has objects or
+    /// controllers of the entity, also for the rows that they are told of. An error leaves the store as it was.
+    @discardableResult
+    public func execute(_ request: BatchInsertRequest) throws -> Int {
+        try withPublicErrors {
+            let rows = request.rows()
+            return try insertRows(into: request.entityName, onUniqueConflict: request.onUniqueConflict) { rows.next() }
+        }
+    }
+
+    /// As a `BatchInsertRequest`, with rows that are asked for one at a time until there is none.
+    @discardableResult
+    public func insertRows(
+        into entityName: String, onUniqueConflict: UniqueConflictPolicy = .error, next: () throws -> [Value]?
+    ) throws -> Int {
+        try withPublicErrors {
+            try batch { writer in
+                let number = try writer.model.number(of: entityName)
+                let entity = writer.model.entities[number]
+                if onUniqueConflict == .update, entity.uniqueConstraints.isEmpty {
+                    throw RequestError.wrongType(
+                        "\(entityName) has no unique attribute by which rows could update objects")
+                }
+                var assembler = entity.assembler
+                var count = 0
+                while let values = try next() {
+                    let record = try assembler.record(values)
+                    switch onUniqueConflict {
+                    case .error: try writer.insert(number, record.span.bytes)
+                    case .update:
+                        let outcome = try writer.put(number, record.span.bytes, by: entity.uniqueConstraints)
+                        if case .unchanged = outcome { continue }
+                    }
+                    count += 1
+                }
+                return count
+            }
+        }
+    }
+
+    /// Updates the members in one transaction, as above. Returns how many changed. Unsaved edits are not looked at.
+    @discardableResult
+    public func execute(_ request: BatchUpdateRequest) throws -> Int {
+        try withPublicErrors {
+            try batch { writer in
+                let number = try writer.model.number(of: request.entityName)
+                let entity = writer.model.entities[number]
+                let values = try request.propertiesToUpdate.map { (try entity.requireSlot(of: $0.key), $0.value) }
+                var assembler = entity.assembler
+                var count = 0
+                for object in try members(of: request.predicate, request.entityName, in: writer) {
+                    var new: [Value] = []
+                    _ = try writer.record(object) { new = try entity.values(of: $0) }
+                    for (slot, value) in values { new[slot] = value }
+                    let record = try assembler.record(new)
+                    if try writer.update(object, record.span.bytes) { count += 1 }
+                }
+                return count
+            }
+        }
+    }
+
+    /// Deletes the members in one transaction, as above. Returns how many there were.
+    @discardableResult
+    public func execute(_ request: BatchDeleteRequest) throws -> Int {
+        try withPublicErrors {
+            try batch { writer in
+                let members = try members(of: request.predicate, request.entityName, in: writer)
+                for object in members { try writer.delete(object) }
+                return members.count
+            }
+        }
+    }
+
+    private func batch(_ body: (StoreWriter) throws -> Int) throws -> Int {
+        if isDelivering { throw ContextError.delivering }
+        processPendingChanges()
+        let writer = try container.store.beginWrite(author: transactionAuthor, limit: writeTimeout)
+        let count = try body(writer)
+        try commit(writer, Written(edits: nil))
+        return count
+    }
+
+    /// The ids only: writing while a cursor reads would disturb it.
+    private func members(
+        of predicate: FetchPredicate?, _ entityName: String, in writer: StoreWriter
+    ) throws -> [RecordKey] {
+        let definition = OrderDefinition(entity: entityName, predicate: predicate)
+        var members: [RecordKey] = []
+        try definition.compile(in: writer.model).builder.walkMembers(of: writer) {
+            members.append($0)
+            return true
+        }
+        return members
+    }
+}

@@ -1,0 +1,176 @@
+internal import OrderCaches
+internal import Records
+public import Models
+/// Writes many objects of an entity without making them: in transactions, through unique keys, logged like every
+/// change.
+///
+/// The first change begins a transaction, which holds the store's write lock until `commit` or `rollback`. After an
+/// error, roll back. A transaction belongs to the thread that began it, so do not use a writer from an actor or a task
+/// across suspensions; another thread gets `StoreError.wrongThread`.
+public final class BatchWriter {
+    public struct Counts: Equatable, Sendable {
+        public internal(set) var inserted = 0
+        public internal(set) var updated = 0
+        /// Rows that had these values already.
+        public internal(set) var unchanged = 0
+        public internal(set) var deleted = 0
+    }
+
+    /// Kept, since a temporary store goes with its container.
+    private let container: PersistentContainer
+    private let store: Store
+    public let entity: Entity
+    private let entityNumber: Int
+    private let constraint: UniqueConstraint?
+    private let origin: ObjectOrigin
+    private let author: String
+    /// How long a transaction waits to begin while another writer is busy, before `StoreError.writerBusy` is thrown. Nil: as
+    /// long as it takes.
+    public var writeTimeout: Duration?
+    private var writer: StoreWriter?
+    public private(set) var counts = Counts()
+
+    /// `key` names the unique attribute by which rows update objects; without one every row is a new object.
+    public init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
+        do {
+            self.container = container
+            store = container.store
+            let model = try store.snapshot().model
+            entityNumber = try model.number(of: name)
+            let entity = model.entities[entityNumber]
+            self.entity = entity
+            origin = container.origin(ofEntity: entityNumber, named: name)
+            self.author = author
+            constraint = try key.map { key in
+                guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: key)) else {
+                    throw RequestError.wrongType("\(name).\(key) is not unique, so it cannot be the key")
+                }
+                return constraint
+            }
+        } catch { throw publicError(error) }
+    }
+
+    /// The transaction being written; begun when it is needed.
+    private func transaction() throws -> StoreWriter {
+        if let writer { return writer }
+        let begun = try store.beginWrite(author: author, limit: writeTimeout)
+        guard begun.model.entities[entityNumber] == entity else {
+            throw StoreError.modelMismatch(entity: entity.name, "another process changed it; begin with a new writer")
+        }
+        writer = begun
+        return begun
+    }
+
+    private func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
+
+    /// Inserts a record, or updates the object that has its key. O(log n).
+    package func put(_ record: RawSpan) throws {
+        guard let constraint else {
+            try transaction().insert(entityNumber, record)
+            counts.inserted += 1
+            return
+        }
+        switch try transaction().put(entityNumber, record, by: [constraint]) {
+        case .inserted: counts.inserted += 1
+        case .updated: counts.updated += 1
+        case .unchanged: counts.unchanged += 1
+        }
+    }
+
+    /// The object with a key; nil when there is none. O(log n).
+    public func object(key: Value) throws -> ObjectID? {
+        try withPublicErrors {
+            guard let constraint else { throw RequestError.malformed("\(entity.name) has no key") }
+            return try transaction().object(entityNumber, constraint, equalTo: [key]).map(id)
+        }
+    }
+
+    /// An object by its number; nil when there is none.
+    public func object(number: UInt64) throws -> ObjectID? {
+        try withPublicErrors {
+            guard number <= RecordKey.maximumNumber else { return nil }
+            let object = RecordKey(entity: entityNumber, number: number)
+            return try transaction().record(object, { _ in }) ? id(of: object) : nil
+        }
+    }
+
+    /// An object's values in the order of the entity's attributes. Throws `StoreError.unknownObject` when there is no such
+    /// object.
+    public func values(of object: ObjectID) throws -> [Value] {
+        try withPublicErrors {
+            var values: [Value]?
+            _ = try transaction().record(container.key(of: object)) { values = try entity.values(of: $0) }
+            guard let values else { throw StoreError.unknownObject("\(object.number)") }
+            return values
+        }
+    }
+
+    /// Adds an object with values in the order of the entity's attributes. O(log n).
+    /// Throws `StoreError` when a value has another type, is missing, or is not unique.
+    @discardableResult
+    public func insert(_ values: [Value]) throws -> ObjectID {
+        try withPublicErrors {
+            let record = try entity.record(values)
+            let object = try transaction().insert(entityNumber, record.span.bytes)
+            counts.inserted += 1
+            return id(of: object)
+        }
+    }
+
+    /// Gives an object new values. Equal values change nothing. O(log n).
+    public func update(_ object: ObjectID, _ values: [Value]) throws {
+        try withPublicErrors {
+            let record = try entity.record(values)
+            if try transaction().update(container.key(of: object), record.span.bytes) {
+                counts.updated += 1
+            } else {
+                counts.unchanged += 1
+            }
+        }
+    }
+
+    /// Takes an object out, if it is there. O(log n).
+    public func delete(_ object: ObjectID) throws {
+        try withPublicErrors {
+            if try transaction().delete(container.key(of: object)) { counts.deleted += 1 }
+        }
+    }
+
+    /// Makes what was written so far durable. Returns the newest commit; nil when nothing was written.
+    @discardableResult
+    public func commit() throws -> UInt64? {
+        try withPublicErrors {
+            guard let ended = writer else { return nil }
+            writer = nil
+            return try ended.commit()
+        }
+    }
+
+    /// As `commit`, and brings a named order along in the same transaction. Returns what that did: `.hit` when nothing of
+    /// the order changed, `.caughtUp` with the exact change since it was last current, or `.rebuilt` with the reason when
+    /// that is not known, and the order must be fetched anew. Nil when nothing was written. O(k log n) for k changes.
+    public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
+        try withPublicErrors {
+            guard let ended = writer else { return nil }
+            writer = nil
+            let request = try definition.compile(in: ended.model)
+            try ended.seal()
+            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true)
+            let outcome = try container.cacheEngine.bring(cache, in: ended).outcome
+            try ended.commit()
+            return FetchOutcome(outcome, origin)
+        }
+    }
+
+    /// Whether something was written since the last commit.
+    public var hasOpenTransaction: Bool { writer != nil }
+
+    /// Commits, and gives back the mapped pages of the file: for imports of many batches.
+    package func commitBatch() throws {
+        try commit()
+        store.releasePages()
+    }
+
+    /// Forgets what was written since the last commit.
+    public func rollback() { writer = nil }
+}

@@ -1,0 +1,63 @@
+public import Models
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+internal import Records
+
+/// A commit of the store, as its log tells.
+public struct HistoryTransaction: Sendable {
+    public struct Change: Hashable, Sendable {
+        public let objectID: ObjectID
+        public let kind: ChangeKind
+    }
+
+    /// Its number: commits count up by one.
+    public let commit: UInt64
+    public let time: Date
+    /// The `transactionAuthor` of the context that saved it.
+    public let author: String
+    public let changes: [Change]
+}
+
+extension ManagedObjectContext {
+    /// What was committed after a commit, oldest first, by contexts, batches and other processes. O(changes). Throws
+    /// `StoreError.logTooShort` when the log was cut since.
+    public func fetchHistory(after commit: UInt64) throws -> [HistoryTransaction] {
+        try withPublicErrors {
+            let newest = try container.store.snapshot()
+            guard newest.logReaches(back: commit) else { throw StoreError.logTooShort(commit: commit) }
+            return try newest.commits(after: commit).map { header in
+                HistoryTransaction(
+                    commit: header.commit, time: Date(timeIntervalSince1970: header.time), author: header.author,
+                    changes: try newest.changes(in: header.commit).map { change in
+                        .init(objectID: id(of: change.object, in: newest.model), kind: ChangeKind(change.kind))
+                    })
+            }
+        }
+    }
+
+    /// Drops the history of the commits before one. Caches that were last current before it are rebuilt when they are
+    /// opened. History is also cut by itself, from its start: when it is larger than the store's limit, and what no cache
+    /// needs when it is larger than 16 MiB.
+    public func deleteHistory(before commit: UInt64) throws {
+        try withPublicErrors {
+            guard commit > 0 else { return }
+            let writer = try container.store.beginWrite()
+            try writer.trimLog(through: min(commit - 1, writer.commit))
+            try writer.commit()
+        }
+    }
+}
+
+extension ChangeKind {
+    fileprivate init(_ kind: RecordChangeKind) {
+        self =
+            switch kind {
+            case .insert: .insert
+            case .update: .update
+            case .delete: .delete
+            }
+    }
+}

@@ -1,0 +1,67 @@
+internal import Models
+internal import LMDB
+internal import Records
+internal import Synchronization
+
+extension PersistentContainer {
+    /// How long a commit may stay unnoticed. Asking costs a look at shared memory and two stats.
+    static let commitInterval = Duration.milliseconds(40)
+
+    /// The numbers of new commits as they arrive, from this process and from others; where several arrive at once, the
+    /// last. Within 40 ms of a commit, at 25 looks a second. Ends when the task is cancelled, and when the
+    /// store's files have been moved or replaced for a second.
+    public var commits: AsyncStream<UInt64> {
+        let watch = CommitWatch(store)
+        return AsyncStream { await watch.next() }
+    }
+}
+
+/// Looks for new commits.
+private final class CommitWatch: Sendable {
+    private struct Seen {
+        var transaction: Int
+        var commit: UInt64
+    }
+
+    /// Looks at a store that was moved: it may come back.
+    private static let mostMissed = 25
+
+    private let store: Store
+    private let seen: Mutex<Seen>
+
+    init(_ store: Store) {
+        self.store = store
+        let newest = try? store.snapshot()
+        seen = Mutex(Seen(transaction: newest?.view.identifier ?? 0, commit: newest?.commit ?? 0))
+    }
+
+    /// The newest commit, if it is new.
+    private func look() -> UInt64? {
+        seen.withLock { seen in
+            guard let last = try? store.lastTransaction(), last != seen.transaction, let newest = try? store.snapshot()
+            else { return nil }
+            // A writer shows its transaction in the file a moment before readers can see it.
+            seen.transaction = newest.view.identifier
+            // A transaction that only writes caches is no commit.
+            if newest.commit == seen.commit { return nil }
+            seen.commit = newest.commit
+            return newest.commit
+        }
+    }
+
+    /// Nil when it is cancelled, or when the store has been elsewhere for a while.
+    func next() async -> UInt64? {
+        var missed = 0
+        while !Task.isCancelled, missed <= Self.mostMissed {
+            if let newest = look() { return newest }
+            do {
+                try store.requireInPlace()
+                missed = 0
+            } catch {
+                if case StoreError.moved = error { missed += 1 }
+            }
+            try? await Task.sleep(for: PersistentContainer.commitInterval)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,230 @@
+package import OrderCaches
+package import Records
+internal import Bytes
+public import Models
+internal import Dispatch
+internal import Synchronization
+public import Foundation
+
+/// A store with its model: where everything begins. It may be shared by threads and tasks.
+///
+/// A store is a folder, for processes of one machine; it must not be on a network file system.
+public final class PersistentContainer: Sendable {
+    package let store: Store
+    /// The stored model when the container was opened.
+    let openingModel: Model
+    /// The classes that the given model names, by entity.
+    let objectClasses: [String: ManagedObject.Type]
+    /// Threads that may wait, no more than the system gives a queue.
+    private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
+    /// Removed with the container, which closes the store first.
+    private let folder: TemporaryStoreFolder?
+    private let temporaryNumbers = Mutex(RecordKey.firstTemporaryNumber)
+    /// What ids of objects are made with, by entity.
+    private let origins = Mutex<[Int: ObjectOrigin]>([:])
+
+    /// Opens the store in a folder. With a model, a store is made where there is none; the model may bring new entities, and
+    /// new optional attributes at the end of stored ones. Without one, the stored model counts, and a store that is missing
+    /// is an error. Read-only, nothing is ever written, caches included, and a model must be the stored one's.
+    /// Throws `StoreError`.
+    public convenience init(
+        at url: URL, model: Model? = nil, durability: Durability = .full, isReadOnly: Bool = false
+    ) throws {
+        guard url.isFileURL else { throw StoreError.notAFileURL(url.absoluteString) }
+        var options = Store.Options()
+        options.setDurability(durability)
+        options.isReadOnly = isReadOnly
+        options.creates = model != nil && !isReadOnly
+        try self.init(path: url.path, model: model, options: options)
+    }
+
+    /// Makes a store that is gone with its container, for tests and for what need not be kept: in a folder of its own among
+    /// the system's temporary files, without waiting for the disk. All else is as in any store.
+    public convenience init(temporaryWith model: Model) throws {
+        let folder = TemporaryStoreFolder()
+        var options = Store.Options()
+        options.setDurability(.none)
+        try self.init(path: folder.path, model: model, options: options, folder: folder)
+    }
+
+    package convenience init(path: String, model: Model? = nil, options: Store.Options = Store.Options()) throws {
+        try self.init(path: path, model: model, options: options, folder: nil)
+    }
+
+    private init(path: String, model: Model?, options: Store.Options, folder: TemporaryStoreFolder?) throws {
+        self.folder = folder
+        store = try withPublicErrors { try Store(at: path, model: model, options: options) }
+        openingModel = try withPublicErrors { [store] in try store.snapshot().model }
+        objectClasses = model?.attachedTypes.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
+    }
+
+    /// A context for the isolation domain of the caller: the main actor's, another actor's, or none's.
+    public func newContext(isolation: isolated (any Actor)? = #isolation) -> ManagedObjectContext {
+        ManagedObjectContext(self, isolation: isolation)
+    }
+
+    /// Runs work in a context of its own, on no actor, and returns what it made. The work may wait for other writers: it
+    /// runs on a thread that no task needs, and the caller is suspended meanwhile.
+    public func perform<Result: Sendable>(
+        _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
+    ) async throws -> Result {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            work.async { [self] in
+                continuation.resume(with: Swift.Result { try body(ManagedObjectContext(self, isolation: nil)) })
+            }
+        }
+    }
+
+    /// A key for an object that is not saved yet, which no other object of this container has.
+    func temporaryKey(_ entity: Int) -> RecordKey {
+        let number = temporaryNumbers.withLock { next in
+            next += 1
+            return next
+        }
+        return RecordKey(entity: entity, number: number)
+    }
+
+    /// Part of the ids of the store's objects. Nil in a store that was made by a version without identifiers, until it is
+    /// opened after its next transaction.
+    public var storeIdentifier: UUID? { store.identifier }
+
+    func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
+        origins.withLock { origins in
+            if let known = origins[number], known.entityName == name { return known }
+            let origin = ObjectOrigin(store: store.identifier, entityName: name)
+            origins[number] = origin
+            return origin
+        }
+    }
+
+    /// The key of the record that an id names. Throws `ContextError.otherStore` for an id of another store.
+    func key(of id: ObjectID) throws -> RecordKey {
+        if let own = store.identifier, let other = id.storeIdentifier, own != other {
+            throw ContextError.otherStore(id)
+        }
+        return id.key
+    }
+
+    /// The stored model as it is now.
+    public func model() throws -> Model {
+        try withPublicErrors {
+            Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped })
+        }
+    }
+
+    /// Deletes all objects of an entity with its caches, and takes it out of the model, in one transaction. Returns how many
+    /// objects there were. O(n log n). Throws `StoreError`; a record that is damaged keeps its entity.
+    @discardableResult
+    public func dropEntity(named name: String) throws -> Int {
+        try withPublicErrors {
+            try dropEntity(named: name, onlyEmpty: false) ?? 0
+        }
+    }
+
+    /// As `dropEntity`, for an entity without objects; false when it has some. O(caches).
+    package func dropEmptyEntity(named name: String) throws -> Bool {
+        try dropEntity(named: name, onlyEmpty: true) != nil
+    }
+
+    private func dropEntity(named name: String, onlyEmpty: Bool) throws -> Int? {
+        let writer = try store.beginWrite()
+        let number = try writer.model.number(of: name)
+        if onlyEmpty, try writer.entityState(number).count > 0 { return nil }
+        let count = try writer.dropEntity(number)
+        try caches.deleteAll(ofEntity: name, in: writer)
+        try writer.commit()
+        return count
+    }
+
+    package var caches: CacheDirectory { CacheDirectory(store) }
+    package var cacheEngine: CacheEngine { CacheEngine(store) }
+}
+
+extension PersistentContainer {
+    /// How an order is opened.
+    public struct OrderOptions {
+        /// The name under which the order is kept; nil: it is computed in memory.
+        public var cacheName: String?
+        /// Bytes that sorting may take; more is sorted on disk, in the store's folder.
+        public var memoryBudget = 256 << 20
+        /// Called now and then while an order is built, with the records read and all records.
+        public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+
+        /// Whether the exact change since the cache was last current is wanted whatever it costs. Unless it is, an order of
+        /// which so much changed that computing it anew costs less is rebuilt, with the reason `tooManyChanges`.
+        public var wantsChange = false
+
+        public init(cacheName: String? = nil) { self.cacheName = cacheName }
+
+        func applied(to request: OrderRequest) -> OrderRequest {
+            var request = request
+            request.builder.memoryBudget = memoryBudget
+            request.builder.progress = progress
+            return request
+        }
+    }
+
+    /// Takes out a named cache, or all of them. Returns how many there were.
+    @discardableResult
+    public func deleteCache(named name: String?) throws -> Int {
+        try withPublicErrors { try caches.delete(name) }
+    }
+
+    package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
+        if options.cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
+        return options.applied(to: try definition.compile(in: try store.snapshot().model))
+    }
+
+    /// Opens an order, from its named cache when it has one, and calls the body with it. Should the body meet damage in
+    /// the cache, the cache is rebuilt and the body called again, so it must be able to begin anew.
+    ///
+    /// A fresh cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n).
+    ///
+    ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
+    ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
+    ///         try order.forEachRow(limit: 50) { row in print(try row.value(of: "title")) }
+    ///     }
+    public func withOrder<Result>(
+        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
+    ) throws -> Result {
+        try withPublicErrors {
+            guard let name = options.cacheName else {
+                let snapshot = try store.snapshot()
+                let (request, source) = try definition.plan(in: snapshot)
+                let computed = try CacheEngine.compute(options.applied(to: request), in: snapshot, from: source)
+                return try body(FetchedOrder(computed, snapshot, in: self))
+            }
+            let cache = CacheRequest(
+                name: name, order: try compile(definition, options), needsExactChange: options.wantsChange)
+            do {
+                let (opened, snapshot) = try cacheEngine.open(cache)
+                return try body(FetchedOrder(opened, snapshot, in: self))
+            } catch  where error.isDamage {
+                let (rebuilt, snapshot) = try cacheEngine.rebuild(cache, .damaged)
+                return try body(FetchedOrder(rebuilt, snapshot, in: self))
+            }
+        }
+    }
+}
+
+extension PersistentContainer {
+    /// How a fetch of this definition would find its rows now. O(caches x log n). Throws when it does not fit the model.
+    public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            let number = try snapshot.model.number(of: definition.entity)
+            let entity = snapshot.model.entities[number]
+            let predicate = definition.predicate ?? FetchPredicate(value: true)
+            let compiled = try CompiledPredicate(predicate, entity)
+            return try FetchPlanner(predicate, compiled, entity: number, in: snapshot).plan()
+        }
+    }
+}
+
+/// A folder that is removed when nobody needs it any more.
+private final class TemporaryStoreFolder: Sendable {
+    let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,24 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import OrderCaches
+internal import Records
+
+/// Runs the body of a public function: the one place where errors of the modules below become errors that users can name.
+/// Errors of a user's own closure stay as they are.
+@inline(__always)
+package func withPublicErrors<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw publicError(error) }
+}
+
+@inline(never)
+package func publicError(_ error: any Error) -> any Error {
+    switch error {
+    case is StoreError, is StoreCopyError: error
+    case let error as CacheDirectory.InvalidName: StoreError.invalidCacheName(error.name)
+    case let error as CommittedWithoutSnapshot: publicError(error.reason)
+    case let error as TemporaryFileError: StoreError.notSaved(error.reason)
+    case _ where error.isDamage: StoreError.corrupted(LMDBError(error)?.reason ?? "\(error)")
+    default: Store.publicError(error)
+    }
+}

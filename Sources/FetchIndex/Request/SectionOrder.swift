@@ -1,0 +1,20 @@
+internal import OrderCaches
+public import Values
+
+/// The order in which sections stand.
+public enum SectionOrder: Hashable, Sendable {
+    /// By each section's first row, under the sort keys.
+    case byFirstRow
+    /// By name.
+    case byName(descending: Bool = false, TextOrder = .binary)
+    /// By the number of rows; equal numbers by the section's value.
+    case byCount(descending: Bool = true)
+
+    var shape: OrderShape.SectionOrder {
+        switch self {
+        case .byFirstRow: .byFirstRow
+        case .byName(let descending, let textOrder): .byName(descending: descending, textOrder)
+        case .byCount(let descending): .byCount(descending: descending)
+        }
+    }
+}

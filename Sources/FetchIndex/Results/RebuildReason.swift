@@ -1,0 +1,40 @@
+package import OrderCaches
+
+/// Why an order was computed from all records.
+public enum RebuildReason: String, Hashable, Sendable {
+    /// There was no cache of the name.
+    case first
+    case predicateChanged
+    case sortChanged
+    case sectionKeyChanged
+    case modelChanged
+    /// ICU, its collator or its time zones have another version.
+    case collationChanged
+    /// The cache was written in another format.
+    case formatChanged
+    /// The change log no longer reaches back to the cache's commit.
+    case logTooShort
+    /// Catching up would cost more than computing anew.
+    case tooManyChanges
+    /// The cache's bytes are damaged.
+    case damaged
+    /// A rebuild was requested.
+    case requested
+
+    package init(_ cause: RebuildCause) {
+        self =
+            switch cause {
+            case .first: .first
+            case .predicateChanged: .predicateChanged
+            case .sortChanged: .sortChanged
+            case .sectionKeyChanged: .sectionKeyChanged
+            case .modelChanged: .modelChanged
+            case .collationChanged: .collationChanged
+            case .formatChanged: .formatChanged
+            case .logTooShort: .logTooShort
+            case .tooManyChanges: .tooManyChanges
+            case .damaged: .damaged
+            case .requested: .requested
+            }
+    }
+}

@@ -1,0 +1,49 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// Descriptors 0 to 2 are standard input, output and error. A program may be started with some of them closed; then the
+/// next file that it opens gets such a descriptor, and whatever the program prints is written into that file. So no file
+/// of a store has a descriptor below 3.
+package enum Descriptors {
+    private static let firstFree: CInt = 3
+    #if os(Linux)
+        private static let duplicateClosing: CInt = 1030  // F_DUPFD_CLOEXEC, a macro that Swift does not import
+    #else
+        private static let duplicateClosing = F_DUPFD_CLOEXEC
+    #endif
+
+    /// open(2), which fails with errno and gives a descriptor of 3 or more. The caller adds O_CLOEXEC to the flags.
+    package static func open(_ path: String, _ flags: CInt) -> CInt { raised(systemOpen(path, flags, 0o600)) }
+
+    /// The same file under a descriptor of 3 or more; the given one is closed then. fcntl(F_DUPFD_CLOEXEC)
+    package static func raised(_ file: CInt) -> CInt {
+        guard (0..<firstFree).contains(file) else { return file }
+        let raised = fcntl(file, duplicateClosing, firstFree)
+        let code = errno
+        close(file)
+        errno = code
+        return raised
+    }
+
+    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed, before a library opens files by itself. It is
+    /// opened the wrong way round, so that reading standard input and writing output fail as they did.
+    package static func occupyStandard() {
+        for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
+            // The lowest descriptor that is closed is this one.
+            let opened = systemOpen("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
+            if opened >= firstFree { close(opened) }
+        }
+    }
+
+    /// Whether a file that a library opened has a descriptor that prints do not reach.
+    package static func isSafe(_ file: CInt) -> Bool { file >= firstFree }
+}
+
+#if canImport(Glibc)
+    private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { Glibc.open(path, flags, mode) }
+#else
+    private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { Darwin.open(path, flags, mode) }
+#endif

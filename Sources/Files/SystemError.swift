@@ -1,0 +1,20 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// An error of a system call: its errno.
+package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: CInt
+
+    package init(rawValue: CInt) { self.rawValue = rawValue }
+
+    /// Of the last call.
+    package static var last: SystemError { SystemError(rawValue: errno) }
+
+    package static let busy = SystemError(rawValue: EBUSY)
+
+    /// strerror
+    package var description: String { String(cString: strerror(rawValue)) }
+}

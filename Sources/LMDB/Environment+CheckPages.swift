@@ -1,0 +1,38 @@
+package import LMDBCheck
+
+extension Environment {
+    /// Newer states may be written faster than they are pinned, but not time and again.
+    private static let pinningTries = 100
+
+    /// Walks over all pages of the newest state of an environment without opening a table: LMDB reads no page of it.
+    /// Others may read and write meanwhile: a read transaction keeps the pages of the state as they are. O(pages).
+    ///
+    /// Throws `DataFileError` when the file cannot be opened.
+    package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
+        let environment = try openExisting(at: path)
+        for _ in 0..<pinningTries {
+            let transaction = try environment.beginRead()
+            let report = try DataFile.walk(environment.path, transaction.identifier, expecting: tables)
+            // Whoever reads without a lock pins nothing, and may have walked over pages that were just written.
+            let isPinned = try environment.information().readers > 0
+            if let report, report.isWhole || isPinned { return report }
+            if let report, try DataFile.isNewest(transaction.identifier, at: environment.path) { return report }
+            _ = consume transaction
+        }
+        throw DataFileError.damaged("its data.mdb has not the transaction that its lock.mdb tells of")
+    }
+
+    /// For writing, so that no other opening of the path in this process is refused; for reading where it must be.
+    private static func openExisting(at path: String) throws -> Environment {
+        var options = Options()
+        options.creates = false
+        do {
+            return try open(at: path, options: options)
+        } catch {
+            let isRefused = [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error as? LMDBError)
+            guard isRefused || error is EnvironmentIsReadOnly else { throw error }
+            options.isReadOnly = true
+            return try open(at: path, options: options)
+        }
+    }
+}

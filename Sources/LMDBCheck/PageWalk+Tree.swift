@@ -1,0 +1,120 @@
+extension PageWalk {
+    /// Looks at a leaf's entry; returns what is wrong with it, to follow the page's number.
+    typealias Visitor = (_ page: PageView, _ key: Range<Int>, _ value: PageView.Value) throws -> String?
+
+    /// The part of a tree that is walked, and what has been counted of it.
+    private struct Descent {
+        let subject: String
+        let keys: KeyKind
+        /// LMDB lets a branch of the free list have one child while it is written, and reads it.
+        let fewestChildren: Int
+        let visit: Visitor
+        var branchPages = 0
+        var leafPages = 0
+        var overflowPages = 0
+        var entries = 0
+    }
+
+    /// The keys that a page may hold, as its ancestors say: from `first` on, and before `end`.
+    private struct Bounds {
+        var first: [UInt8]?
+        var end: [UInt8]?
+    }
+
+    private static let maximumKeyLength = TreeRecord.maximumKeyLength
+
+    /// Walks a tree whose record has no defect, and returns what it counted.
+    func walk(_ tree: TreeRecord, _ subject: String, keys: KeyKind, _ visit: @escaping Visitor) throws
+        -> TreeStatistics
+    {
+        let isFreeList = tree == meta.freeList
+        var descent = Descent(subject: subject, keys: keys, fewestChildren: isFreeList ? 1 : 2, visit: visit)
+        if tree.root != TreeRecord.noRoot { try walk(tree.root, level: tree.depth - 1, Bounds(), &descent) }
+        return TreeStatistics(
+            depth: tree.depth, branchPages: descent.branchPages, leafPages: descent.leafPages,
+            overflowPages: descent.overflowPages, entries: descent.entries)
+    }
+
+    /// The level of a leaf is 0; it falls with each step, and was at most 31 in the root.
+    private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
+        guard use(number, descent.subject) else { return }
+        let isLeaf = level == 0
+        let page = PageView(try read(number, byteCount: meta.pageSize))
+        if isLeaf { descent.leafPages += 1 } else { descent.branchPages += 1 }
+        if let defect = page.headerDefect(number, isLeaf ? .leaf : .branch) ?? page.nodeDefect(isLeaf: isLeaf) {
+            return add(defect, number, descent)
+        }
+        if page.nodeCount < (isLeaf ? 1 : descent.fewestChildren) {
+            return add("has \(page.nodeCount) nodes", number, descent)
+        }
+        // The first key of a branch says nothing.
+        let firstKey = isLeaf ? 0 : 1
+        if let defect = keyDefect(page, from: firstKey, bounds, descent.keys) { return add(defect, number, descent) }
+        if isLeaf { return try walkLeaf(page, number, &descent) }
+        for index in 0..<page.nodeCount {
+            var childBounds = bounds
+            if index > 0 { childBounds.first = page.bytes(page.key(index)) }
+            if index + 1 < page.nodeCount { childBounds.end = page.bytes(page.key(index + 1)) }
+            try walk(page.child(index), level: level - 1, childBounds, &descent)
+        }
+    }
+
+    private func add(_ defect: String, _ number: PageNumber, _ descent: Descent) {
+        report.add("page \(number): in \(descent.subject), it \(defect)")
+    }
+
+    private func keyDefect(_ page: PageView, from first: Int, _ bounds: Bounds, _ keys: KeyKind) -> String? {
+        guard first < page.nodeCount else { return nil }
+        for index in first..<page.nodeCount {
+            let length = page.key(index).count
+            guard keys == .integers ? length == 8 : (1...Self.maximumKeyLength).contains(length) else {
+                return "has a key of \(length) bytes"
+            }
+            if index > first, !page.isKey(page.key(index - 1), before: page.key(index), keys) {
+                return "has its keys \(index - 1) and \(index) out of order"
+            }
+        }
+        if let lowest = bounds.first, page.isKey(page.key(first), before: lowest, keys) {
+            return "has a key that belongs before it"
+        }
+        if let end = bounds.end, !page.isKey(page.key(page.nodeCount - 1), before: end, keys) {
+            return "has a key that belongs behind it"
+        }
+        return nil
+    }
+
+    private func walkLeaf(_ page: PageView, _ number: PageNumber, _ descent: inout Descent) throws {
+        descent.entries += page.nodeCount
+        for index in 0..<page.nodeCount {
+            let value = page.value(index)
+            if case .overflow(let first, let byteCount) = value {
+                guard let count = try walkOverflow(first, byteCount, descent) else { continue }
+                descent.overflowPages += count
+            }
+            if let defect = try descent.visit(page, page.key(index), value) { add(defect, number, descent) }
+        }
+    }
+
+    /// Looks at the head of a run of overflow pages, and returns how many there are; nil when it is not to be read.
+    private func walkOverflow(_ number: PageNumber, _ byteCount: Int, _ descent: Descent) throws -> Int? {
+        guard number >= MetaPage.count, number < min(meta.pageCount, filePages) else {
+            _ = use(number, descent.subject)
+            return nil
+        }
+        let head = PageView(try read(number, byteCount: PageView.headerLength))
+        if let defect = head.headerDefect(number, .overflow) {
+            _ = use(number, descent.subject)
+            add(defect, number, descent)
+            return nil
+        }
+        let count = UInt64(head.overflowCount)
+        guard use(number, count: count, descent.subject) else { return nil }
+        // LMDB leaves a run as long as it was when it overwrites its value with a shorter one.
+        let needed = (PageView.headerLength + byteCount - 1) / meta.pageSize + 1
+        if count < needed {
+            add("has \(count) overflow pages for \(byteCount) bytes", number, descent)
+            return nil
+        }
+        return Int(count)
+    }
+}

@@ -1,0 +1,111 @@
+public import Foundation
+
+/// Names one object of a store, for as long as the store lives: numbers are never used again.
+///
+/// An id knows its store. `existingObject(with:)` refuses the id of another store's object, so an id that was kept in a file
+/// leads to the same object or to none. Only a store that was replaced by an older copy of itself gives numbers out again.
+/// Coding an id gives the text of ``uriRepresentation``.
+public struct ObjectID: Sendable {
+    package let key: RecordKey
+    private let origin: ObjectOrigin
+
+    package init(_ key: RecordKey, _ origin: ObjectOrigin) {
+        self.key = key
+        self.origin = origin
+    }
+
+    /// Of an object that stands for any record.
+    package static let anyRecord = ObjectID(
+        RecordKey(entity: 0, number: 1), ObjectOrigin(store: nil, entityName: "any"))
+
+    /// The name of the object's entity, as it was when the id was made.
+    public var entityName: String { origin.entityName }
+
+    /// The store that the object belongs to. Nil in a store that was made by a version without identifiers, until it is
+    /// written to and opened again: such ids are accepted by every store.
+    public var storeIdentifier: UUID? { origin.store }
+
+    /// The object's number within its entity, from 1. Of a temporary id, a number that means nothing outside its context.
+    public var number: UInt64 { key.number }
+
+    /// Whether the object is not saved yet. It gets its permanent id when it is.
+    public var isTemporary: Bool { key.isTemporary }
+}
+
+extension ObjectID: Hashable, Comparable {
+    public static func == (left: ObjectID, right: ObjectID) -> Bool {
+        left.key == right.key && (left.origin === right.origin || left.origin.store == right.origin.store)
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(key) }
+
+    /// By entity and number; ids of different stores by their stores first.
+    public static func < (left: ObjectID, right: ObjectID) -> Bool {
+        if left.origin === right.origin || left.origin.store == right.origin.store { return left.key < right.key }
+        return left.origin.store?.uuidString ?? "" < right.origin.store?.uuidString ?? ""
+    }
+}
+
+extension ObjectID: CustomStringConvertible {
+    /// #17, or new 17 before it is saved.
+    public var description: String { key.description }
+}
+
+extension ObjectID {
+    private static let scheme = "fetchindex"
+
+    /// The id as a URI that means the same object in every process:
+    /// `fetchindex://STORE/entity number/object number/entity name`. Nil for a temporary id.
+    public var uriRepresentation: URL? {
+        guard !isTemporary,
+            let name = entityName.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(["/"]))
+        else { return nil }
+        let store = origin.store?.uuidString.lowercased() ?? ""
+        return URL(string: "\(Self.scheme)://\(store)/\(key.entity)/\(number)/\(name)")
+    }
+
+    /// The id that a URI represents; nil for a URI that represents none. Whether there is such an object is not looked at.
+    public init?(uriRepresentation uri: URL) {
+        let parts = uri.absoluteString.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 6, parts[0] == "\(Self.scheme):", parts[1].isEmpty, let entity = UInt16(parts[3]),
+            let number = UInt64(parts[4]), 1..<RecordKey.firstTemporaryNumber ~= number,
+            let name = String(parts[5]).removingPercentEncoding, !name.isEmpty
+        else { return nil }
+        let store = UUID(uuidString: String(parts[2]))
+        guard store != nil || parts[2].isEmpty else { return nil }
+        self.init(RecordKey(entity: Int(entity), number: number), ObjectOrigin(store: store, entityName: name))
+    }
+}
+
+/// As the text of its URI. A temporary id cannot be encoded.
+extension ObjectID: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let uri = URL(string: text), let id = ObjectID(uriRepresentation: uri) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is not an object's id")
+        }
+        self = id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        guard let uri = uriRepresentation else {
+            throw EncodingError.invalidValue(
+                self,
+                .init(codingPath: encoder.codingPath, debugDescription: "\(self) is a temporary id: save the object"))
+        }
+        var container = encoder.singleValueContainer()
+        try container.encode(uri.absoluteString)
+    }
+}
+
+/// What the ids of one entity's objects have in common.
+package final class ObjectOrigin: Sendable {
+    package let store: UUID?
+    package let entityName: String
+
+    package init(store: UUID?, entityName: String) {
+        self.store = store
+        self.entityName = entityName
+    }
+}

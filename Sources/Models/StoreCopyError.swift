@@ -1,0 +1,20 @@
+/// Why a store was not copied.
+public enum StoreCopyError: Error, Equatable, Sendable {
+    /// There is something at the path already.
+    case destinationExists(path: String)
+    /// The text says why.
+    case failed(path: String, String)
+    /// A process has the store open.
+    case inUse(process: Int, program: String?)
+}
+
+extension StoreCopyError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .destinationExists(let path): "\(path) is there already; a back-up is made in a new or empty folder"
+        case .failed(let path, let reason): "\(path) cannot be written: \(reason)"
+        case .inUse(let process, let program):
+            "process \(process)\(program.map { " (\($0))" } ?? "") has the store open; compact it when no process has"
+        }
+    }
+}

@@ -1,0 +1,108 @@
+internal import Bytes
+/// What is wrong with a store, or with what is asked of it.
+public enum StoreError: Error, Equatable, Sendable {
+    /// There is no store at the path.
+    case missing(path: String)
+    /// What is at the path is not a store; the text says why.
+    case notAStore(path: String, String)
+    /// The system refuses access to what is at the path; the text says why.
+    case inaccessible(path: String, String)
+    case newerFormat(found: Int, supported: Int)
+    case olderFormat(found: Int, supported: Int)
+    /// Bytes in the store are damaged; the text says what and where.
+    case corrupted(String)
+    case readOnly
+    case unknownEntity(String)
+    case unknownAttribute(entity: String, attribute: String)
+    /// The stored entity cannot become the given one; the text says why.
+    case modelMismatch(entity: String, String)
+    case invalidModel(String)
+    case invalidValue(entity: String, attribute: String, String)
+    /// Another object has this value of a unique attribute.
+    case notUnique(entity: String, attribute: String, value: String)
+    /// A unique value is stored as a key of LMDB, which has 511 bytes at most.
+    case uniqueValueTooLong(entity: String, attribute: String)
+    case unknownObject(String)
+    /// The change log was cut and no longer holds the changes after this commit.
+    case logTooShort(commit: UInt64)
+    /// The disk is full or fails, so that nothing of a transaction was saved; the text is the system's. The store is as it
+    /// was, and goes on when there is room again.
+    case notSaved(String)
+    /// The disk failed in the last step of a commit, the one write that LMDB cannot take back. The transaction was saved
+    /// whole or not at all, which shows when the store is opened again: once this process has let go of its containers
+    /// and contexts.
+    case mustBeReopened
+    /// The store's folder or files were moved or replaced while this process has them open: what it wrote could not be
+    /// found there. Open the store again once the process has let go of its containers and contexts.
+    case moved(path: String)
+    /// Another writer, of this process or another, was busy for longer than this one waits.
+    case writerBusy
+    /// The URL of a store names no file.
+    case notAFileURL(String)
+    /// A transaction is used on another thread than the one that began it.
+    case wrongThread
+    /// The thread has a transaction of the store open, for whose end it would wait.
+    case wouldWaitForItself
+    /// A cache's name has 1 to 511 bytes of UTF-8.
+    case invalidCacheName(String)
+    /// The store can neither be read nor written now, as when all of LMDB's places of readers are taken; the text says why.
+    case unavailable(String)
+}
+
+extension StoreError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .missing(let path): "there is no store at \(path)"
+        case .notAStore(let path, let reason): "\(path) is not a FetchIndex store: \(reason)"
+        case .inaccessible(let path, let reason): "the store \(path) cannot be opened: \(reason)"
+        case .newerFormat(let found, let supported):
+            "the store has format version \(found); this FetchIndex reads versions up to \(supported)"
+        case .olderFormat(let found, let supported):
+            "the store has format version \(found), and this FetchIndex reads version \(supported): make the store anew from its catalogues"
+        case .corrupted(let what): "the store is damaged: \(what)"
+        case .readOnly: "the store is open for reading only"
+        case .unknownEntity(let name): "the store has no entity \"\(name)\""
+        case .unknownAttribute(let entity, let attribute): "\(entity) has no attribute \"\(attribute)\""
+        case .modelMismatch(let entity, let reason): "the stored entity \(entity) differs from the model's: \(reason)"
+        case .invalidModel(let reason): "the model is invalid: \(reason)"
+        case .invalidValue(let entity, let attribute, let reason): "\(entity).\(attribute) \(reason)"
+        case .notUnique(let entity, let attribute, let value):
+            "\(entity).\(attribute) is unique, and another object has \"\(value)\""
+        case .uniqueValueTooLong(let entity, let attribute):
+            "a value of \(entity).\(attribute) is too long: a unique value has 500 bytes at most"
+        case .unknownObject(let id): "there is no object \(id)"
+        case .notSaved(let reason):
+            "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
+        case .mustBeReopened:
+            "a commit failed in its last step, and the store must be closed by this process and opened again"
+        case .moved(let path):
+            "the files of the store \(path) were moved or replaced while this process has them open"
+        case .writerBusy: "another writer is busy with the store, and did not end in time"
+        case .notAFileURL(let url): "a store is a folder of this machine, and \(url) is no file URL"
+        case .wrongThread: "a write transaction ends on the thread that began it"
+        case .wouldWaitForItself: "this thread is writing to the store already, and would wait for itself"
+        case .invalidCacheName(let name):
+            "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
+        case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"
+        case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
+        }
+    }
+}
+
+extension StoreError: DamageReporting {
+    package var isDamage: Bool { if case .corrupted = self { true } else { false } }
+}
+
+extension ByteReader {
+    /// Throws `StoreError.corrupted` when bytes are not what they must be. `subject` names what is read.
+    @_lifetime(copy bytes)
+    package init(_ bytes: RawSpan, _ subject: String) {
+        self.init(bytes, subject) { StoreError.corrupted($0) }
+    }
+
+    /// As above, for bytes that end with their checksum, mixed with another one.
+    @_lifetime(copy bytes)
+    package init(checked bytes: RawSpan, with other: UInt32 = 0, _ subject: String) throws {
+        try self.init(checked: bytes, with: other, subject) { StoreError.corrupted($0) }
+    }
+}

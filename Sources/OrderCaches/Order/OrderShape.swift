@@ -1,0 +1,88 @@
+internal import Bytes
+internal import Records
+package import Values
+
+/// What shapes the sections of an order besides its placements.
+package struct OrderShape: Sendable {
+    /// The order in which sections stand.
+    package enum SectionOrder: Hashable, Sendable {
+        /// By each section's first row, under the sort keys.
+        case byFirstRow
+        /// By name.
+        case byName(descending: Bool = false, TextOrder = .binary)
+        /// By the number of rows; equal numbers by the section's value.
+        case byCount(descending: Bool = true)
+    }
+
+    /// Without sections there is always one, unnamed.
+    package let hasSections: Bool
+    package let sectionOrder: SectionOrder
+    private let collator: TextCollator?
+
+    package init(hasSections: Bool, sectionOrder: SectionOrder = .byFirstRow) throws {
+        self.hasSections = hasSections
+        self.sectionOrder = sectionOrder
+        if case .byName(_, let textOrder) = sectionOrder {
+            collator = try TextCollator(textOrder)
+        } else {
+            collator = nil
+        }
+    }
+
+    /// The version of the collator that names are ordered by, if there is one.
+    package var collationVersion: String? { collator?.version }
+
+    /// Whether a section's key depends on its rows.
+    var needsRows: Bool {
+        if case .byName = sectionOrder { return false }
+        return true
+    }
+
+    /// The key of a section in the sections tree.
+    ///
+    ///     section order key | section value | its length 4 BE
+    ///
+    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count: none begins
+    /// another's.
+    func sectionKey(value: [UInt8], firstRow remainder: [UInt8], count: Int) -> [UInt8] {
+        var key: [UInt8] = []
+        switch sectionOrder {
+        case .byFirstRow: key = remainder
+        case .byName(let isDescending, _):
+            appendName(of: value, to: &key)
+            if isDescending { OrderKey.reverse(&key, from: 0) }
+        case .byCount(let isDescending):
+            OrderKey.appendInteger(Int64(count), to: &key)
+            if isDescending { OrderKey.reverse(&key, from: 0) }
+        }
+        key.append(contentsOf: value)
+        key.appendBigEndian(UInt32(truncatingIfNeeded: value.count))
+        return key
+    }
+
+    private func appendName(of value: [UInt8], to key: inout [UInt8]) {
+        let name = Array(OrderShape.name(of: value.span.bytes).utf8)
+        if let collator {
+            collator.withSortKey(of: name.span.bytes) { OrderKey.appendBytes($0, as: .string, to: &key) }
+        } else {
+            OrderKey.appendBytes(name.span.bytes, as: .string, to: &key)
+        }
+    }
+
+    /// A section's name: its value as plain text.
+    static func name(of value: RawSpan) -> String { OrderKey.first(in: value)?.value.description ?? "" }
+
+    /// Whether a section's value is null. Without sections there is no value, which is not null.
+    static func isNull(_ value: RawSpan) -> Bool {
+        value.byteCount == 1 && OrderKey.first(in: value)?.value.isNull ?? false
+    }
+
+    /// The section value that a key of the sections tree ends with.
+    static func sectionValue(in key: RawSpan) -> [UInt8]? {
+        guard key.byteCount >= 4 else { return nil }
+        let end = key.byteCount - 4
+        let length = Int(UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self)))
+        guard length <= end else { return nil }
+        return [UInt8](copying: key.extracting(end - length..<end))
+    }
+}
