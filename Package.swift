@@ -51,14 +51,17 @@ let package = Package(
         // malloc_trim, where there is glibc
         .systemLibrary(name: "CMalloc"),
 
+        // the system's C library
+        .target(name: "SystemC", swiftSettings: strict),
         // spans of bytes: compare, append, numbers and varints, checksums
-        .target(name: "Bytes", dependencies: ["CXXHash"], swiftSettings: strict),
+        .target(name: "Bytes", dependencies: ["CXXHash", "SystemC"], swiftSettings: strict),
         // private files, locks, identity, atomic replacement
-        .target(name: "Files", swiftSettings: strict),
+        .target(name: "Files", dependencies: ["SystemC"], swiftSettings: strict),
         // a walk over LMDB's page format, read-only, that trusts nothing
-        .target(name: "LMDBCheck", dependencies: ["Bytes", "Files"], swiftSettings: strict),
+        .target(name: "LMDBCheck", dependencies: ["Bytes", "Files", "SystemC"], swiftSettings: strict),
         // environment, transactions, tables, cursors
-        .target(name: "LMDB", dependencies: ["Bytes", "CLMDB", "Files", "LMDBCheck"], swiftSettings: strict),
+        .target(
+            name: "LMDB", dependencies: ["Bytes", "CLMDB", "Files", "LMDBCheck", "SystemC"], swiftSettings: strict),
         // value types, their order, order-preserving key bytes, text order (public)
         .target(name: "Values", dependencies: ["Bytes", "CICU"], swiftSettings: strict),
         // entities, attributes, object ids, errors of a store (public)
@@ -67,15 +70,16 @@ let package = Package(
         .target(name: "CountedTree", dependencies: ["Bytes"], swiftSettings: strict),
         // records, change log, unique keys, store
         .target(
-            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "Values"],
+            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "SystemC", "Values"],
             swiftSettings: strict),
         // the format language: parse, print, evaluate (public)
-        .target(name: "Predicates", dependencies: ["Bytes", "Values"], swiftSettings: strict),
+        .target(name: "Predicates", dependencies: ["Bytes", "SystemC", "Values"], swiftSettings: strict),
         // sectioned order = rows tree + sections tree; the cache engine; diff
         .target(
             name: "OrderCaches",
-            dependencies: ["Bytes", "CountedTree", "Files", "LMDB", "LMDBCheck", "Models", "Records", "Values"],
-            swiftSettings: strict),
+            dependencies: [
+                "Bytes", "CountedTree", "Files", "LMDB", "LMDBCheck", "Models", "Records", "SystemC", "Values",
+            ], swiftSettings: strict),
         // requests, planner, context, managed objects, results controller (public)
         .target(
             name: "FetchIndex",
@@ -83,16 +87,17 @@ let package = Package(
             swiftSettings: strict),
         // information, check, repair, export
         .target(
-            name: "Administration", dependencies: ["FetchIndex", "Files", "LMDB", "Models", "OrderCaches", "Records"],
+            name: "Administration",
+            dependencies: ["FetchIndex", "Files", "LMDB", "Models", "OrderCaches", "Records", "SystemC"],
             swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
-        .target(name: "Catalogues", dependencies: ["CCSV", "Values"], swiftSettings: strict),
+        .target(name: "Catalogues", dependencies: ["CCSV", "SystemC", "Values"], swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
                 "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Models", "OrderCaches", "Records",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SystemC", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         // seeds, folders and stores that tests share

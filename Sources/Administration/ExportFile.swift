@@ -1,11 +1,7 @@
 internal import Records
 internal import Models
 internal import Files
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import LMDB
 
 /// A file that appears under its name when it is whole, and that only its owner may read.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 extension RawSpan {
     /// The order of two byte strings by memcmp, a prefix first: negative, zero or positive.

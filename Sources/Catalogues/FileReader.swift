@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// Reads a file in pieces. The byte-order mark of UTF-8 at its start is passed over; UTF-16 is refused.
 package final class FileReader {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// Cuts a file into lines, without their ends: LF, CRLF or CR, also mixed.
 package final class LineSplitter {

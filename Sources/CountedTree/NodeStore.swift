@@ -1,4 +1,4 @@
-package import Bytes
+internal import Bytes
 
 /// The number of a node in a node store. 0 is no node.
 package typealias NodeNumber = UInt64

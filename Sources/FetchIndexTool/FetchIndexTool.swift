@@ -3,11 +3,7 @@ internal import OrderCaches
 internal import Models
 internal import ArgumentParser
 internal import FetchIndex
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 struct FetchIndexTool: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// What makes a file itself, whatever its name. No other file has it as long as this one is open. stat
 package struct FileIdentity: Hashable, Sendable {

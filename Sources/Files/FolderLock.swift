@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// A lock on a file of the store's folder, for processes and threads alike. The system drops it when its process dies.
 package struct FolderLock: ~Copyable {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// A file that gets its name when it is whole: until `keep` it is PATH.partial, which is removed with this value, and
 /// which the next writer of the path takes over when the process dies. Only its owner may read it.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// A file that is open as long as this lives. Symbolic links are not followed, and programs that this process starts do
 /// not get it.

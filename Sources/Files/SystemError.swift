@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// An error of a system call: its errno.
 package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomStringConvertible {

@@ -1,11 +1,7 @@
 internal import LMDBCheck
 internal import Files
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 extension Environment {
     /// How the pages of a copy stand.
@@ -96,13 +92,9 @@ extension Environment {
         try check(mdb_dbi_open(transaction, nil, 0, &main))
         var sizes: [[UInt8]: Int] = [:]
         var names: [String] = []
-        try TransactionView(handle: transaction, isInMap: false).withCursor(on: Table(handle: main, keys: .bytes)) {
-            cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                names.append(cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
-                isAtEntry = try cursor.moveToNext()
-            }
+        let view = TransactionView(handle: transaction, isInMap: false)
+        try view.forEachEntry(in: Table(handle: main, keys: .bytes)) { cursor in
+            names.append(cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
         }
         for name in names {
             var table: MDB_dbi = 0

@@ -1,11 +1,7 @@
 internal import Files
 internal import LMDBCheck
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 extension Environment {
     /// How long whoever makes an environment waits for others who have its folder locked.

@@ -1,9 +1,5 @@
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import Synchronization
 
 /// A write met the end of the map. Its transaction cannot be committed any more; what was committed before is whole.

@@ -1,10 +1,6 @@
 internal import Files
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 extension Environment {
     private static let looks = 100

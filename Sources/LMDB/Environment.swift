@@ -1,11 +1,7 @@
 internal import Files
 package import LMDBCheck
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import Synchronization
 
 /// An LMDB environment: one folder with its data file and lock file, mapped into memory.

@@ -1,11 +1,7 @@
 internal import Files
 internal import LMDBCheck
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import Synchronization
 
 /// The environments that this process has open, by their files.

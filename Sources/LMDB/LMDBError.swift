@@ -1,11 +1,7 @@
 internal import Bytes
 internal import Files
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// An error of LMDB or of the system below it: the raw code that a C call returned.
 package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {

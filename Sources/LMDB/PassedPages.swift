@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// Gives the mapped pages back that a long scan has passed, so that they do not count as the process's memory until the scan
 /// ends. They stay in the system's cache, and are mapped again when they are read again.

@@ -1,10 +1,6 @@
 package import LMDBCheck
 internal import CLMDB
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// What both kinds of transaction can read, and the write transaction write.
 ///

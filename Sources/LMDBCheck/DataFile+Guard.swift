@@ -1,9 +1,5 @@
 internal import Files
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 extension DataFile {
     /// How often a file that others are writing is looked at anew before it is called damaged.

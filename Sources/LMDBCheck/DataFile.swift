@@ -1,9 +1,5 @@
 internal import Files
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// The data file of an environment, read beside LMDB and not through its map, where a page that is missing would end the
 /// process.

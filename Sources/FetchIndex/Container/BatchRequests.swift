@@ -126,7 +126,7 @@ extension ManagedObjectContext {
     }
 
     private func batch(_ body: (StoreWriter) throws -> Int) throws -> Int {
-        if isDelivering { throw ContextError.delivering }
+        try delivery.requireNone()
         processPendingChanges()
         let writer = try container.store.beginWrite(author: transactionAuthor, limit: writeTimeout)
         let count = try body(writer)

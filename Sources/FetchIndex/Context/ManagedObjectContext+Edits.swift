@@ -19,25 +19,29 @@ extension ManagedObjectContext {
     func willChange(_ object: ManagedObject) { undoStack.willChange(object) }
 
     func didChange(_ object: ManagedObject) {
-        if touched.isEmpty { scheduleProcessing() }
-        touched[object.key] = object
-        updateDirty(object)
-    }
-
-    func updateDirty(_ object: ManagedObject) {
-        switch object.status {
-        case .inserted: dirty[object.key] = object
-        case .saved: dirty[object.key] = object.changes.isEmpty ? nil : object
-        case .deleted(let wasSaved): dirty[object.key] = wasSaved ? object : nil
-        case .gone: dirty[object.key] = nil
-        }
+        if !edits.hasUnprocessed { scheduleProcessing() }
+        edits.edit(object.key, object, isUnsaved: object.isUnsaved)
     }
 
     /// The objects with unsaved edits, by id.
-    var dirtyObjects: [ManagedObject] { dirty.sorted { $0.key < $1.key }.map(\.value) }
+    var unsavedObjects: [ManagedObject] { edits.unsaved.sorted { $0.key < $1.key }.map(\.value) }
 
-    public var hasChanges: Bool { !dirty.isEmpty }
-    public var insertedObjects: [ManagedObject] { dirty.values.filter(\.status.isInserted) }
-    public var updatedObjects: [ManagedObject] { dirty.values.filter { $0.status.isSaved && !$0.changes.isEmpty } }
-    public var deletedObjects: [ManagedObject] { dirty.values.filter(\.status.isDeleted) }
+    public var hasChanges: Bool { !edits.unsaved.isEmpty }
+    public var insertedObjects: [ManagedObject] { edits.unsaved.values.filter(\.status.isInserted) }
+    public var updatedObjects: [ManagedObject] {
+        edits.unsaved.values.filter { $0.status.isSaved && !$0.changes.isEmpty }
+    }
+    public var deletedObjects: [ManagedObject] { edits.unsaved.values.filter(\.status.isDeleted) }
+}
+
+extension ManagedObject {
+    /// Whether a save has something to do with it.
+    var isUnsaved: Bool {
+        switch status {
+        case .inserted: true
+        case .saved: !changes.isEmpty
+        case .deleted(let wasSaved): wasSaved
+        case .gone: false
+        }
+    }
 }

@@ -103,7 +103,7 @@ extension ManagedObjectContext {
     }
 
     /// An object's record with unsaved edits, as they were reported.
-    func viewedRecord(of id: RecordKey) -> [UInt8]? { reported[id].map(\.record) ?? savedRecord(of: id) }
+    func viewedRecord(of id: RecordKey) -> [UInt8]? { edits.record(of: id, saved: savedRecord(of: id)) }
 
     private func keys<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [RecordKey] {
         try mergeIfWanted()
@@ -126,7 +126,7 @@ extension ManagedObjectContext {
     ) throws {
         let (request, source) = try plan(definition)
         try request.builder.walkMembers(
-            of: try snapshot(), from: source, replacing: includesPending ? reported.mapValues(\.record) : [:],
+            of: try snapshot(), from: source, replacing: includesPending ? edits.reported : [:],
             isSorted: !definition.sortKeys.isEmpty, body)
     }
 
@@ -138,7 +138,7 @@ extension ManagedObjectContext {
         return try definition.plan(in: snapshot, leadingOrders: orders)
     }
 
-    func mergeIfWanted() throws { if mergesWhenUsed, !isDelivering { try mergeChanges() } }
+    func mergeIfWanted() throws { if mergesWhenUsed, !delivery.isUnderWay { try mergeChanges() } }
 
     /// The object with an id. Throws as `existingObject(with:as:)`.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {

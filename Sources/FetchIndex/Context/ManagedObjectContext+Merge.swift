@@ -7,7 +7,7 @@ extension ManagedObjectContext {
     /// O(changes log n) from the log; when that was cut, by comparing all records.
     public func mergeChanges() throws {
         try withPublicErrors {
-            if isDelivering { throw ContextError.delivering }
+            try delivery.requireNone()
             processPendingChanges()
             let (newest, stored) = try container.cacheEngine.openNewest(followedCaches)
             try moveIfNeeded(to: newest, stored)
@@ -31,7 +31,6 @@ extension ManagedObjectContext {
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
-        let known = reported
         var committed: [RecordChange] = []
         if isDirect, let edits = written.edits {
             committed = edits
@@ -47,7 +46,7 @@ extension ManagedObjectContext {
             let written = Set(written.records.map(\.object.key))
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
-        let step = step(from: known, committed)
+        let step = edits.advance(committed, saved: savedRecord, current: unsavedRecord)
         withExtendedLifetime(old) {
             deliver { follower in advance(follower, step, stored) }
         }
@@ -70,26 +69,19 @@ extension ManagedObjectContext {
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.compactMap(\.entity))
         entities.formUnion(registeredEntities)
-        for id in reported.keys { entities.insert(id.entity) }
+        for id in edits.reported.keys { entities.insert(id.entity) }
         return entities.sorted()
     }
 
     /// Takes over what was written of objects.
     func adopt(_ written: Written) {
-        renumbered = [:]
-        // A save writes all of them.
-        if written.records.count == dirty.count {
-            dirty = [:]
-        } else {
-            for (object, _) in written.records { dirty[object.key] = nil }
-        }
-        for (object, id) in written.renumbered {
-            if object.key.isTemporary { renumbered[id] = object.key }
-            register(object, as: id)
-        }
+        let unprocessed = written.records.isEmpty ? [] : edits.takeUnprocessed()
+        let ids = written.renumbered.filter { $0.object.key.isTemporary }.map { ($0.id, $0.object.key) }
+        edits.save(written.records.map(\.object.key), renumbered: Dictionary(ids) { first, _ in first })
+        for (object, id) in written.renumbered { register(object, as: id) }
         for (object, key) in written.merged {
             // Its row under the temporary id is told as deleted.
-            if let record = object.currentRecord() { leavingRecords[object.key] = record }
+            if let record = object.currentRecord() { edits.leave(object.key, record: record) }
             register(object, as: key)
         }
         if written.hasUpserts { undoStack.removeAll() }
@@ -113,15 +105,13 @@ extension ManagedObjectContext {
             object.hasBeenSaved = true
             object.noteChangeOfState()
         }
-        if written.records.isEmpty { return }
-        for object in touched.values { if case .deleted(wasSaved: false) = object.status { release(object) } }
-        touched = [:]
+        for (_, object) in unprocessed { if case .deleted(wasSaved: false) = object.status { release(object) } }
     }
 
     /// Lets a registered object see what someone else did to it.
     private func refresh(_ edit: RecordChange) {
         guard let object = registeredObject(for: edit.object) else {
-            if edit.new == nil, let old = edit.old { leavingRecords[edit.object] = old }
+            if edit.new == nil, let old = edit.old { edits.leave(edit.object, record: old) }
             return
         }
         if let old = edit.old, let new = edit.new {
@@ -143,57 +133,22 @@ extension ManagedObjectContext {
             object.base = new
             let saved = (try? object.entity.values(of: new.span.bytes)) ?? []
             object.changes = object.changes.filter { $0.key >= saved.count || saved[$0.key] != $0.value }
-            updateDirty(object)
+            edits.setUnsaved(edit.object, object.isUnsaved ? object : nil)
         case .deleted:
             if let new = edit.new {
                 object.base = new
             } else {
-                dirty[edit.object] = nil
+                edits.setUnsaved(edit.object, nil)
                 release(object)
             }
         case .inserted, .gone: break
         }
     }
 
-    /// The edits that lead from what was reported, over the old state, to what is unsaved, over the new one.
-    private func step(from known: [RecordKey: ReportedRecord], _ committed: [RecordChange]) -> LiveOrder.Step {
-        var pending: [RecordChange] = []
-        reported = [:]
-        for (id, object) in dirty {
-            let saved = savedRecord(of: id)
-            let record = unsavedRecord(of: object, over: saved)
-            if record == saved { continue }
-            reported[id] = ReportedRecord(record)
-            pending.append(RecordChange(object: id, old: saved, new: record))
-        }
-        if known.isEmpty && pending.isEmpty { return LiveOrder.Step(committed: committed) }
-
-        var net: [RecordKey: RecordChange] = [:]
-        for edit in committed {
-            let oldID = renumbered[edit.object] ?? edit.object
-            let old = known[oldID].map(\.record) ?? edit.old
-            let new = reported[edit.object].map(\.record) ?? edit.new
-            // An object that was reported before has the same row under its new id.
-            net[edit.object] = RecordChange(
-                object: edit.object, oldObject: old == nil ? nil : oldID, old: old, new: new)
-        }
-        let settled = Set(renumbered.values)
-        for (id, record) in known where net[id] == nil && !settled.contains(id) {
-            let new = reported[id].map(\.record) ?? savedRecord(of: id)
-            if record.record != new { net[id] = RecordChange(object: id, old: record.record, new: new) }
-        }
-        for (id, record) in reported where net[id] == nil && known[id] == nil {
-            net[id] = RecordChange(object: id, old: savedRecord(of: id), new: record.record)
-        }
-        let edits = net.values.filter { $0.old != $0.new || $0.object != $0.oldObject }
-        return LiveOrder.Step(committed: committed, unsaved: pending, net: edits)
-    }
-
     private func advance(
         _ follower: any ContextFollower, _ step: LiveOrder.Step, _ stored: [String: OpenedOrder]
     ) {
-        let old = Dictionary(renumbered.map { ($0.value, $0.key) }) { first, _ in first }
-        follower.advance(old, step.net) { [container] order in
+        follower.advance(edits.permanentKeys, step.net) { [container] order in
             try order.advance(step) { cache in
                 try stored[cache.name] ?? container.cacheEngine.open(cache, in: self.snapshot())
             }

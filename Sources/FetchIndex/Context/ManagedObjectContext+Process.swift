@@ -5,35 +5,25 @@ extension ManagedObjectContext {
     /// Reports the edits since the last processing to controllers: one batch each. It is called by itself at the end of the
     /// turn of the actor that the context belongs to, and by saving, fetching, merging and rolling back. While changes are being delivered it does nothing; what was edited meanwhile comes afterwards.
     public func processPendingChanges() {
-        while !isDelivering, !touched.isEmpty {
+        while !delivery.isUnderWay, edits.hasUnprocessed {
             undoStack.closeGroup()
-            let edits = takeEdits()
-            guard !edits.isEmpty else {
-                leaving = [:]
-                return
-            }
-            deliver { $0.advance([:], edits) { try $0.edit(edits) } }
+            let changes = reportEdits()
+            if changes.isEmpty { return edits.didDeliver() }
+            deliver { $0.advance([:], changes) { try $0.edit(changes) } }
         }
     }
 
-    /// What the touched objects' records were, as reported, and are.
-    private func takeEdits() -> [RecordChange] {
-        var edits: [RecordChange] = []
-        let objects = touched.sorted { $0.key < $1.key }
-        touched = [:]
-        for (id, object) in objects {
+    private func reportEdits() -> [RecordChange] {
+        edits.takeUnprocessed().compactMap { key, object in
             // What the object read is what the snapshot has.
             let saved =
-                object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: id)
-            let old = reported[id].map(\.record) ?? saved
-            let new = unsavedRecord(of: object, over: saved)
-            reported[id] = new == saved ? nil : ReportedRecord(new)
-            if old != new { edits.append(RecordChange(object: id, old: old, new: new)) }
+                object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
+            let change = edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
             if case .deleted(wasSaved: false) = object.status { release(object) }
             // Someone else deleted it, and nothing of ours is left to be saved.
             if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
+            return change
         }
-        return edits
     }
 
     /// The record that fetches and controllers see of an object with unsaved edits. One that someone else deleted is
@@ -44,22 +34,22 @@ extension ManagedObjectContext {
 
     /// From the saved records to the unsaved ones, as reported.
     var reportedEdits: [RecordChange] {
-        reported.map { RecordChange(object: $0.key, old: savedRecord(of: $0.key), new: $0.value.record) }
+        edits.changes(saved: savedRecord)
     }
 
     /// Restores the values that were last saved or merged, and reports that. Throws while changes are being delivered.
     public func rollback() throws {
         try withPublicErrors {
-            if isDelivering { throw ContextError.delivering }
+            try delivery.requireNone()
             processPendingChanges()
             moving { restoreSavedValues() }
         }
     }
 
     private func restoreSavedValues() {
-        let edits = reportedEdits.map(\.reversed)
-        reported = [:]
-        for object in dirty.values {
+        let objects = edits.unsaved.values
+        let changes = edits.rollBack(saved: savedRecord)
+        for object in objects {
             switch object.status {
             case .inserted: release(object)
             case .saved, .deleted:
@@ -72,12 +62,10 @@ extension ManagedObjectContext {
             case .gone: break
             }
         }
-        dirty = [:]
-        touched = [:]
         undoStack.removeAll()
         deliver {
-            $0.advance([:], edits) { order in
-                let change = try order.edit(edits)
+            $0.advance([:], changes) { order in
+                let change = try order.edit(changes)
                 try order.dropEdits()
                 return change
             }
@@ -89,7 +77,7 @@ extension ManagedObjectContext {
         try withPublicErrors {
             try rollback()
             forEachRegistered { release($0) }
-            leaving = [:]
+            edits.didDeliver()
         }
     }
 

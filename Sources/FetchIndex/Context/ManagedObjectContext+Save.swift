@@ -11,8 +11,8 @@ extension ManagedObjectContext {
     /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`; the edits stay unsaved then.
     public func save() throws {
         try withPublicErrors {
-            if isDelivering { throw ContextError.delivering }
-            for object in dirty.values { object.willSave() }
+            try delivery.requireNone()
+            for object in edits.unsaved.values { object.willSave() }
             guard hasChanges else {
                 processPendingChanges()
                 return
@@ -29,7 +29,7 @@ extension ManagedObjectContext {
 
     private func validate() throws {
         var failures: [ValidationError.Failure] = []
-        for object in dirtyObjects where !object.status.isDeleted {
+        for object in unsavedObjects where !object.status.isDeleted {
             if !object.status.isInserted, object.savedRecord() == nil {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
@@ -117,7 +117,7 @@ private struct SavePlan {
         var conflicts: [MergeConflict] = []
         // Then the store has what the context's state has, and the objects with it.
         let isNewest = try writer.commit == context.snapshot().commit
-        let objects = context.dirtyObjects
+        let objects = context.unsavedObjects
         try Self.requireStoredAttributes(of: objects, in: writer.model)
         actions.reserveCapacity(objects.count)
         for object in objects {
@@ -241,7 +241,7 @@ private struct SavePlan {
         }
         // This save may have written it already.
         var first: [UInt8]? = old
-        if context.dirty[key] != nil {
+        if context.edits.unsaved[key] != nil {
             written.records.removeAll { $0.object === registered }
             if let index = written.edits?.firstIndex(where: { $0.object == key }) {
                 first = written.edits?.remove(at: index).old

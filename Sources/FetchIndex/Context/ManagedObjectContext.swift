@@ -38,29 +38,18 @@ public final class ManagedObjectContext {
     /// Makes what new objects of a class begin with, by slot.
     private var initialValues: [ObjectIdentifier: [Int: () -> Value]] = [:]
     private var classes: [String: ManagedObject.Type]
-    /// Objects with unsaved edits.
-    var dirty: [RecordKey: ManagedObject] = [:]
-    /// Objects that were edited since the last processing.
-    var touched: [RecordKey: ManagedObject] = [:]
-    /// What controllers and fetches know of unsaved edits.
-    var reported: [RecordKey: ReportedRecord] = [:]
+    var edits = UnsavedEdits<ManagedObject>()
     var undoStack = UndoStack()
     private var followers: [WeakFollower] = []
-    var isDelivering = false
+    let delivery = Delivery()
     /// Whether objects are taken to another state: observers of them are told when that is done.
     private(set) var isMoving = false
     var observations: [() -> Void] = []
-    /// Objects that leave the context, kept while their leaving is delivered.
-    var leaving: [RecordKey: ManagedObject] = [:]
-    /// The last records of objects that leave and that the context has not made.
-    var leavingRecords: [RecordKey: [UInt8]] = [:]
     var mergeTask: Task<Void, Never>?
     /// Whether edits are processed at the end of the actor's turn.
     var isProcessingScheduled = false
     /// Whether the context merges before it is used.
     var mergesWhenUsed = false
-    /// The temporary ids of what the save in progress gave permanent ones.
-    var renumbered: [RecordKey: RecordKey] = [:]
 
     private struct RegisteredObject {
         weak var object: ManagedObject?
@@ -68,19 +57,6 @@ public final class ManagedObjectContext {
 
     private struct WeakFollower {
         weak var follower: (any ContextFollower)?
-    }
-
-    /// An unsaved record, or that the object is deleted.
-    enum ReportedRecord {
-        case record([UInt8])
-        case absent
-
-        init(_ record: [UInt8]?) { self = record.map(ReportedRecord.record) ?? .absent }
-
-        var record: [UInt8]? {
-            if case .record(let bytes) = self { return bytes }
-            return nil
-        }
     }
 
     init(_ container: PersistentContainer, isolation: (any Actor)?) {
@@ -178,13 +154,13 @@ public final class ManagedObjectContext {
     }
 
     func object(with id: RecordKey) -> ManagedObject {
-        if let object = registeredObject(for: id) ?? leaving[id] { return object }
+        if let object = registeredObject(for: id) ?? edits.leavingObject(id) { return object }
         let entity = model.entities.indices.contains(id.entity) ? model.entities[id.entity] : Entity("", [])
         let type = classes[entity.name] ?? ManagedObject.self
+        let record = edits.leavingRecord(id)
         let object = type.init(
-            ObjectRegistration(
-                objectID: self.id(of: id), entity: entity, context: self, record: leavingRecords[id]))
-        if leavingRecords[id] == nil { register(object) } else { release(object) }
+            ObjectRegistration(objectID: self.id(of: id), entity: entity, context: self, record: record))
+        if record == nil { register(object) } else { release(object) }
         return object
     }
 
@@ -240,7 +216,7 @@ public final class ManagedObjectContext {
     /// Lets an object go that is no longer there. Its last values can still be read.
     func release(_ object: ManagedObject) {
         unregister(object.key)
-        leaving[object.key] = object
+        edits.leave(object.key, object)
         object.status = .gone
         object.noteChangeOfState()
         object.managedObjectContext = nil
@@ -300,10 +276,7 @@ public final class ManagedObjectContext {
     func deliver(_ step: (any ContextFollower) -> Void) {
         let followers = liveFollowers
         for follower in followers { step(follower) }
-        isDelivering = true
-        for follower in followers { follower.deliver() }
-        isDelivering = false
-        leaving = [:]
-        leavingRecords = [:]
+        delivery.deliver { for follower in followers { follower.deliver() } }
+        edits.didDeliver()
     }
 }

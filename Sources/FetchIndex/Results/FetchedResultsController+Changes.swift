@@ -71,9 +71,10 @@ extension FetchedResultsController: ContextFollower {
 
     /// Tells what is to be told. A batch that comes up while the delegate is being told of one follows it.
     func deliver() {
-        if isTelling { return }
-        isTelling = true
-        defer { isTelling = false }
+        managedObjectContext.delivery.tell(self) { tellAll() }
+    }
+
+    private func tellAll() {
         if isFailureUndelivered, let failure {
             isFailureUndelivered = false
             // Listeners that keep a copy of the rows must learn that it is out of date.

@@ -39,8 +39,6 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The same, until it is delivered.
     var undelivered: OrderChange?
     var isFailureUndelivered = false
-    /// Whether the delegate is just being told of a batch.
-    var isTelling = false
     /// Whether the order was found damaged since it was fetched.
     private var metDamage = false
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
@@ -90,9 +88,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// Takes out a named cache, or all of them when no name is given. A live controller of the name goes on in memory.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
-        try withPublicErrors {
-            try container.deleteCache(named: name)
-        }
+        try container.deleteCache(named: name)
     }
 
     // MARK: Fetching
@@ -111,7 +107,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             try validate()
             let context = managedObjectContext
             try context.use(Object.self, for: fetchRequest.entityName)
-            if context.isDelivering {
+            if context.delivery.isUnderWay {
                 deliver()
             } else {
                 context.processPendingChanges()
@@ -121,7 +117,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             let wanted = Fetched(
                 definition: fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder),
                 offset: fetchRequest.offset, limit: fetchRequest.limit)
-            if isTelling {
+            if context.delivery.isTelling(self) {
                 guard fetched == wanted else { throw ContextError.delivering }
                 return .hit
             }
@@ -142,10 +138,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             context.follow(self)
             if let oldOrder, oldFetched != wanted {
                 undelivered = try oldOrder.change(to: next)
-                let isDelivering = context.isDelivering
-                context.isDelivering = true
                 deliver()
-                context.isDelivering = isDelivering
             }
             // The merge has brought it here, and has told what that changed.
             if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
@@ -173,7 +166,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         if let cacheName {
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: wantsChange)
             let engine = context.container.cacheEngine
-            if context.isDelivering {
+            if context.delivery.isUnderWay {
                 opened = try engine.open(cache, in: try context.snapshot())
             } else {
                 let newest: Snapshot
@@ -208,7 +201,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             return try body(mended.window)
         } catch {
             fail(error)
-            if !managedObjectContext.isDelivering { deliver() }
+            if !managedObjectContext.delivery.isUnderWay { deliver() }
             return nil
         }
     }

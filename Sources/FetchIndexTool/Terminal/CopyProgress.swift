@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// Shows how far a file has grown while work in one long call writes it.
 enum CopyProgress {

@@ -1,10 +1,6 @@
 internal import Files
 internal import Bytes
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import LMDB
 internal import Records
 

@@ -34,19 +34,14 @@ extension CacheDirectory {
         var kept: [KeptOrder] = []
         // Many caches are of few commits.
         var fresh: [UInt64: Bool] = [:]
-        try reader.view.withCursor(on: reader.tables.caches) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-                if let name, let header = try? CacheHeader(name: name, decoding: cursor.value),
-                    header.identity.entity == stored.name, header.identity.entityVersion == version
-                {
-                    let isFresh = fresh[header.commit] ?? isFresh(header, entity, in: reader)
-                    fresh[header.commit] = isFresh
-                    if isFresh { kept.append(KeptOrder(header, entity: entity, in: reader)) }
-                }
-                isAtEntry = try cursor.moveToNext()
-            }
+        try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
+            let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+            guard let name, let header = try? CacheHeader(name: name, decoding: cursor.value),
+                header.identity.entity == stored.name, header.identity.entityVersion == version
+            else { return }
+            let isFresh = fresh[header.commit] ?? isFresh(header, entity, in: reader)
+            fresh[header.commit] = isFresh
+            if isFresh { kept.append(KeptOrder(header, entity: entity, in: reader)) }
         }
         return kept
     }

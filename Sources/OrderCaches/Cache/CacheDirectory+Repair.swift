@@ -19,18 +19,14 @@ extension CacheDirectory {
     }
 
     private static func removeUnnamed(in writer: StoreWriter) throws -> Int {
-        try writer.view.withCursor(on: writer.tables.caches) { cursor in
-            var removed = 0
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                if cursor.key.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) == nil {
-                    try cursor.deleteCurrent()
-                    removed += 1
-                }
-                isAtEntry = try cursor.moveToNext()
+        var removed = 0
+        try writer.view.forEachEntry(in: writer.tables.caches) { cursor in
+            if cursor.key.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) == nil {
+                try cursor.deleteCurrent()
+                removed += 1
             }
-            return removed
         }
+        return removed
     }
 
     /// The numbers of caches that nodes are there of, and no header.
@@ -43,16 +39,12 @@ extension CacheDirectory {
     /// Makes a store's state anew when it cannot be read; as `Store.repairState`, and after all that caches know of.
     package static func repairState(ofStoreAt path: String) throws -> String? {
         try Store.repairState(at: path) { view, tables in
-            try view.withCursor(on: tables.caches) { cursor in
-                var newest: UInt64 = 0
-                var isAtEntry = try cursor.moveToFirst()
-                while isAtEntry {
-                    let name = cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-                    newest = max(newest, (try? CacheHeader(name: name, decoding: cursor.value))?.commit ?? 0)
-                    isAtEntry = try cursor.moveToNext()
-                }
-                return newest
+            var newest: UInt64 = 0
+            try view.forEachEntry(in: tables.caches) { cursor in
+                let name = cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                newest = max(newest, (try? CacheHeader(name: name, decoding: cursor.value))?.commit ?? 0)
             }
+            return newest
         }
     }
 }

@@ -70,17 +70,11 @@ package struct CacheDirectory {
 
     /// The names of the caches, in order. A name that is damaged, so that it is not UTF-8, names none.
     package static func names(in reader: StoreReader) throws -> [String] {
-        try reader.view.withCursor(on: reader.tables.caches) { cursor in
-            var names: [String] = []
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                if let name = cursor.key.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) {
-                    names.append(name)
-                }
-                isAtEntry = try cursor.moveToNext()
-            }
-            return names
+        var names: [String] = []
+        try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
+            if let name = cursor.key.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) { names.append(name) }
         }
+        return names
     }
 
     package func listing(_ name: String, in reader: StoreReader) throws -> Listing {

@@ -1,9 +1,5 @@
 internal import Files
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import LMDB
 
 /// How often each cache was a hit, and when last: statistics in a file beside the store, so that a hit writes nothing

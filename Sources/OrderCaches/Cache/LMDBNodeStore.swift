@@ -236,12 +236,10 @@ extension LMDBNodeStore {
 
     /// Takes out all nodes of a cache.
     static func deleteNodes(of cache: UInt32, in writer: StoreWriter) throws {
-        try writer.view.withCursor(on: writer.tables.nodes) { cursor in
-            var isAtEntry = try cursor.move(toKeyFrom: key(cache, 0))
-            while isAtEntry, cursor.integerKey >> 40 == UInt64(cache) {
-                try cursor.deleteCurrent()
-                isAtEntry = try cursor.moveToNext()
-            }
+        try writer.view.walk(writer.tables.nodes, from: key(cache, 0)) { cursor in
+            guard cursor.integerKey >> 40 == UInt64(cache) else { return false }
+            try cursor.deleteCurrent()
+            return true
         }
     }
 
@@ -253,20 +251,18 @@ extension LMDBNodeStore {
         var count = 0
         var bytes = 0
         var defects: [String] = []
-        try reader.view.withCursor(on: reader.tables.nodes) { cursor in
-            var isAtEntry = try cursor.move(toKeyFrom: key(cache, 0))
-            while isAtEntry, cursor.integerKey >> 40 == UInt64(cache) {
-                let node = cursor.integerKey & nodeMask
-                count += 1
-                bytes += cursor.value.byteCount
-                if let reachable {
-                    if !isWhole(cursor.value, under: cursor.integerKey) {
-                        defects.append("node \(node) does not match its checksum")
-                    }
-                    if !reachable.contains(node) { defects.append("node \(node) belongs to no tree") }
+        try reader.view.walk(reader.tables.nodes, from: key(cache, 0)) { cursor in
+            guard cursor.integerKey >> 40 == UInt64(cache) else { return false }
+            let node = cursor.integerKey & nodeMask
+            count += 1
+            bytes += cursor.value.byteCount
+            if let reachable {
+                if !isWhole(cursor.value, under: cursor.integerKey) {
+                    defects.append("node \(node) does not match its checksum")
                 }
-                isAtEntry = try cursor.moveToNext()
+                if !reachable.contains(node) { defects.append("node \(node) belongs to no tree") }
             }
+            return true
         }
         return (count, bytes, defects)
     }

@@ -1,4 +1,4 @@
-package import Bytes
+internal import Bytes
 package import CountedTree
 internal import Records
 

@@ -3,11 +3,7 @@
 #else
     internal import Foundation
 #endif
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import Values
 
 /// A value to calculate with. Booleans count as 0 and 1.

@@ -1,9 +1,5 @@
 internal import Bytes
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import Values
 
 extension PredicateFunction {

@@ -1,10 +1,6 @@
 internal import Bytes
 internal import Values
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// What an operator asks of a text whose other side is a constant, prepared once: the constant is folded, and a regular
 /// expression compiled.

@@ -41,23 +41,19 @@ extension StoreReader {
     ) throws {
         guard commit < last else { return }
         var proof = LogProof(after: commit)
-        try view.withCursor(on: tables.log) { cursor in
-            let first = StoreLayout.logKey(commit: commit + 1, part: 0)
-            var isAtEntry = try cursor.move(toKeyFrom: first.span.bytes)
-            while isAtEntry {
-                guard let key = LogKey(cursor.key) else {
-                    throw StoreError.corrupted("the log has a key of its own kind")
-                }
-                if key.commit > last { break }
-                try proof.begin(key, cursor.value)
-                if key.part > 0 {
-                    try Self.forEachEntry(in: cursor.value, of: key) { kind, object, count, old in
-                        proof.note(kind, object.entity, count)
-                        if entity.map({ $0 == object.entity }) ?? true { try body(kind, object, count, old) }
-                    }
-                }
-                isAtEntry = try cursor.moveToNext()
+        let first = StoreLayout.logKey(commit: commit + 1, part: 0)
+        try view.walk(tables.log, from: first.span.bytes) { cursor in
+            guard let key = LogKey(cursor.key) else {
+                throw StoreError.corrupted("the log has a key of its own kind")
             }
+            if key.commit > last { return false }
+            try proof.begin(key, cursor.value)
+            if key.part == 0 { return true }
+            try Self.forEachEntry(in: cursor.value, of: key) { kind, object, count, old in
+                proof.note(kind, object.entity, count)
+                if entity.map({ $0 == object.entity }) ?? true { try body(kind, object, count, old) }
+            }
+            return true
         }
         try proof.end(through: last)
     }

@@ -39,13 +39,9 @@ extension Store {
     /// Empties the log; returns the last commit in it.
     private static func clearLog(_ view: TransactionView, _ tables: StoreTables) throws -> UInt64 {
         var last: UInt64 = 0
-        try view.withCursor(on: tables.log) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                last = max(last, LogKey(cursor.key)?.commit ?? 0)
-                try cursor.deleteCurrent()
-                isAtEntry = try cursor.moveToNext()
-            }
+        try view.forEachEntry(in: tables.log) { cursor in
+            last = max(last, LogKey(cursor.key)?.commit ?? 0)
+            try cursor.deleteCurrent()
         }
         return last
     }

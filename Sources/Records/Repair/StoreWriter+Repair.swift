@@ -65,16 +65,12 @@ extension StoreWriter {
 
     private func removeUniqueKeys() throws -> Int {
         var removed = 0
-        try view.withCursor(on: tables.unique) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                let key = [UInt8](copying: cursor.key)
-                let entity = key.count < 4 ? Int.max : Int(key[0]) << 8 | Int(key[1])
-                if !model.entities.indices.contains(entity) || !leadsToItsObject(key, entity) {
-                    try cursor.deleteCurrent()
-                    removed += 1
-                }
-                isAtEntry = try cursor.moveToNext()
+        try view.forEachEntry(in: tables.unique) { cursor in
+            let key = [UInt8](copying: cursor.key)
+            let entity = key.count < 4 ? Int.max : Int(key[0]) << 8 | Int(key[1])
+            if !model.entities.indices.contains(entity) || !leadsToItsObject(key, entity) {
+                try cursor.deleteCurrent()
+                removed += 1
             }
         }
         return removed

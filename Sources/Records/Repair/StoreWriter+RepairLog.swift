@@ -28,15 +28,11 @@ extension StoreWriter {
     /// Takes out entries that are of no commit that the log holds.
     private func removeStrayLogEntries() throws -> Int {
         var strays = 0
-        try view.withCursor(on: tables.log) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                let commit = LogKey(cursor.key)?.commit ?? 0
-                if commit <= state.logStart || commit > state.commit {
-                    try cursor.deleteCurrent()
-                    strays += 1
-                }
-                isAtEntry = try cursor.moveToNext()
+        try view.forEachEntry(in: tables.log) { cursor in
+            let commit = LogKey(cursor.key)?.commit ?? 0
+            if commit <= state.logStart || commit > state.commit {
+                try cursor.deleteCurrent()
+                strays += 1
             }
         }
         return strays
@@ -55,12 +51,8 @@ extension StoreWriter {
 
     private func countLogBytes() throws -> UInt64 {
         var bytes: UInt64 = 0
-        try view.withCursor(on: tables.log) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                bytes += UInt64(cursor.value.byteCount)
-                isAtEntry = try cursor.moveToNext()
-            }
+        try view.forEachEntry(in: tables.log) { cursor in
+            bytes += UInt64(cursor.value.byteCount)
         }
         return bytes
     }

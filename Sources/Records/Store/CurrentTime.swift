@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// Seconds since 1970.
 package func currentTime() -> Double {

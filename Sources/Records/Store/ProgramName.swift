@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 
 /// The name of a process's program, as the system has it: 15 bytes at most, from /proc. Nil where it does not tell.
 package func programName(ofProcess process: Int) -> String? {

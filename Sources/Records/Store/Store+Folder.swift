@@ -1,10 +1,6 @@
 internal import Models
 internal import Files
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 internal import LMDB
 
 extension Store {

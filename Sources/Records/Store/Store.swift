@@ -2,11 +2,7 @@ internal import Bytes
 package import Models
 internal import LMDBCheck
 internal import Files
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import SystemC
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else

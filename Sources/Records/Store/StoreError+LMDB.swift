@@ -1,6 +1,6 @@
 internal import LMDB
 internal import LMDBCheck
-package import Models
+internal import Models
 
 extension StoreError {
     /// What an error of LMDB's means for a writer.

@@ -56,12 +56,8 @@ extension StoreReader {
     }
 
     private func forEachRecord(_ body: (RecordKey, RawSpan) throws -> Void) throws {
-        try view.withCursor(on: tables.records) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry {
-                try body(RecordKey(rawValue: cursor.integerKey), cursor.value)
-                isAtEntry = try cursor.moveToNext()
-            }
+        try view.forEachEntry(in: tables.records) { cursor in
+            try body(RecordKey(rawValue: cursor.integerKey), cursor.value)
         }
     }
 
@@ -94,12 +90,8 @@ extension StoreReader {
     private func checkLog() -> [String] {
         var check = LogCheck(state)
         do {
-            try view.withCursor(on: tables.log) { cursor in
-                var isAtEntry = try cursor.moveToFirst()
-                while isAtEntry {
-                    check.read(cursor.key, cursor.value)
-                    isAtEntry = try cursor.moveToNext()
-                }
+            try view.forEachEntry(in: tables.log) { cursor in
+                check.read(cursor.key, cursor.value)
             }
             check.end()
             return check.defects

@@ -7,17 +7,16 @@ extension StoreWriter {
         guard commit > state.logStart else { return }
         var freed: UInt64 = 0
         var last = min(commit, state.commit)
-        try view.withCursor(on: tables.log) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
-            while isAtEntry, let key = LogKey(cursor.key), key.commit <= commit {
-                if key.part == 0, bytes > 0, state.logBytes - min(freed, state.logBytes) <= bytes {
-                    last = key.commit - min(1, key.commit)
-                    return
-                }
-                freed += UInt64(cursor.value.byteCount)
-                try cursor.deleteCurrent()
-                isAtEntry = try cursor.moveToNext()
+        let first = StoreLayout.logKey(commit: 0, part: 0)
+        try view.walk(tables.log, from: first.span.bytes) { cursor in
+            guard let key = LogKey(cursor.key), key.commit <= commit else { return false }
+            if key.part == 0, bytes > 0, state.logBytes - min(freed, state.logBytes) <= bytes {
+                last = key.commit - min(1, key.commit)
+                return false
             }
+            freed += UInt64(cursor.value.byteCount)
+            try cursor.deleteCurrent()
+            return true
         }
         state.logStart = max(state.logStart, last)
         // An empty log has no bytes, whatever damage made of the sum.

@@ -1,0 +1,132 @@
+internal import Models
+internal import OrderCaches
+internal import Records
+
+/// The unsaved edits of a context: which objects have them, and what of them controllers and fetches have been told.
+///
+///     edit        an object gets unsaved values      ->  unsaved, unprocessed
+///     process     unprocessed                        ->  reported        the changes since the last report
+///     save        unsaved                            ->  none            temporary ids -> permanent ids: renumbered
+///     advance     reported, over the old state       ->  reported, over the new state    the changes from one to the other
+///     roll back   unsaved, unprocessed, reported     ->  none            the way back
+///     undo        is an edit
+///
+/// An object that leaves the context is kept until its leaving is delivered. Records are given by the caller: the value
+/// knows no store, and of objects only their identity.
+struct UnsavedEdits<Object: AnyObject> {
+    /// The objects with unsaved values, and those that are inserted or deleted.
+    private(set) var unsaved: [RecordKey: Object] = [:]
+    /// The objects that were edited since the last report.
+    private var unprocessed: [RecordKey: Object] = [:]
+    /// The unsaved records that controllers and fetches know; nil: the object is deleted.
+    private(set) var reported: [RecordKey: [UInt8]?] = [:]
+    /// The temporary ids of the objects that the last save gave permanent ones, by these.
+    private var renumbered: [RecordKey: RecordKey] = [:]
+    private var leaving: [RecordKey: Object] = [:]
+    /// The last records of leaving objects that the context has not made.
+    private var leavingRecords: [RecordKey: [UInt8]] = [:]
+
+    var hasUnprocessed: Bool { !unprocessed.isEmpty }
+
+    // MARK: Edit
+
+    mutating func edit(_ key: RecordKey, _ object: Object, isUnsaved: Bool) {
+        unprocessed[key] = object
+        setUnsaved(key, isUnsaved ? object : nil)
+    }
+
+    mutating func setUnsaved(_ key: RecordKey, _ object: Object?) { unsaved[key] = object }
+
+    // MARK: Process
+
+    /// The objects that were edited since the last report, by key.
+    mutating func takeUnprocessed() -> [(key: RecordKey, object: Object)] {
+        defer { unprocessed = [:] }
+        return unprocessed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// Reports an object's record over the saved one; returns the change since the last report.
+    mutating func report(_ key: RecordKey, _ record: [UInt8]?, over saved: [UInt8]?) -> RecordChange? {
+        let old = self.record(of: key, saved: saved)
+        if record == saved { reported[key] = nil } else { reported.updateValue(record, forKey: key) }
+        return old == record ? nil : RecordChange(object: key, old: old, new: record)
+    }
+
+    /// The record of an object as it was last reported.
+    func record(of key: RecordKey, saved: @autoclosure () -> [UInt8]?) -> [UInt8]? {
+        if let record = reported[key] { record } else { saved() }
+    }
+
+    /// From the saved records to the reported ones.
+    func changes(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
+        reported.map { RecordChange(object: $0.key, old: saved($0.key), new: $0.value) }
+    }
+
+    // MARK: Save, merge, roll back
+
+    /// Notes that a save wrote objects, and gave new ones permanent ids.
+    mutating func save(_ keys: [RecordKey], renumbered ids: [RecordKey: RecordKey]) {
+        renumbered = ids
+        // A save writes all of them.
+        if keys.count == unsaved.count { unsaved = [:] } else { for key in keys { unsaved[key] = nil } }
+        if !keys.isEmpty { unprocessed = [:] }
+    }
+
+    /// Takes the edits to a newer state, which the committed changes lead to. `saved` gives the records of that state,
+    /// `current` an object's record with its unsaved values. O(changes + unsaved objects).
+    mutating func advance(
+        _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (Object, [UInt8]?) -> [UInt8]?
+    ) -> LiveOrder.Step {
+        let known = reported
+        reported = [:]
+        let unsaved = unsaved.compactMap { key, object in
+            let record = saved(key)
+            return report(key, current(object, record), over: record)
+        }
+        if known.isEmpty && unsaved.isEmpty { return LiveOrder.Step(committed: committed) }
+
+        var net: [RecordKey: RecordChange] = [:]
+        for change in committed {
+            let oldKey = renumbered[change.object] ?? change.object
+            let old = if let record = known[oldKey] { record } else { change.old }
+            let new = record(of: change.object, saved: change.new)
+            // An object that was reported before has the same row under its new id.
+            net[change.object] = RecordChange(
+                object: change.object, oldObject: old == nil ? nil : oldKey, old: old, new: new)
+        }
+        let settled = Set(renumbered.values)
+        for (key, old) in known where net[key] == nil && !settled.contains(key) {
+            let new = record(of: key, saved: saved(key))
+            if old != new { net[key] = RecordChange(object: key, old: old, new: new) }
+        }
+        for change in unsaved where net[change.object] == nil && known[change.object] == nil {
+            net[change.object] = change
+        }
+        let changes = net.values.filter { $0.old != $0.new || $0.object != $0.oldObject }
+        return LiveOrder.Step(committed: committed, unsaved: unsaved, net: changes)
+    }
+
+    /// The permanent ids that the last save gave, by the temporary ones.
+    var permanentKeys: [RecordKey: RecordKey] {
+        Dictionary(renumbered.map { ($0.value, $0.key) }) { first, _ in first }
+    }
+
+    /// Forgets all edits; returns the changes from the reported records back to the saved ones.
+    mutating func rollBack(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
+        defer { (unsaved, unprocessed, reported) = ([:], [:], [:]) }
+        return changes(saved: saved).map(\.reversed)
+    }
+
+    // MARK: Leave
+
+    mutating func leave(_ key: RecordKey, _ object: Object) { leaving[key] = object }
+
+    mutating func leave(_ key: RecordKey, record: [UInt8]) { leavingRecords[key] = record }
+
+    func leavingObject(_ key: RecordKey) -> Object? { leaving[key] }
+
+    func leavingRecord(_ key: RecordKey) -> [UInt8]? { leavingRecords[key] }
+
+    /// Lets go of the objects that leave: their leaving is delivered.
+    mutating func didDeliver() { (leaving, leavingRecords) = ([:], [:]) }
+}
