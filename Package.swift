@@ -51,53 +51,54 @@ let package = Package(
         // malloc_trim, where there is glibc
         .systemLibrary(name: "CMalloc"),
 
-        // the system's C library
-        .target(name: "SystemC", swiftSettings: strict),
+        // the system's C library and Foundation's essentials, under one name
+        .target(name: "SystemBasics", swiftSettings: strict),
         // spans of bytes: compare, append, numbers and varints, checksums
-        .target(name: "Bytes", dependencies: ["CXXHash", "SystemC"], swiftSettings: strict),
+        .target(name: "Bytes", dependencies: ["CXXHash", "SystemBasics"], swiftSettings: strict),
         // private files, locks, identity, atomic replacement
-        .target(name: "Files", dependencies: ["SystemC"], swiftSettings: strict),
+        .target(name: "Files", dependencies: ["SystemBasics"], swiftSettings: strict),
         // a walk over LMDB's page format, read-only, that trusts nothing
-        .target(name: "LMDBCheck", dependencies: ["Bytes", "Files", "SystemC"], swiftSettings: strict),
+        .target(name: "LMDBCheck", dependencies: ["Bytes", "Files", "SystemBasics"], swiftSettings: strict),
         // environment, transactions, tables, cursors
         .target(
-            name: "LMDB", dependencies: ["Bytes", "CLMDB", "Files", "LMDBCheck", "SystemC"], swiftSettings: strict),
+            name: "LMDB", dependencies: ["Bytes", "CLMDB", "Files", "LMDBCheck", "SystemBasics"], swiftSettings: strict),
         // value types, their order, order-preserving key bytes, text order (public)
-        .target(name: "Values", dependencies: ["Bytes", "CICU"], swiftSettings: strict),
+        .target(name: "Values", dependencies: ["Bytes", "CICU", "SystemBasics"], swiftSettings: strict),
         // entities, attributes, object ids, errors of a store (public)
         .target(name: "Models", dependencies: ["Bytes", "Values"], swiftSettings: strict),
         // a B+tree with counts over a node store
         .target(name: "CountedTree", dependencies: ["Bytes"], swiftSettings: strict),
         // records, change log, unique keys, store
         .target(
-            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "SystemC", "Values"],
+            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "SystemBasics", "Values"],
             swiftSettings: strict),
         // the format language: parse, print, evaluate (public)
-        .target(name: "Predicates", dependencies: ["Bytes", "SystemC", "Values"], swiftSettings: strict),
+        .target(name: "Predicates", dependencies: ["Bytes", "SystemBasics", "Values"], swiftSettings: strict),
         // sectioned order = rows tree + sections tree; the cache engine; diff
         .target(
             name: "OrderCaches",
             dependencies: [
-                "Bytes", "CountedTree", "Files", "LMDB", "LMDBCheck", "Models", "Records", "SystemC", "Values",
+                "Bytes", "CountedTree", "Files", "LMDB", "LMDBCheck", "Models", "Records", "SystemBasics", "Values",
             ], swiftSettings: strict),
         // requests, planner, context, managed objects, results controller (public)
         .target(
             name: "FetchIndex",
-            dependencies: ["Bytes", "LMDB", "Models", "OrderCaches", "Predicates", "Records", "Values"],
-            swiftSettings: strict),
+            dependencies: [
+                "Bytes", "LMDB", "Models", "OrderCaches", "Predicates", "Records", "SystemBasics", "Values",
+            ], swiftSettings: strict),
         // information, check, repair, export
         .target(
             name: "Administration",
-            dependencies: ["FetchIndex", "Files", "LMDB", "Models", "OrderCaches", "Records", "SystemC"],
+            dependencies: ["FetchIndex", "Files", "LMDB", "Models", "OrderCaches", "Records", "SystemBasics"],
             swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
-        .target(name: "Catalogues", dependencies: ["CCSV", "SystemC", "Values"], swiftSettings: strict),
+        .target(name: "Catalogues", dependencies: ["CCSV", "SystemBasics", "Values"], swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
                 "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Models", "OrderCaches", "Records",
-                "SystemC", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SystemBasics", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         // seeds, folders and stores that tests share

@@ -1,7 +1,7 @@
 internal import Records
 internal import Models
 internal import Files
-internal import SystemC
+internal import SystemBasics
 internal import LMDB
 
 /// A file that appears under its name when it is whole, and that only its owner may read.

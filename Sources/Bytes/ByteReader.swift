@@ -33,7 +33,7 @@ package struct ByteReader: ~Escapable {
     package mutating func uint64() throws -> UInt64 { try number(8) }
 
     private mutating func number(_ length: Int) throws -> UInt64 {
-        let start = try advance(by: length)
+        let start = try skip(length)
         var number: UInt64 = 0
         for offset in (start..<start + length).reversed() {
             number = number << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
@@ -45,7 +45,7 @@ package struct ByteReader: ~Escapable {
         var number: UInt64 = 0
         var shift: UInt64 = 0
         while true {
-            let start = try advance(by: 1)
+            let start = try skip(1)
             let byte = bytes.unsafeLoad(fromByteOffset: start, as: UInt8.self)
             guard shift < 64 else { throw damage("\(subject) has a number that is too large") }
             number |= UInt64(byte & 0x7F) << shift
@@ -63,7 +63,7 @@ package struct ByteReader: ~Escapable {
 
     package mutating func text() throws -> String {
         let length = try count()
-        let start = try advance(by: length)
+        let start = try skip(length)
         let text = bytes.extracting(start..<start + length).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
         guard let text else { throw damage("\(subject) has text that is not UTF-8") }
         return text
@@ -71,11 +71,11 @@ package struct ByteReader: ~Escapable {
 
     /// The range of the next bytes, which are skipped.
     package mutating func range(_ length: Int) throws -> Range<Int> {
-        let start = try advance(by: length)
+        let start = try skip(length)
         return start..<start + length
     }
 
-    private mutating func advance(by length: Int) throws -> Int {
+    private mutating func skip(_ length: Int) throws -> Int {
         guard length >= 0, length <= bytes.byteCount - offset else {
             throw damage("\(subject) ends too soon")
         }

@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 extension RawSpan {
     /// The order of two byte strings by memcmp, a prefix first: negative, zero or positive.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 package import Values
 
 /// Values as the fields of catalogues write them, so that each is read back as it was. They are the texts that

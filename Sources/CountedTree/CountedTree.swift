@@ -22,7 +22,7 @@ package struct CountedTree {
     package var isEmpty: Bool { count == 0 }
 
     /// The same tree on another store that continues this one's: a fork, or the base after its publishing.
-    package func moved(to store: any NodeStore) -> CountedTree { CountedTree(in: store, root: root) }
+    package func reopened(in store: any NodeStore) -> CountedTree { CountedTree(in: store, root: root) }
 
     /// Reads a node of this tree.
     func read(_ node: NodeNumber, level: Int, _ body: (NodeView) throws -> Void) throws {

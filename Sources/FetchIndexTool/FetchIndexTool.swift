@@ -3,7 +3,7 @@ internal import OrderCaches
 internal import Models
 internal import ArgumentParser
 internal import FetchIndex
-internal import SystemC
+internal import SystemBasics
 
 struct FetchIndexTool: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// Descriptors 0 to 2 are standard input, output and error. A program may be started with some of them closed; then the
 /// next file that it opens gets such a descriptor, and whatever the program prints is written into that file. So no file

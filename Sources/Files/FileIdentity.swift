@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// What makes a file itself, whatever its name. No other file has it as long as this one is open. stat
 package struct FileIdentity: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// What is in a folder, without following symbolic links.
 package enum Folder {

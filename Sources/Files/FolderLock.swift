@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// A lock on a file of the store's folder, for processes and threads alike. The system drops it when its process dies.
 package struct FolderLock: ~Copyable {

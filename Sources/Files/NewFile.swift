@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// A file that gets its name when it is whole: until `keep` it is PATH.partial, which is removed with this value, and
 /// which the next writer of the path takes over when the process dies. Only its owner may read it.

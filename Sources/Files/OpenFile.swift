@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// A file that is open as long as this lives. Symbolic links are not followed, and programs that this process starts do
 /// not get it.

@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// An error of a system call: its errno.
 package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomStringConvertible {

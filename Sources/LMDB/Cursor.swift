@@ -8,7 +8,7 @@ package struct Cursor: ~Copyable {
     private let keys: KeyKind
     private let isInMap: Bool
     private let bounds: PageBounds
-    /// The key that `moveToNext` comes from: copied, since moving and deleting give pages back.
+    /// The key that `seekToNext` comes from: copied, since moving and deleting give pages back.
     private var passedKey: [UInt8] = []
     private var hasDeleted = false
     private var currentKey = MDB_val()
@@ -50,27 +50,22 @@ package struct Cursor: ~Copyable {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
-    package mutating func moveToFirst() throws -> Bool {
+    package mutating func seekToFirst() throws -> Bool {
         hasDeleted = false
-        return try move(MDB_FIRST)
-    }
-
-    package mutating func moveToLast() throws -> Bool {
-        hasDeleted = false
-        return try move(MDB_LAST)
+        return try step(MDB_FIRST)
     }
 
     /// Throws `LMDBError.corrupted` when the next key is not greater: damaged pages could lead in circles.
-    package mutating func moveToNext() throws -> Bool {
+    package mutating func seekToNext() throws -> Bool {
         if keys == .integers, !hasDeleted {
             let last = integerKey
-            guard try move(MDB_NEXT) else { return false }
+            guard try step(MDB_NEXT) else { return false }
             guard integerKey > last else { throw LMDBError.corrupted }
             return true
         }
         if !hasDeleted { passKey() }
         hasDeleted = false
-        guard try move(MDB_NEXT) else { return false }
+        guard try step(MDB_NEXT) else { return false }
         guard isKeyGreaterThanPassed else { throw LMDBError.corrupted }
         return true
     }
@@ -91,7 +86,7 @@ package struct Cursor: ~Copyable {
 
     /// To the first entry whose key is the given one or greater; throws when damaged pages lead to a smaller one.
     /// MDB_SET_RANGE
-    package mutating func move(toKeyFrom key: RawSpan) throws -> Bool {
+    package mutating func seek(toKeyFrom key: RawSpan) throws -> Bool {
         let (code, foundKey, foundValue) = key.withUnsafeBytes { key in
             seek(MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress)))
         }
@@ -100,8 +95,8 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// As `move(toKeyFrom:)` in a table of integer keys.
-    package mutating func move(toKeyFrom key: UInt64) throws -> Bool {
+    /// As `seek(toKeyFrom:)` in a table of integer keys.
+    package mutating func seek(toKeyFrom key: UInt64) throws -> Bool {
         var key = key
         let (code, foundKey, foundValue) = withUnsafeMutableBytes(of: &key) { bytes in
             seek(MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress))
@@ -114,7 +109,7 @@ package struct Cursor: ~Copyable {
     /// Hands out the entries of a table of integer keys, from the first whose key is the given one or greater, until the
     /// body returns false.
     package mutating func walk(fromKey key: UInt64, _ body: (UInt64, RawSpan) throws -> Bool) throws {
-        var isAtEntry = try move(toKeyFrom: key)
+        var isAtEntry = try seek(toKeyFrom: key)
         var block = UInt(0)
         while isAtEntry {
             let place = UInt(bitPattern: currentValue.mv_data) / Self.blockLength
@@ -124,7 +119,7 @@ package struct Cursor: ~Copyable {
             }
             let found = integerKey
             if try !body(found, value) { return }
-            // As `moveToNext`, without what only those need who delete.
+            // As `seekToNext`, without what only those need who delete.
             let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
             if code == MDB_SUCCESS {
                 try checkBounds()
@@ -147,7 +142,7 @@ package struct Cursor: ~Copyable {
     private static let blockLength: UInt = 4096
     private static let cacheLine = 64
 
-    /// mdb_cursor_del: deletes the entry at the cursor; the next `moveToNext` goes to its successor. Throws `corrupted` when
+    /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` goes to its successor. Throws `corrupted` when
     /// the value's own pages do not count themselves right: LMDB would free as many as they say.
     package mutating func deleteCurrent() throws {
         var statistics = MDB_stat()
@@ -215,7 +210,7 @@ package struct Cursor: ~Copyable {
         guard bounds.contain(currentKey), bounds.contain(currentValue) else { throw LMDBError.corrupted }
     }
 
-    private mutating func move(_ operation: MDB_cursor_op) throws -> Bool {
+    private mutating func step(_ operation: MDB_cursor_op) throws -> Bool {
         let code = mdb_cursor_get(handle, &currentKey, &currentValue, operation)
         if code == 0 {
             try checkBounds()

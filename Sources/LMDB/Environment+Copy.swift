@@ -1,7 +1,7 @@
 internal import LMDBCheck
 internal import Files
 internal import CLMDB
-internal import SystemC
+internal import SystemBasics
 
 extension Environment {
     /// How the pages of a copy stand.

@@ -1,5 +1,5 @@
 internal import CLMDB
-internal import SystemC
+internal import SystemBasics
 internal import Synchronization
 
 /// A write met the end of the map. Its transaction cannot be committed any more; what was committed before is whole.

@@ -1,7 +1,7 @@
 internal import Files
 package import LMDBCheck
 internal import CLMDB
-internal import SystemC
+internal import SystemBasics
 internal import Synchronization
 
 /// An LMDB environment: one folder with its data file and lock file, mapped into memory.

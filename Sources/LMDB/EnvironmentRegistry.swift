@@ -1,7 +1,7 @@
 internal import Files
 internal import LMDBCheck
 internal import CLMDB
-internal import SystemC
+internal import SystemBasics
 internal import Synchronization
 
 /// The environments that this process has open, by their files.

@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// Gives the mapped pages back that a long scan has passed, so that they do not count as the process's memory until the scan
 /// ends. They stay in the system's cache, and are mapped again when they are read again.

@@ -1,8 +1,10 @@
+internal import CLMDB
+internal import LMDBCheck
 extension TransactionView {
     /// Hands out each entry of a table in the order of keys. The body may delete the entry at the cursor.
     package func forEachEntry(in table: Table, _ body: (inout Cursor) throws -> Void) throws {
         try withCursor(on: table) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
+            var isAtEntry = try cursor.seekToFirst()
             try Self.walk(&cursor, &isAtEntry) {
                 try body(&$0)
                 return true
@@ -13,7 +15,7 @@ extension TransactionView {
     /// As `forEachEntry`, from the first entry whose key is not less than one, until the body returns false.
     package func walk(_ table: Table, from key: RawSpan, _ body: (inout Cursor) throws -> Bool) throws {
         try withCursor(on: table) { cursor in
-            var isAtEntry = try cursor.move(toKeyFrom: key)
+            var isAtEntry = try cursor.seek(toKeyFrom: key)
             try Self.walk(&cursor, &isAtEntry, body)
         }
     }
@@ -21,7 +23,7 @@ extension TransactionView {
     /// As above, in a table of integer keys.
     package func walk(_ table: Table, from key: UInt64, _ body: (inout Cursor) throws -> Bool) throws {
         try withCursor(on: table) { cursor in
-            var isAtEntry = try cursor.move(toKeyFrom: key)
+            var isAtEntry = try cursor.seek(toKeyFrom: key)
             try Self.walk(&cursor, &isAtEntry, body)
         }
     }
@@ -29,6 +31,28 @@ extension TransactionView {
     private static func walk(
         _ cursor: inout Cursor, _ isAtEntry: inout Bool, _ body: (inout Cursor) throws -> Bool
     ) throws {
-        while isAtEntry, try body(&cursor) { isAtEntry = try cursor.moveToNext() }
+        while isAtEntry, try body(&cursor) { isAtEntry = try cursor.seekToNext() }
     }
+}
+
+extension TransactionView {
+    /// Pages that hold nothing, by the transaction that freed them: LMDB's table 0, whose values begin with a count.
+    /// Of a read transaction only. O(transactions whose pages wait). Throws `DataFileError` when a list is longer than its
+    /// value.
+    package func freePages() throws -> [(transaction: Int, count: Int)] {
+        var freed: [(transaction: Int, count: Int)] = []
+        try forEachEntry(in: Table(handle: 0, keys: .integers)) { cursor in
+            let byteCount = cursor.value.byteCount
+            guard byteCount >= 8 else { throw DataFileError.damaged("its free list is cut off") }
+            let count = cursor.value.unsafeLoadUnaligned(as: UInt64.self)
+            guard count < UInt64(byteCount / 8) else {
+                throw DataFileError.damaged("its free list has \(count) pages in \(byteCount) bytes")
+            }
+            freed.append((Int(clamping: cursor.integerKey), Int(clamping: count)))
+        }
+        return freed
+    }
+
+    /// The transaction's number; of a write transaction, the one that its commit makes. mdb_txn_id
+    package var identifier: Int { mdb_txn_id(handle) }
 }

@@ -1,6 +1,6 @@
 package import LMDBCheck
 internal import CLMDB
-internal import SystemC
+internal import SystemBasics
 
 /// What both kinds of transaction can read, and the write transaction write.
 ///

@@ -1,5 +1,5 @@
 internal import Files
-internal import SystemC
+internal import SystemBasics
 
 extension DataFile {
     /// How often a file that others are writing is looked at anew before it is called damaged.

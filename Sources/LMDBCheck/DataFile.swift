@@ -1,5 +1,5 @@
 internal import Files
-internal import SystemC
+internal import SystemBasics
 
 /// The data file of an environment, read beside LMDB and not through its map, where a page that is missing would end the
 /// process.

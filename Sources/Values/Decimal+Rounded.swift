@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
+package import SystemBasics
 
 extension Decimal {
     /// To a whole number, down, up or toward zero: its digits before the point, and one more where that is not enough.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
+package import SystemBasics
 
 /// Intervals of one width, from each multiple of it up to the next.
 package struct NumberBuckets: Sendable {

@@ -1,9 +1,5 @@
 internal import Bytes
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 
 /// Bytes whose memcmp order is the order of values, one value after the other.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 
 /// How two values stand to each other.
 package enum ValueOrdering: Sendable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
+package import SystemBasics
 
 extension Value: CustomStringConvertible {
     /// The value as plain text: numbers in plain decimal, true as "1" and false as "0", dates as ISO 8601 in UTC,

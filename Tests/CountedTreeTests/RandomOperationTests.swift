@@ -33,12 +33,12 @@ private enum Operation: CaseIterable {
 
         let fork = ForkNodeStore(over: base)
         var forkModel = model
-        var forkTree = tree.moved(to: fork)
+        var forkTree = tree.reopened(in: fork)
         try run(&forkTree, &forkModel, seed: seed + 1, steps: 400, growth: 0.5)
 
         let upper = ForkNodeStore(over: fork)
         var upperModel = forkModel
-        var upperTree = forkTree.moved(to: upper)
+        var upperTree = forkTree.reopened(in: upper)
         try run(&upperTree, &upperModel, seed: seed + 2, steps: 400, growth: 0.3)
 
         #expect(try tree.contents() == model)
@@ -46,11 +46,11 @@ private enum Operation: CaseIterable {
         #expect(tree.check().isEmpty && forkTree.check().isEmpty)
 
         try upper.publish(to: fork)
-        #expect(try upperTree.moved(to: fork).contents() == upperModel)
+        #expect(try upperTree.reopened(in: fork).contents() == upperModel)
         let copy = MemoryNodeStore(capacity: 256)
         for node in 1..<base.nextNode { try? base.read(node) { copy.write(node, [UInt8](copying: $0)) } }
         try fork.publish(to: copy)
-        let published = upperTree.moved(to: copy)
+        let published = upperTree.reopened(in: copy)
         #expect(published.check().isEmpty)
         #expect(try published.contents() == upperModel)
     }
@@ -63,7 +63,7 @@ private enum Operation: CaseIterable {
         try run(&tree, &model, seed: seed, steps: 300, growth: 0.8)
         for failure in 0..<60 {
             let store = FailingNodeStore(over: base, callsBeforeFailure: failure)
-            var forked = tree.moved(to: store)
+            var forked = tree.reopened(in: store)
             let key = randomKey(using: &generator)
             do {
                 try forked.insert(key)

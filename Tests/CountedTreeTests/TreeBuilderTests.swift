@@ -59,7 +59,7 @@ import Testing
                 var damaged = bytes
                 damaged[offset] ^= 0x81
                 fork.write(node, damaged)
-                var forked = tree.moved(to: fork)
+                var forked = tree.reopened(in: fork)
                 if !forked.check().isEmpty { defectsFound += 1 }
                 _ = forked.dump()
                 _ = try? forked.contents()
@@ -87,7 +87,7 @@ import Testing
             for length in 0..<bytes.count {
                 let fork = ForkNodeStore(over: store)
                 fork.write(node, [UInt8](bytes.prefix(length)))
-                #expect(!tree.moved(to: fork).check().isEmpty, "node \(node), length \(length)")
+                #expect(!tree.reopened(in: fork).check().isEmpty, "node \(node), length \(length)")
             }
         }
     }

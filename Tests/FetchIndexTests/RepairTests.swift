@@ -63,10 +63,10 @@ import Values
         let snapshot = try container.store.snapshot()
         return try snapshot.view.withCursor(on: snapshot.tables[keyPath: table]) { cursor in
             var entries: [[UInt8]: [UInt8]] = [:]
-            var isAtEntry = try cursor.moveToFirst()
+            var isAtEntry = try cursor.seekToFirst()
             while isAtEntry {
                 entries[[UInt8](copying: cursor.key)] = [UInt8](copying: cursor.value)
-                isAtEntry = try cursor.moveToNext()
+                isAtEntry = try cursor.seekToNext()
             }
             return entries
         }

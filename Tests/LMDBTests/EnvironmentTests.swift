@@ -60,7 +60,7 @@ import Testing
         let (environment, _, numbers) = try open()
         let transaction = try environment.beginWrite()
         try transaction.view.withCursor(on: numbers) { cursor in
-            #expect(try cursor.moveToFirst())
+            #expect(try cursor.seekToFirst())
             do {
                 try cursor.deleteCurrent()
                 Issue.record("the value was deleted")
@@ -104,10 +104,10 @@ import Testing
         for key in keys { try transaction.view.put(value.span.bytes, for: key, in: numbers) }
         let walked = try transaction.view.withCursor(on: numbers) { cursor in
             var walked: [UInt64] = []
-            var isAtEntry = try cursor.moveToFirst()
+            var isAtEntry = try cursor.seekToFirst()
             while isAtEntry {
                 walked.append(cursor.integerKey)
-                isAtEntry = try cursor.moveToNext()
+                isAtEntry = try cursor.seekToNext()
             }
             return walked
         }

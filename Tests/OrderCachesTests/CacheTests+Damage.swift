@@ -59,10 +59,10 @@ extension CacheTests {
         var nodes: [UInt64: [UInt8]] = [:]
         let snapshot = try test.store.snapshot()
         try snapshot.view.withCursor(on: snapshot.tables.nodes) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
+            var isAtEntry = try cursor.seekToFirst()
             while isAtEntry {
                 nodes[cursor.integerKey] = [UInt8](copying: cursor.value)
-                isAtEntry = try cursor.moveToNext()
+                isAtEntry = try cursor.seekToNext()
             }
         }
         return nodes

@@ -10,39 +10,39 @@ extension ManagedObjectContext {
             try delivery.requireNone()
             processPendingChanges()
             let (newest, stored) = try container.cacheEngine.openNewest(followedCaches)
-            try moveIfNeeded(to: newest, stored)
+            try advanceIfNeeded(to: newest, stored)
         }
     }
 
     /// Moves to a newer snapshot; to one of the same commit, which may have other caches, without a report.
-    func moveIfNeeded(to new: Snapshot, _ stored: [String: OpenedOrder] = [:]) throws {
-        if try new.commit == snapshot().commit { adopt(new) } else { try move(to: new, stored) }
+    func advanceIfNeeded(to new: Snapshot, _ stored: [String: OpenedOrder] = [:]) throws {
+        if try new.commit == snapshot().commit { pin(new) } else { try advance(to: new, stored) }
     }
 
     /// Moves to a newer state: objects first, then the orders, then those who listen.
-    func move(
+    func advance(
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
     ) throws {
-        try moving { try advance(to: new, stored, written, isDirect: isDirect) }
+        try inTransition { try advanceInTransition(to: new, stored, written, isDirect: isDirect) }
     }
 
-    private func advance(
+    private func advanceInTransition(
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
         var committed: [RecordChange] = []
         if isDirect, let edits = written.edits {
             committed = edits
-            adopt(new)
-            adopt(written)
+            pin(new)
+            take(written)
         } else {
             try requireSameAttributes(in: new.model)
             for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
                 try new.netChanges(of: entity, since: old) { committed.append($0) }
             }
-            adopt(new)
-            adopt(written)
+            pin(new)
+            take(written)
             let written = Set(written.records.map(\.object.key))
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
     }
 
     /// Takes over what was written of objects.
-    func adopt(_ written: Written) {
+    func take(_ written: Written) {
         let unprocessed = written.records.isEmpty ? [] : edits.takeUnprocessed()
         let ids = written.renumbered.filter { $0.object.key.isTemporary }.map { ($0.id, $0.object.key) }
         edits.save(written.records.map(\.object.key), renumbered: Dictionary(ids) { first, _ in first })

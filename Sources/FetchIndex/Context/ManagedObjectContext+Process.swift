@@ -42,7 +42,7 @@ extension ManagedObjectContext {
         try withPublicErrors {
             try delivery.requireNone()
             processPendingChanges()
-            moving { restoreSavedValues() }
+            inTransition { restoreSavedValues() }
         }
     }
 

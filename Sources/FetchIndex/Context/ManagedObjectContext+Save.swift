@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     /// Seals a transaction of this context, commits it with the named orders of live controllers, and moves on.
     func commit(_ writer: StoreWriter, _ written: Written) throws {
         let first = writer.commit
-        // What would keep the context from moving afterwards.
+        // What would keep the context from advancing afterwards.
         try requireSameAttributes(in: writer.model)
         try writer.seal()
         let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0) }
@@ -77,230 +77,18 @@ extension ManagedObjectContext {
         do {
             if let saved {
                 let stored = brought.mapValues { $0.reopened(in: saved) }
-                return try move(to: saved, stored, written, isDirect: isDirect)
+                return try advance(to: saved, stored, written, isDirect: isDirect)
             }
         } catch {
             note(error)
         }
-        adopt(written)
+        take(written)
     }
 }
 
 extension ManagedObject {
-    fileprivate func failure(_ attribute: String?, _ reason: String) -> ValidationError.Failure {
+    func failure(_ attribute: String?, _ reason: String) -> ValidationError.Failure {
         ValidationError.Failure(
             objectID: objectID, entityName: entity.name, attribute: attribute, reason: reason)
-    }
-}
-
-/// What a save does with each object, once conflicts are settled.
-private struct SavePlan {
-    private enum Action {
-        case insert
-        case update([UInt8], over: [UInt8])
-        case delete([UInt8])
-        /// The store's object stays as it is.
-        case forget
-    }
-
-    private var actions: [(object: ManagedObject, action: Action)] = []
-    private let policy: MergePolicy
-    private let onUniqueConflict: UniqueConflictPolicy
-    private let context: ManagedObjectContext
-
-    var objects: [ManagedObject] { actions.map(\.object) }
-
-    init(_ context: ManagedObjectContext, _ writer: StoreWriter) throws {
-        policy = context.mergePolicy
-        onUniqueConflict = context.onUniqueConflict
-        self.context = context
-        var conflicts: [MergeConflict] = []
-        // Then the store has what the context's state has, and the objects with it.
-        let isNewest = try writer.commit == context.snapshot().commit
-        let objects = context.unsavedObjects
-        try Self.requireStoredAttributes(of: objects, in: writer.model)
-        actions.reserveCapacity(objects.count)
-        for object in objects {
-            if object.status.isInserted {
-                actions.append((object, .insert))
-                continue
-            }
-            let base = object.savedRecord()
-            var stored = base
-            if !isNewest || base == nil || object.isGoneFromStore {
-                stored = nil
-                _ = try writer.record(object.key) { stored = [UInt8](copying: $0) }
-            }
-            if stored == base, let base {
-                let action =
-                    object.status.isDeleted ? .delete(base) : Action.update(object.assembled(over: base), over: base)
-                actions.append((object, action))
-            } else if stored == nil && object.status.isDeleted {
-                actions.append((object, .forget))
-            } else if policy == .error {
-                conflicts.append(object.conflict(base: base, stored: stored))
-            } else {
-                actions.append((object, settle(object, base: base, stored: stored)))
-            }
-        }
-        if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
-    }
-
-    /// Throws when an entity was dropped or given other attributes since the context read it.
-    private static func requireStoredAttributes(of objects: [ManagedObject], in model: Model) throws {
-        var known: Set<Int> = []
-        for object in objects where known.insert(object.key.entity).inserted {
-            let stored = model.entities[object.key.entity]
-            if stored.attributes.starts(with: object.entity.attributes) { continue }
-            throw StoreError.modelMismatch(
-                entity: object.entity.name, "it was dropped or given other attributes; go on with a new context")
-        }
-    }
-
-    /// What the policy makes of an object that someone else changed or deleted.
-    private func settle(_ object: ManagedObject, base: [UInt8]?, stored: [UInt8]?) -> Action {
-        switch policy {
-        case .error, .rollback: return .forget
-        case .mergeByPropertyStoreTrump:
-            guard let stored, !object.status.isDeleted else { return .forget }
-            let slots = object.changes.keys.filter { object.isEqual(at: $0, base, stored) }
-            return .update(object.assembled(over: stored, slots: Set(slots)), over: stored)
-        case .mergeByPropertyObjectTrump, .overwrite:
-            guard let stored else { return .insert }
-            if object.status.isDeleted { return .delete(stored) }
-            return .update(object.assembled(over: policy == .overwrite ? base : stored), over: stored)
-        }
-    }
-
-    /// Deletions come first, so that what was unique is free again; new objects last, in the order of their insertion.
-    func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
-        var written = ManagedObjectContext.Written()
-        for (object, action) in actions {
-            if case .delete(let old) = action {
-                if try writer.delete(object.key) {
-                    written.edits?.append(RecordChange(object: object.key, old: old, new: nil))
-                }
-                written.records.append((object, nil))
-            }
-        }
-        for (object, action) in actions {
-            // Objects may hand unique values over to each other.
-            guard case .update(let new, let old) = action, !object.entity.uniqueConstraints.isEmpty else { continue }
-            try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
-        }
-        for (object, action) in actions {
-            switch action {
-            case .update(let new, let old):
-                try named(object) { _ = try writer.update(object.key, new.span.bytes) }
-                if old != new { written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
-                written.records.append((object, new))
-            case .forget: written.records.append((object, try record(object.key, in: writer)))
-            case .insert, .delete: break
-            }
-        }
-        // Two new objects with one unique value are an error whatever the policy.
-        var taken: Set<RecordKey> = []
-        for (object, action) in actions {
-            guard case .insert = action else { continue }
-            let new = object.assembled(over: object.base)
-            try named(object) {
-                if onUniqueConflict == .update, object.status.isInserted,
-                    let stored = try writer.object(object.key.entity, withUniqueValueOf: new.span.bytes),
-                    !taken.contains(stored)
-                {
-                    taken.insert(stored)
-                    return try merge(object, into: stored, &written, in: writer)
-                }
-                try requireValues(of: object, in: new)
-                let id = try writer.insert(object.key.entity, new.span.bytes)
-                taken.insert(id)
-                written.renumbered.append((object, id))
-                written.edits?.append(RecordChange(object: id, old: nil, new: new))
-                written.records.append((object, new))
-            }
-        }
-        return written
-    }
-
-    /// Gives a stored object the values of a new one.
-    private func merge(
-        _ object: ManagedObject, into key: RecordKey, _ written: inout ManagedObjectContext.Written,
-        in writer: StoreWriter
-    ) throws {
-        guard let old = try record(key, in: writer) else { throw StoreError.unknownObject("\(key.number)") }
-        written.hasUpserts = true
-        for slot in object.givenSlots where object.changes[slot] == nil { object.changes[slot] = Value.null }
-        let new = object.assembled(over: old, slots: object.givenSlots)
-        try requireValues(of: object, in: new)
-        try writer.update(key, new.span.bytes)
-        guard let registered = context.registeredObject(for: key) else {
-            written.merged.append((object, key))
-            written.records.append((object, new))
-            if old != new { written.edits?.append(RecordChange(object: key, old: old, new: new)) }
-            return
-        }
-        // This save may have written it already.
-        var first: [UInt8]? = old
-        if context.edits.unsaved[key] != nil {
-            written.records.removeAll { $0.object === registered }
-            if let index = written.edits?.firstIndex(where: { $0.object == key }) {
-                first = written.edits?.remove(at: index).old
-            }
-        }
-        written.records += [(object, nil), (registered, new)]
-        if first != new { written.edits?.append(RecordChange(object: key, old: first, new: new)) }
-    }
-
-    private func requireValues(of object: ManagedObject, in record: [UInt8]) throws {
-        let view = try RecordView(record.span.bytes)
-        let missing = try object.entity.attributes.indices.filter { slot in
-            try !object.entity.attributes[slot].isOptional && view.range(of: slot) == nil
-        }
-        if missing.isEmpty { return }
-        throw ValidationError(
-            failures: missing.map { object.failure(object.entity.attributes[$0].name, "is required") })
-    }
-
-    private func record(_ id: RecordKey, in writer: StoreWriter) throws -> [UInt8]? {
-        var record: [UInt8]?
-        _ = try writer.record(id) { record = [UInt8](copying: $0) }
-        return record
-    }
-
-    /// Names the object in errors of its values.
-    private func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch StoreError.notUnique(_, let attribute, let value) {
-            throw ValidationError(failures: [
-                object.failure(
-                    attribute,
-                    "\(attribute.contains(", ") ? "are unique together" : "is unique"), and another object has \"\(value)\""
-                )
-            ])
-        } catch StoreError.uniqueValueTooLong(_, let attribute) {
-            throw ValidationError(failures: [
-                object.failure(attribute, "is too long: a unique value has 500 bytes at most")
-            ])
-        }
-    }
-}
-
-extension ManagedObject {
-    fileprivate func isEqual(at slot: Int, _ base: [UInt8]?, _ stored: [UInt8]) -> Bool {
-        guard let base, let old = try? entity.values(of: base.span.bytes),
-            let new = try? entity.values(of: stored.span.bytes)
-        else { return false }
-        return old[slot] == new[slot]
-    }
-
-    fileprivate func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {
-        func named(_ record: [UInt8]?) -> [String: Value]? {
-            guard let record, let values = try? entity.values(of: record.span.bytes) else { return nil }
-            return Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
-        }
-        return MergeConflict(
-            objectID: objectID, entityName: entity.name, original: named(base) ?? [:],
-            inContext: status.isDeleted ? nil : named(assembled(over: base)), inStore: named(stored))
     }
 }

@@ -43,7 +43,7 @@ public final class ManagedObjectContext {
     private var followers: [WeakFollower] = []
     let delivery = Delivery()
     /// Whether objects are taken to another state: observers of them are told when that is done.
-    private(set) var isMoving = false
+    private(set) var isInTransition = false
     var observations: [() -> Void] = []
     var mergeTask: Task<Void, Never>?
     /// Whether edits are processed at the end of the actor's turn.
@@ -75,7 +75,7 @@ public final class ManagedObjectContext {
         return newest
     }
 
-    func adopt(_ snapshot: Snapshot) { opened = snapshot }
+    func pin(_ snapshot: Snapshot) { opened = snapshot }
 
     /// The kept orders that a fetch can look values up in. O(caches) once for a snapshot.
     func leadingOrders(of entity: Int) throws -> [LeadingOrder] {
@@ -245,11 +245,11 @@ public final class ManagedObjectContext {
     }
 
     /// Takes objects to another state, and then tells those who observe them.
-    func moving<Result>(_ body: () throws -> Result) rethrows -> Result {
-        if isMoving { return try body() }
-        isMoving = true
+    func inTransition<Result>(_ body: () throws -> Result) rethrows -> Result {
+        if isInTransition { return try body() }
+        isInTransition = true
         defer {
-            isMoving = false
+            isInTransition = false
             let told = observations
             observations = []
             for tell in told { tell() }

@@ -4,12 +4,14 @@ internal import Records
 
 /// The unsaved edits of a context: which objects have them, and what of them controllers and fetches have been told.
 ///
-///     edit        an object gets unsaved values      ->  unsaved, unprocessed
-///     process     unprocessed                        ->  reported        the changes since the last report
-///     save        unsaved                            ->  none            temporary ids -> permanent ids: renumbered
-///     advance     reported, over the old state       ->  reported, over the new state    the changes from one to the other
-///     roll back   unsaved, unprocessed, reported     ->  none            the way back
-///     undo        is an edit
+/// ```
+/// edit        an object gets unsaved values      ->  unsaved, unprocessed
+/// process     unprocessed                        ->  reported        the changes since the last report
+/// save        unsaved                            ->  none            temporary ids -> permanent ids: renumbered
+/// advance     reported, over the old state       ->  reported, over the new state    the changes from one to the other
+/// roll back   unsaved, unprocessed, reported     ->  none            the way back
+/// undo        is an edit
+/// ```
 ///
 /// An object that leaves the context is kept until its leaving is delivered. Records are given by the caller: the value
 /// knows no store, and of objects only their identity.

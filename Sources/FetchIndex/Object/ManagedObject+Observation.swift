@@ -35,7 +35,7 @@ extension ManagedObject {
 
     /// Observers are told at once, and may do anything: not while the context moves.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
-        if let context = managedObjectContext, context.isMoving {
+        if let context = managedObjectContext, context.isInTransition {
             context.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
         } else {
             registrar.withMutation(of: self, keyPath: keyPath) {}

@@ -1,9 +1,5 @@
 public import Models
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 
 extension Model {
     /// The model that classes of managed objects declare.

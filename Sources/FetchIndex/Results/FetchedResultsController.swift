@@ -25,22 +25,22 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
     /// The error that made the controller give up: damage in records that it needed. It is empty until it fetches again.
-    public private(set) var failure: (any Error)?
+    public internal(set) var failure: (any Error)?
 
-    private let requiresSortKeys: Bool
-    private let wantsChange: Bool
+    let requiresSortKeys: Bool
+    let wantsChange: Bool
     var live: LiveOrder?
     /// Of what observers have read; nil when nothing was.
     var observers: Observers?
     /// What was fetched last.
-    private var fetched: Fetched?
+    var fetched: Fetched?
     /// What the last step changed.
     var merged: OrderChange?
     /// The same, until it is delivered.
     var undelivered: OrderChange?
     var isFailureUndelivered = false
     /// Whether the order was found damaged since it was fetched.
-    private var metDamage = false
+    var metDamage = false
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
@@ -74,13 +74,13 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     deinit { for stream in streams.values { stream.finish() } }
 
-    private func validate() throws {
+    func validate() throws {
         if requiresSortKeys, fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
         let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
         if cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
     }
 
-    private struct Fetched: Equatable {
+    struct Fetched: Equatable {
         let definition: OrderDefinition
         let offset: Int
         let limit: Int?
@@ -89,103 +89,6 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// Takes out a named cache, or all of them when no name is given. A live controller of the name goes on in memory.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
         try container.deleteCache(named: name)
-    }
-
-    // MARK: Fetching
-
-    /// Opens the order, and moves the context to the store's newest state. A named one costs O(log n) when its cache is
-    /// fresh, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has
-    /// fetched before and its request was changed, the difference is reported as a batch, O(rows).
-    ///
-    /// While changes are being delivered, the context stays at its state, and the order is opened there. A controller that is
-    /// just telling its own delegate of a batch is in the state after it, and is given no other request then.
-    ///
-    /// Throws when the request does not fit the model, or its cache name is in use for another request.
-    @discardableResult
-    public func performFetch() throws -> FetchOutcome {
-        try withPublicErrors {
-            try validate()
-            let context = managedObjectContext
-            try context.use(Object.self, for: fetchRequest.entityName)
-            if context.delivery.isUnderWay {
-                deliver()
-            } else {
-                context.processPendingChanges()
-                merged = nil
-                try context.mergeChanges()
-            }
-            let wanted = Fetched(
-                definition: fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder),
-                offset: fetchRequest.offset, limit: fetchRequest.limit)
-            if context.delivery.isTelling(self) {
-                guard fetched == wanted else { throw ContextError.delivering }
-                return .hit
-            }
-            let request = try wanted.definition.compile(in: context.model)
-            let isSame = fetched == wanted && live?.request.identity == request.identity
-            // An order in memory has followed its context.
-            if isSame, cacheName == nil, failure == nil, !metDamage { return .computed }
-            try checkName(request)
-            let (old, oldFetched) = (live, fetched)
-            let (next, outcome) = try open(wanted.definition, request)
-            // Opening may have advanced the context, and this controller with it.
-            let oldOrder = old == nil ? nil : live ?? old
-            live = next
-            failure = nil
-            metDamage = false
-            fetched = wanted
-            if oldOrder == nil { noteChange() }
-            context.follow(self)
-            if let oldOrder, oldFetched != wanted {
-                undelivered = try oldOrder.change(to: next)
-                deliver()
-            }
-            // The merge has brought it here, and has told what that changed.
-            if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
-            return fetchOutcome(outcome)
-        }
-    }
-
-    private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
-        FetchOutcome(outcome, managedObjectContext.origin(ofEntity: entityNumber))
-    }
-
-    private func checkName(_ request: OrderRequest) throws {
-        for follower in managedObjectContext.liveFollowers where follower !== self {
-            if let followed = follower.followed, followed.name == cacheName,
-                followed.order.identity != request.identity
-            {
-                throw ContextError.cacheNameInUse(followed.name)
-            }
-        }
-    }
-
-    private func open(_ definition: OrderDefinition, _ request: OrderRequest) throws -> (LiveOrder, OrderOutcome) {
-        let context = managedObjectContext
-        let opened: OpenedOrder
-        if let cacheName {
-            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: wantsChange)
-            let engine = context.container.cacheEngine
-            if context.delivery.isUnderWay {
-                opened = try engine.open(cache, in: try context.snapshot())
-            } else {
-                let newest: Snapshot
-                (opened, newest) = try engine.open(cache)
-                try context.moveIfNeeded(to: newest)
-            }
-        } else {
-            let (request, source) = try context.plan(definition)
-            opened = try CacheEngine.compute(request, in: try context.snapshot(), from: source)
-        }
-        return (try live(request, opened), opened.outcome)
-    }
-
-    /// An opened order, as it is fetched, with the context's unsaved edits.
-    private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
-        var live = try LiveOrder(request, opened, offset: fetchRequest.offset, limit: fetchRequest.limit)
-        let unsaved = managedObjectContext.reportedEdits
-        if !unsaved.isEmpty { _ = try live.edit(unsaved) }
-        return live
     }
 
     // MARK: Reading

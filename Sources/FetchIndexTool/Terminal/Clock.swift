@@ -1,9 +1,5 @@
 internal import FetchIndex
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 
 enum Clock {
     /// Seconds since 1970 as ISO 8601 in UTC, to the second.

@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// Shows how far a file has grown while work in one long call writes it.
 enum CopyProgress {

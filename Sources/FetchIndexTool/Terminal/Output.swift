@@ -4,11 +4,7 @@
 #else
     internal import Darwin
 #endif
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 
 /// The tool's standard output, which is buffered, and standard error, which is not.
 enum Output {

@@ -1,6 +1,6 @@
 internal import Files
 internal import Bytes
-internal import SystemC
+internal import SystemBasics
 internal import LMDB
 internal import Records
 

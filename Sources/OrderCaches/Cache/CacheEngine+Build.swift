@@ -90,7 +90,7 @@ extension CacheEngine {
         let assessment = try assess(cache, in: writer)
         if case .unusable = assessment { return nil }
         let built = try commit(bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason)), writer)
-        if let oldNumber { HitCounters(inFolder: store.path).move(from: oldNumber, to: number) }
+        if let oldNumber { HitCounters(inFolder: store.path).transfer(from: oldNumber, to: number) }
         return built
     }
 }

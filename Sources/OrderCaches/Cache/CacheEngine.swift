@@ -22,8 +22,6 @@ package struct CacheEngine {
     /// The number of changes that are caught up whatever the order's size: the exact change is worth the time.
     private static let alwaysCaughtUp = 10_000
 
-    // MARK: Assess
-
     /// What a cache is for a request, in the state of a reader.
     enum Assessment {
         case current(CacheHeader)
@@ -47,119 +45,5 @@ package struct CacheEngine {
         let records = Int(clamping: try reader.entityState(entity).count)
         let isTooMuch = behind > records / Self.catchUpCost + Self.alwaysCaughtUp
         return isTooMuch ? .unusable(.tooManyChanges) : .behind(header)
-    }
-
-    // MARK: Bring
-
-    /// Where the order that is brought to a state goes.
-    enum Destination {
-        /// Into the cache, in the writer's transaction.
-        case cache(StoreWriter)
-        /// Into a fork or memory; the cache stays as it is.
-        case memory(StoreReader)
-
-        var reader: StoreReader {
-            switch self {
-            case .cache(let writer): writer
-            case .memory(let reader): reader
-            }
-        }
-
-        func nodes(of header: CacheHeader) -> LMDBNodeStore {
-            switch self {
-            case .cache(let writer): LMDBNodeStore(header, writingIn: writer)
-            case .memory(let reader): LMDBNodeStore(header, in: reader)
-            }
-        }
-    }
-
-    /// Changes that are known already, and the commit that they begin at; else they are read from the log.
-    package struct KnownChanges {
-        let start: UInt64
-        let changes: [RecordChange]
-
-        package init(since start: UInt64, _ changes: [RecordChange]) {
-            self.start = start
-            self.changes = changes
-        }
-    }
-
-    /// Brings the order of a cache to the destination's state. Damage in the cache leads to a rebuild.
-    /// O(log n) for a current cache, O(k log n) for one that is k changes behind, else O(n log n).
-    func bring(
-        _ cache: CacheRequest, _ assessment: Assessment, to destination: Destination, known: KnownChanges? = nil
-    ) throws -> OpenedOrder {
-        switch assessment {
-        case .current(var header):
-            let start = header.commit
-            if case .cache(let writer) = destination, header.commit != writer.commit {
-                header.commit = writer.commit
-                try CacheDirectory.put(header, in: writer)
-            }
-            let order = try header.order(of: cache.order, in: destination.nodes(of: header))
-            return OpenedOrder(order, .hit, in: .stored(header), from: start)
-        case .behind(let header):
-            do {
-                return try catchUp(header, cache.order, destination, known)
-            } catch  where error.isDamage {
-                return try rebuild(cache, .damaged, destination)
-            }
-        case .unusable(let reason): return try rebuild(cache, reason, destination)
-        }
-    }
-
-    /// The fork is published only when all of it went well.
-    private func catchUp(
-        _ old: CacheHeader, _ request: OrderRequest, _ destination: Destination, _ known: KnownChanges?
-    ) throws -> OpenedOrder {
-        let builder = request.builder
-        var recordChanges: [RecordChange] = []
-        if let known, known.start == old.commit {
-            recordChanges = known.changes
-        } else {
-            try destination.reader.netChanges(of: builder.entity, from: old.commit) { recordChanges.append($0) }
-        }
-        let nodes = destination.nodes(of: old)
-        let base = try old.order(of: request, in: nodes)
-        let rowChanges = try builder.placer.rowChanges(recordChanges, of: builder.entity)
-        var next = ForkedOrder(over: base)
-        let places = try next.update(rowChanges)
-        let change = try OrderDiff.change(from: base, to: next.order, rowChanges, places)
-        let outcome = change.isEmpty ? OrderOutcome.hit : .caughtUp(change)
-        guard case .cache(let writer) = destination else {
-            return OpenedOrder(next.order, outcome, in: .fork(old), from: old.commit)
-        }
-        let stored = try next.publish(to: nodes)
-        var header = old
-        header.take(stored, commit: writer.commit, time: CacheDirectory.now())
-        if !change.isEmpty { header.catchUps &+= 1 }
-        try CacheDirectory.put(header, in: writer)
-        return OpenedOrder(stored, outcome, in: .stored(header), from: old.commit)
-    }
-
-    private func rebuild(
-        _ cache: CacheRequest, _ reason: RebuildCause, _ destination: Destination
-    ) throws -> OpenedOrder {
-        guard case .cache(let writer) = destination else {
-            return try Self.compute(cache.order, in: destination.reader, .rebuilt(reason))
-        }
-        let ownNumber = try CacheDirectory.number(of: cache.name, in: writer)
-        if let ownNumber { try LMDBNodeStore.deleteNodes(of: ownNumber, in: writer) }
-        let number = try ownNumber ?? CacheDirectory.newNumber(in: writer)
-        var header = CacheHeader(replacing: cache, number: number, in: writer)
-        let order = try cache.order.builder.build(from: writer, in: LMDBNodeStore(header, writingIn: writer))
-        header.take(order, commit: writer.commit, time: CacheDirectory.now())
-        try CacheDirectory.put(header, in: writer)
-        return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
-    }
-
-    /// Builds an order in memory. O(n log n).
-    package static func compute(
-        _ request: OrderRequest, in reader: StoreReader, from source: RecordSource = .all,
-        _ outcome: OrderOutcome = .computed
-    ) throws -> OpenedOrder {
-        let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
-        return OpenedOrder(
-            try request.builder.build(from: reader, source, in: nodes), outcome, in: .memory(nodes))
     }
 }

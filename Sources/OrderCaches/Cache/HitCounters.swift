@@ -1,5 +1,5 @@
 internal import Files
-internal import SystemC
+internal import SystemBasics
 internal import LMDB
 
 /// How often each cache was a hit, and when last: statistics in a file beside the store, so that a hit writes nothing
@@ -27,7 +27,7 @@ struct HitCounters {
     }
 
     /// Gives a cache that was built anew under another number its hits.
-    func move(from old: UInt32, to new: UInt32) {
+    func transfer(from old: UInt32, to new: UInt32) {
         let file = Descriptors.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return }
         defer { close(file) }

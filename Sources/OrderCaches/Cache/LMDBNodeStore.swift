@@ -145,7 +145,7 @@ final class LMDBNodeStore: NodeStore {
         try? reader.view.withCursor(on: reader.tables.nodes) { cursor in
             for node in unknown {
                 let key = Self.key(cache, node)
-                guard try cursor.move(toKeyFrom: key), cursor.integerKey == key else { continue }
+                guard try cursor.seek(toKeyFrom: key), cursor.integerKey == key else { continue }
                 places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
             }
         }
@@ -223,12 +223,12 @@ extension LMDBNodeStore {
     static func caches(in reader: StoreReader) throws -> [UInt32] {
         try reader.view.withCursor(on: reader.tables.nodes) { cursor in
             var caches: [UInt32] = []
-            var isAtEntry = try cursor.moveToFirst()
+            var isAtEntry = try cursor.seekToFirst()
             while isAtEntry {
                 let cache = UInt32(truncatingIfNeeded: cursor.integerKey >> 40)
                 caches.append(cache)
                 if cache == maximumCache { break }
-                isAtEntry = try cursor.move(toKeyFrom: key(cache + 1, 0))
+                isAtEntry = try cursor.seek(toKeyFrom: key(cache + 1, 0))
             }
             return caches
         }

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 internal import Values
 
 /// The keys that objects of Foundation's classes answer, and that key paths of predicates may so end with: `name.length`,

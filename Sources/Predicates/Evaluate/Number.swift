@@ -1,9 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-internal import SystemC
+internal import SystemBasics
 internal import Values
 
 /// A value to calculate with. Booleans count as 0 and 1.

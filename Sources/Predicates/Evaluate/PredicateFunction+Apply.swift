@@ -1,5 +1,5 @@
 internal import Bytes
-internal import SystemC
+internal import SystemBasics
 internal import Values
 
 extension PredicateFunction {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 package import Values
 
 /// What a compiled predicate reads: values by slot. A record's bytes and a dictionary are rows alike.

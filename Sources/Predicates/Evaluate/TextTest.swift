@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Values
-internal import SystemC
+internal import SystemBasics
 
 /// What an operator asks of a text whose other side is a constant, prepared once: the constant is folded, and a regular
 /// expression compiled.

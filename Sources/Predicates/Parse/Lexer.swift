@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 internal import Values
 
 /// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 package import Values
 
 /// What a part of a predicate demands of one attribute, where that is a few values or a range of its order.

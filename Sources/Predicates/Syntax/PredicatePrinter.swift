@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 internal import Values
 
 // The canonical format: parsing it gives the same tree, so that it can stand for the predicate in a fingerprint.

@@ -1,6 +1,6 @@
 internal import Models
 internal import Files
-internal import SystemC
+internal import SystemBasics
 internal import LMDB
 
 extension Store {

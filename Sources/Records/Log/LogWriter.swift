@@ -1,10 +1,6 @@
 internal import Bytes
 internal import Models
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 internal import LMDB
 
 /// Gathers the changes of one commit and writes them to the log in parts of about a page.

@@ -1,10 +1,6 @@
 internal import Bytes
 package import Models
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 package import Values
 
 /// Assembles a record from values in the order of their slots. One builder serves many records.

@@ -1,10 +1,6 @@
 internal import Bytes
 package import Models
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 package import Values
 
 /// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is

@@ -2,12 +2,7 @@ internal import Bytes
 package import Models
 internal import LMDBCheck
 internal import Files
-internal import SystemC
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
+package import SystemBasics
 package import LMDB
 internal import Synchronization
 

@@ -1,10 +1,6 @@
 internal import Bytes
 internal import Models
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import SystemBasics
 internal import LMDB
 
 /// The value of "identifier" in the meta table.

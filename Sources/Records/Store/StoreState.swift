@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import LMDBCheck
 internal import Bytes
 internal import Models
@@ -81,4 +82,11 @@ package struct EntityState: Equatable, Sendable {
         bytes.appendChecksum()
         return bytes
     }
+}
+
+/// Seconds since 1970.
+package func currentTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }

@@ -81,7 +81,7 @@ package final class StoreWriter: StoreReader {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
         return try view.withCursor(on: tables.records) { cursor in
-            guard try cursor.move(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
+            guard try cursor.seek(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
                 if let unique { throw misleading(unique.constraint, to: object) }
                 throw StoreError.unknownObject("\(object.number)")
             }

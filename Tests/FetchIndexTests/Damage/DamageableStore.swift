@@ -103,12 +103,12 @@ struct DamageableStore {
             var entries: [Entry] = []
             for (name, table) in tables.sorted(by: { $0.key < $1.key }) {
                 try transaction.view.withCursor(on: table) { cursor in
-                    var isAtEntry = try cursor.moveToFirst()
+                    var isAtEntry = try cursor.seekToFirst()
                     while isAtEntry {
                         entries.append(
                             Entry(table: name, key: [UInt8](copying: cursor.key), value: [UInt8](copying: cursor.value))
                         )
-                        isAtEntry = try cursor.moveToNext()
+                        isAtEntry = try cursor.seekToNext()
                     }
                 }
             }

@@ -139,10 +139,10 @@ import Testing
         let writer = try store.container.store.beginWrite()
         try writer.view.withCursor(on: writer.tables.nodes) { cursor in
             var keys: [UInt64] = []
-            var isAtEntry = try cursor.moveToFirst()
+            var isAtEntry = try cursor.seekToFirst()
             while isAtEntry {
                 keys.append(cursor.integerKey)
-                isAtEntry = try cursor.moveToNext()
+                isAtEntry = try cursor.seekToNext()
             }
             let nonsense = [UInt8](repeating: 7, count: 100)
             for key in keys { try writer.view.put(nonsense.span.bytes, for: key, in: writer.tables.nodes) }

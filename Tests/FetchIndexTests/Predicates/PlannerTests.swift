@@ -166,10 +166,10 @@ import Values
         let writer = try container.store.beginWrite()
         var nodes: [(key: UInt64, bytes: [UInt8])] = []
         try writer.view.withCursor(on: writer.tables.nodes) { cursor in
-            var isAtEntry = try cursor.moveToFirst()
+            var isAtEntry = try cursor.seekToFirst()
             while isAtEntry {
                 nodes.append((cursor.integerKey, [UInt8](copying: cursor.value)))
-                isAtEntry = try cursor.moveToNext()
+                isAtEntry = try cursor.seekToNext()
             }
         }
         for (key, bytes) in nodes {

@@ -98,9 +98,9 @@ enum NodeBody {
 
     /// All edits at once, and one after the other: both leave a whole tree whole, and the same.
     private static func edit(_ tree: CountedTree, _ edits: [TreeEdit], isWhole: Bool) {
-        var together = tree.moved(to: ForkNodeStore(over: tree.store))
+        var together = tree.reopened(in: ForkNodeStore(over: tree.store))
         let outcomes = attempt(isWhole, "edits") { try together.apply(edits) }
-        var single = tree.moved(to: ForkNodeStore(over: tree.store))
+        var single = tree.reopened(in: ForkNodeStore(over: tree.store))
         for edit in edits { _ = attempt(isWhole, "edit") { try single.apply([edit]) } }
         if outcomes != nil {
             let defects = together.check()

@@ -1,4 +1,4 @@
-internal import SystemC
+internal import SystemBasics
 
 /// Reads a file in pieces. The byte-order mark of UTF-8 at its start is passed over; UTF-16 is refused.
 package final class FileReader {

@@ -1,9 +1,5 @@
 internal import Bytes
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
+package import SystemBasics
 internal import Values
 
 /// Turns a syntax tree into a compiled one. What no row could decide is refused here.

@@ -1,0 +1,100 @@
+internal import OrderCaches
+internal import Models
+internal import Records
+
+extension FetchedResultsController {
+    /// Opens the order, and moves the context to the store's newest state. A named one costs O(log n) when its cache is
+    /// fresh, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has
+    /// fetched before and its request was changed, the difference is reported as a batch, O(rows).
+    ///
+    /// While changes are being delivered, the context stays at its state, and the order is opened there. A controller that is
+    /// just telling its own delegate of a batch is in the state after it, and is given no other request then.
+    ///
+    /// Throws when the request does not fit the model, or its cache name is in use for another request.
+    @discardableResult
+    public func performFetch() throws -> FetchOutcome {
+        try withPublicErrors {
+            try validate()
+            let context = managedObjectContext
+            try context.use(Object.self, for: fetchRequest.entityName)
+            if context.delivery.isUnderWay {
+                deliver()
+            } else {
+                context.processPendingChanges()
+                merged = nil
+                try context.mergeChanges()
+            }
+            let wanted = Fetched(
+                definition: fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder),
+                offset: fetchRequest.offset, limit: fetchRequest.limit)
+            if context.delivery.isTelling(self) {
+                guard fetched == wanted else { throw ContextError.delivering }
+                return .hit
+            }
+            let request = try wanted.definition.compile(in: context.model)
+            let isSame = fetched == wanted && live?.request.identity == request.identity
+            // An order in memory has followed its context.
+            if isSame, cacheName == nil, failure == nil, !metDamage { return .computed }
+            try checkName(request)
+            let (old, oldFetched) = (live, fetched)
+            let (next, outcome) = try open(wanted.definition, request)
+            // Opening may have advanced the context, and this controller with it.
+            let oldOrder = old == nil ? nil : live ?? old
+            live = next
+            failure = nil
+            metDamage = false
+            fetched = wanted
+            if oldOrder == nil { noteChange() }
+            context.follow(self)
+            if let oldOrder, oldFetched != wanted {
+                undelivered = try oldOrder.change(to: next)
+                deliver()
+            }
+            // The merge has brought it here, and has told what that changed.
+            if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
+            return fetchOutcome(outcome)
+        }
+    }
+
+    private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
+        FetchOutcome(outcome, managedObjectContext.origin(ofEntity: entityNumber))
+    }
+
+    private func checkName(_ request: OrderRequest) throws {
+        for follower in managedObjectContext.liveFollowers where follower !== self {
+            if let followed = follower.followed, followed.name == cacheName,
+                followed.order.identity != request.identity
+            {
+                throw ContextError.cacheNameInUse(followed.name)
+            }
+        }
+    }
+
+    private func open(_ definition: OrderDefinition, _ request: OrderRequest) throws -> (LiveOrder, OrderOutcome) {
+        let context = managedObjectContext
+        let opened: OpenedOrder
+        if let cacheName {
+            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: wantsChange)
+            let engine = context.container.cacheEngine
+            if context.delivery.isUnderWay {
+                opened = try engine.open(cache, in: try context.snapshot())
+            } else {
+                let newest: Snapshot
+                (opened, newest) = try engine.open(cache)
+                try context.advanceIfNeeded(to: newest)
+            }
+        } else {
+            let (request, source) = try context.plan(definition)
+            opened = try CacheEngine.compute(request, in: try context.snapshot(), from: source)
+        }
+        return (try live(request, opened), opened.outcome)
+    }
+
+    /// An opened order, as it is fetched, with the context's unsaved edits.
+    private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
+        var live = try LiveOrder(request, opened, offset: fetchRequest.offset, limit: fetchRequest.limit)
+        let unsaved = managedObjectContext.reportedEdits
+        if !unsaved.isEmpty { _ = try live.edit(unsaved) }
+        return live
+    }
+}
