@@ -58,17 +58,23 @@ import Values
 
     @Test func numbersKeepTheirDigits() {
         let digits = String(repeating: "9", count: 300)
-        #expect(
-            scalar("1.0") == .number("1") && scalar("-2.50e1") == .number("-25") && scalar("1.50") == .number("1.50"))
-        #expect(scalar("-0")?.value(as: .integer) == 0 && scalar("-0")?.value(as: .double) == .double(-0.0))
-        #expect(scalar("-0.0")?.value(as: .double) == .double(-0.0) && scalar("1.5")?.value(as: .integer) == nil)
+        #expect(scalar("1.0") == .number("1"))
+        #expect(scalar("-2.50e1") == .number("-25"))
+        #expect(scalar("1.50") == .number("1.50"))
+        #expect(scalar("-0")?.value(as: .integer) == 0)
+        #expect(scalar("-0")?.value(as: .double) == .double(-0.0))
+        #expect(scalar("-0.0")?.value(as: .double) == .double(-0.0))
+        #expect(scalar("1.5")?.value(as: .integer) == nil)
         #expect(scalar("9223372036854775807")?.value(as: .integer) == .integer(.max))
         #expect(scalar("9223372036854775808")?.value(as: .integer) == nil)
         #expect(scalar("12345678901234567890.12")?.value(as: .decimal)?.description == "12345678901234567890.12")
-        #expect(scalar(digits)?.value(as: .integer) == nil && scalar(digits) == .number(digits))
-        #expect(scalar(String(repeating: "9", count: 400)) == nil && scalar("-1e309") == nil)
+        #expect(scalar(digits)?.value(as: .integer) == nil)
+        #expect(scalar(digits) == .number(digits))
+        #expect(scalar(String(repeating: "9", count: 400)) == nil)
+        #expect(scalar("-1e309") == nil)
         #expect(scalar("1e-999")?.value(as: .double) == .double(0))
-        #expect(scalar("5")?.value(as: .string) == nil && scalar("true")?.value(as: .integer) == nil)
+        #expect(scalar("5")?.value(as: .string) == nil)
+        #expect(scalar("true")?.value(as: .integer) == nil)
     }
 
     @Test(
@@ -102,8 +108,8 @@ import Values
         #expect(scalar("\"nan\"")?.value(as: .double)?.catalogueText == "nan")
         let date = "1e+17 seconds after 2001"
         #expect(scalar("\"\(date)\"")?.value(as: .date)?.catalogueText == date)
-        #expect(
-            scalar("\"inf\"")?.value(as: .decimal) == nil && scalar("\"inf\"")?.value(as: .string) == .string("inf"))
+        #expect(scalar("\"inf\"")?.value(as: .decimal) == nil)
+        #expect(scalar("\"inf\"")?.value(as: .string) == .string("inf"))
     }
 
     @Test(arguments: [
@@ -117,7 +123,9 @@ import Values
 
     @Test func blankLinesArePassedOver() {
         let reading = Reading(.jsonl, " \n{\"a\":1}\n\t \r\n\n{\"a\":2}\n  ")
-        #expect(reading.rows == [["1"], ["2"]] && reading.lines == [2, 5] && reading.bad.isEmpty)
+        #expect(reading.rows == [["1"], ["2"]])
+        #expect(reading.lines == [2, 5])
+        #expect(reading.bad.isEmpty)
         #expect(reading.error == nil)
         #expect(Reading(.jsonl, " \n\t").error == "f has no objects; each line must be a JSON object")
     }
@@ -160,13 +168,16 @@ import Values
     ]) func aBadChangeIsNamedByLineAndByte(line: String, expected: String) throws {
         let bytes = Array(line.utf8)
         let error = #expect(throws: BadInput.self) { try bytes.withUnsafeBytes { _ = try ChangeLine($0, 7, in: "f") } }
-        #expect(error?.line == 7 && error?.reason.contains(expected) == true, "\(String(describing: error))")
+        #expect(error?.line == 7, "\(String(describing: error))")
+        #expect(error?.reason.contains(expected) == true, "\(String(describing: error))")
     }
 
     @Test func nullKeysAndValuesAreNone() throws {
         let bytes = Array("{\"values\":null,\"key\":null,\"op\":\"delete\"}".utf8)
         let change = try bytes.withUnsafeBytes { try ChangeLine($0, 1, in: "f") }
-        #expect(change.operation == .delete && change.key == nil && change.values.isEmpty)
+        #expect(change.operation == .delete)
+        #expect(change.key == nil)
+        #expect(change.values.isEmpty)
     }
 
     /// What is read as an object, Foundation reads as the same one.

@@ -20,11 +20,12 @@ import Records
                 victim = try VictimRunner()
                 let trace = victim.folder.path + "/trace"
                 let lines = try victim.run(
-                    "script", "seed=\(Scale.seed)", "count=\(steps)", "rows=60", "durability=\(durability)",
+                    "script", "seed=\(max(1, TestSettings.seed))", "count=\(steps)", "rows=60",
+                    "durability=\(durability)",
                     "trace=\(trace)")
                 try #require(lines.last?.hasPrefix("finished") == true, "\(lines)")
                 events = try WriteTrace(path: trace).events
-                let script = Script(seed: Scale.seed, rowCount: 60)
+                let script = Script(seed: max(1, TestSettings.seed), rowCount: 60)
                 for number in 0..<steps { states.append(states[number].after(script.step(number, states[number]))) }
                 for event in events { if case .done(_, let transaction) = event { transactions.append(transaction) } }
                 try #require(transactions.count == states.count)
@@ -49,7 +50,7 @@ import Records
 
         /// Crashes at all events, several times or at evenly spread ones, as many as are wanted.
         private func crash(
-            _ recording: Recording, times: Int = Scale.crashes, _ body: (Crash) throws -> Void
+            _ recording: Recording, times: Int = TestSettings.crashes, _ body: (Crash) throws -> Void
         ) throws {
             var generator = SeededGenerator(seed: 23)
             var disk = SimulatedDisk()
@@ -59,7 +60,8 @@ import Records
                 let next = index < events.count ? events[index] : nil
                 let crashes = times * (index + 1) / (events.count + 1) - times * index / (events.count + 1)
                 for _ in 0..<crashes {
-                    let context = "seed \(Scale.seed), crash before event \(index) of \(events.count), step \(steps)"
+                    let context =
+                        "seed \(max(1, TestSettings.seed)), crash before event \(index) of \(events.count), step \(steps)"
                     let image = disk.crashed(during: next, using: &generator)
                     try body(Crash(steps: steps, transaction: transaction, image: image, context: context))
                 }
@@ -98,7 +100,7 @@ import Records
                 #expect(last >= crash.transaction, "\(crash.context): \(last) instead of \(crash.transaction)")
                 saved += last > crash.transaction ? 1 : 0
             }
-            print("summary: \(Scale.crashes) power losses, full: \(saved) saved what was in flight")
+            print("summary: \(TestSettings.crashes) power losses, full: \(saved) saved what was in flight")
         }
 
         @Test func afterAPowerLossARelaxedStoreLacksTheLastTransactionAtMost() throws {
@@ -113,13 +115,13 @@ import Records
             }
             // Else it would be as good as fully durable, and the documentation wrong.
             #expect(lost > 0)
-            print("summary: \(Scale.crashes) power losses, relaxed: \(lost) took the last transaction")
+            print("summary: \(TestSettings.crashes) power losses, relaxed: \(lost) took the last transaction")
         }
 
         /// LMDB makes its file in place: half of it could be neither opened nor made again.
         @Test func aPowerLossWhileAStoreIsMadeLeavesOneThatOpens() throws {
             let recording = try Recording("full", steps: 1)
-            try crash(recording, times: Scale.crashes / 2) { crash in
+            try crash(recording, times: TestSettings.crashes / 2) { crash in
                 let (found, last) = try state(of: crash.image, crash.context)
                 let isWhole = recording.isState(found, of: last)
                 #expect(isWhole, "\(crash.context): no state of transaction \(last)")

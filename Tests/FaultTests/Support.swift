@@ -5,21 +5,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the environment scales the fault tests by.
-enum Scale {
-    private static func number(_ name: String) -> Int? {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
-    }
-
-    static let seed = UInt64(number("FETCHINDEX_TEST_SEED") ?? 1)
-    static let kills = number("FETCHINDEX_TEST_KILLS") ?? 25
-    static let seconds = Double(number("FETCHINDEX_TEST_SECONDS") ?? 5)
-    /// Whether time does not matter.
-    static let isLong = kills > 100
-    /// Crash points of each trace.
-    static let crashes = number("FETCHINDEX_TEST_CRASHES") ?? 200
-}
-
 /// Runs the built victim on a store in a folder of its own.
 ///
 /// The tests do not depend on the victim: its recorder would be linked into them, too. The package manager builds it with

@@ -10,14 +10,14 @@
         @Test func aKilledProcessLeavesTheStateOfItsLastStepOrOfTheOneInFlight() throws {
             let victim = try VictimRunner()
             var generator = SeededGenerator(seed: 17)
-            let script = Script(seed: Scale.seed)
+            let script = Script(seed: max(1, TestSettings.seed))
             var state = ScriptState()
             var next = 0
             var acknowledged = 0
             var inFlight = 0
-            for kill in 0..<Scale.kills {
-                let context = "seed \(Scale.seed), kill \(kill), from step \(next)"
-                var arguments = ["seed=\(Scale.seed)", "from=\(next)"]
+            for kill in 0..<(TestSettings.kills ?? 25) {
+                let context = "seed \(max(1, TestSettings.seed)), kill \(kill), from step \(next)"
+                var arguments = ["seed=\(max(1, TestSettings.seed))", "from=\(next)"]
                 let isAtCall = kill % 3 == 2
                 if isAtCall {
                     arguments.append("die=\(Int.random(in: 0..<120, using: &generator))")
@@ -51,9 +51,9 @@
             }
             let left = try FileManager.default.contentsOfDirectory(atPath: victim.store)
             #expect(Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "build.lock", "hits"]), "\(left)")
-            #expect(acknowledged > Scale.kills, "kills hit working processes")
+            #expect(acknowledged > (TestSettings.kills ?? 25), "kills hit working processes")
             print(
-                "summary: \(Scale.kills) kills, seed \(Scale.seed): \(acknowledged) steps acknowledged, "
+                "summary: \((TestSettings.kills ?? 25)) kills, seed \(max(1, TestSettings.seed)): \(acknowledged) steps acknowledged, "
                     + "\(inFlight) in flight and saved, \(state.rows.count) rows at commit \(state.commit)")
         }
 

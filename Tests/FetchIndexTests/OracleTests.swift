@@ -7,7 +7,7 @@ import Testing
 /// Text orders and index titles against PyICU, which asks the same ICU by another way.
 @Suite struct OracleTests {
     /// A Python that has PyICU, as FETCHINDEX_TEST_ORACLE names it.
-    static let python = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_ORACLE"]
+    static let python = TestSettings.oracle
 
     struct Question: Encodable {
         var texts: [String]

@@ -99,7 +99,8 @@ import Values
         let records = try entries(\.records)
         let next = (try? container.store.snapshot().entityState(0).nextObject) ?? 0
         let repair = try PersistentContainer.repair(at: copy.path) { _, _ in }
-        #expect(!repair.defects.isEmpty && !repair.repairs.isEmpty, comment, sourceLocation: location)
+        #expect(!repair.defects.isEmpty, comment, sourceLocation: location)
+        #expect(!repair.repairs.isEmpty, comment, sourceLocation: location)
         #expect(repair.left == [], comment, sourceLocation: location)
         #expect(try entries(\.records) == records, comment, sourceLocation: location)
         #expect(try container.store.snapshot().entityState(0).nextObject >= next, sourceLocation: location)
@@ -107,7 +108,8 @@ import Values
         for definition in Self.definitions {
             let rows = try container.withOrder(definition.value, .init(cacheName: definition.key)) { try self.rows($0) }
             let right = try container.withOrder(definition.value, .init()) { try self.rows($0) }
-            #expect(rows == right && rows.count == 500, comment, sourceLocation: location)
+            #expect(rows == right, comment, sourceLocation: location)
+            #expect(rows.count == 500, comment, sourceLocation: location)
         }
         return repair
     }
@@ -238,12 +240,15 @@ import Values
             try damageState(isMissing: isMissing)
             #expect(throws: StoreError.self) { try container.store.snapshot() }
             let records = try PersistentContainer.repair(at: copy.path) { _, _ in }
-            #expect(records.left == [] && records.repairs.contains { $0.contains("at commit \(commit)") })
+            #expect(records.left == [])
+            #expect(records.repairs.contains { $0.contains("at commit \(commit)") })
             let state = try container.store.snapshot().state
-            #expect(state.commit == commit && state.logStart == commit)
+            #expect(state.commit == commit)
+            #expect(state.logStart == commit)
             for (name, definition) in Self.definitions {
                 try container.withOrder(definition, .init(cacheName: name)) { order in
-                    #expect(order.outcome == .rebuilt(.logTooShort) && order.rowCount == 500)
+                    #expect(order.outcome == .rebuilt(.logTooShort))
+                    #expect(order.rowCount == 500)
                 }
             }
         }
@@ -289,7 +294,8 @@ import Values
         let repair = try PersistentContainer.repair(at: copy.path) { _, _ in }
         #expect(try entries(\.records) == records)
         for what in ["unique keys", "\"by price\""] { #expect(repair.repairs.contains { $0.contains(what) }) }
-        #expect(!repair.left.isEmpty && repair.left.allSatisfy { $0.contains("Book 257") }, "\(repair.left)")
+        #expect(!repair.left.isEmpty, "\(repair.left)")
+        #expect(repair.left.allSatisfy { $0.contains("Book 257") }, "\(repair.left)")
     }
 }
 

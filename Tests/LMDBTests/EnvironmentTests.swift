@@ -33,7 +33,8 @@ import Testing
         try transaction.commit()
         let reader = try environment.beginRead()
         let isFound = try reader.view.get(key.span.bytes, in: bytes) { found in
-            #expect(found.byteCount == 1 && found.unsafeLoad(as: UInt8.self) == 3)
+            #expect(found.byteCount == 1)
+            #expect(found.unsafeLoad(as: UInt8.self) == 3)
         }
         #expect(isFound)
     }

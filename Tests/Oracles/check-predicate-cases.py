@@ -12,7 +12,7 @@ from pathlib import Path
 from predicate_cases import parse, read_cases, read_objects
 
 # Where the cases and their objects lie.
-CASES = Path(__file__).resolve().parent / "../FetchIndexTests/PredicateCases"
+CASES = Path(__file__).resolve().parent / "../PredicatesTests/PredicateCases"
 OBJECTS = CASES / "objects.json"
 
 TYPES = {"date", "decimal", "data", "uuid", "url", "null", "double"}

@@ -17,7 +17,7 @@ from pathlib import Path
 from predicate_cases import Real, parse, read_cases, read_objects
 
 # Where the cases and their objects lie.
-CASES = Path(__file__).resolve().parent / "../FetchIndexTests/PredicateCases"
+CASES = Path(__file__).resolve().parent / "../PredicatesTests/PredicateCases"
 OBJECTS = CASES / "objects.json"
 DIFFERENCES = Path(__file__).resolve().parent / "gnustep-differences.tsv"
 

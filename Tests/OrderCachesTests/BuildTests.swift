@@ -103,7 +103,8 @@ import Testing
         #expect(try built.check() == [])
         let expected = order.sections(of: rows)
         #expect(isEqual(try built.contents(), expected), "seed \(seed), \(order)")
-        #expect(built.sectionCount == expected.count && built.rowCount == expected.reduce(0) { $0 + $1.rows.count })
+        #expect(built.sectionCount == expected.count)
+        #expect(built.rowCount == expected.reduce(0) { $0 + $1.rows.count })
         try expectRandomAccess(to: built, agreesWith: expected)
         let placer = TestPlacer(hasSections: order.hasSections, isDescending: order.isDescending)
         for (number, record) in try test.contents() {
@@ -120,17 +121,21 @@ import Testing
         var row = 0
         for (index, section) in expected.enumerated() {
             let found = try order.section(at: index)
-            #expect(found.name == section.name && found.count == section.rows.count && found.rowsBefore == row)
+            #expect(found.name == section.name)
+            #expect(found.count == section.rows.count)
+            #expect(found.rowsBefore == row)
             for (offset, number) in section.rows.enumerated() {
                 let found = try order.row(at: row)
-                #expect(found.object.number == number && found.path == RowPosition(section: index, row: offset))
+                #expect(found.object.number == number)
+                #expect(found.path == RowPosition(section: index, row: offset))
                 #expect(try order.object(at: RowPosition(section: index, row: offset)).number == number)
                 var first: (RecordKey, RowPosition)?
                 try order.walkRows(from: row) { object, path in
                     first = (object, path)
                     return false
                 }
-                #expect(first?.0.number == number && first?.1 == RowPosition(section: index, row: offset))
+                #expect(first?.0.number == number)
+                #expect(first?.1 == RowPosition(section: index, row: offset))
                 row += 1
             }
         }

@@ -10,7 +10,7 @@ import Testing
 /// All single and double edits on small lists, in one batch each.
 @Suite struct ExhaustiveTests {
     /// Rows of the largest lists: FETCHINDEX_TEST_ROWS says how many.
-    static let rows = Int(ProcessInfo.processInfo.environment["FETCHINDEX_TEST_ROWS"] ?? "") ?? 5
+    static let rows = TestSettings.rows
 
     static let orders = [
         TestOrder(hasSections: false), TestOrder(hasSections: true),

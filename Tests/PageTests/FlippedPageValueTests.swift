@@ -12,7 +12,7 @@ import Testing
 /// neither opening nor reading ends the process.
 @Suite struct FlippedPageValueTests {
     /// FETCHINDEX_TEST_FLIPS is how many rounds a table has, or "all".
-    private static let flips = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_FLIPS"] ?? "6"
+    private static let flips = TestSettings.flips ?? 6
     /// Of these tables, a damaged value can keep others from being read: one is flipped at a time.
     private static let single: Set = ["meta", "caches"]
 
@@ -46,7 +46,7 @@ import Testing
             for group in groups { bytes += try flip(group) }
         }
         #expect(try SampleStore.data(in: file.folder) == sample.data)
-        if Self.flips == "all" {
+        if Self.flips == .max {
             #expect(bytes == places.reduce(0) { $0 + $1.place.count })
             print("summary: \(bytes) bytes of \(places.count) values in \(pages) pages flipped, all found")
         }
@@ -57,10 +57,10 @@ import Testing
         let counts = places.map(\.place.count).sorted()
         var rounds = Array(0..<counts[counts.count - 1])
         var generator = SeededGenerator(seed: 61)
-        if let count = Int(Self.flips) {
+        if Self.flips != .max {
             // Most values are short.
-            rounds = Array(rounds.shuffled(using: &generator).prefix(count / 2))
-            rounds += (0..<counts[counts.count / 2]).shuffled(using: &generator).prefix(count - rounds.count)
+            rounds = Array(rounds.shuffled(using: &generator).prefix(Self.flips / 2))
+            rounds += (0..<counts[counts.count / 2]).shuffled(using: &generator).prefix(Self.flips - rounds.count)
         }
         let all = Set(places.map(\.defect))
         var bytes = 0

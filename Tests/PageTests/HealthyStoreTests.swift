@@ -34,8 +34,10 @@ import Testing
             let current = try environment.beginRead()
             for (table, name) in zip(tables, ["bytes", "numbers"]) {
                 let (walked, kept) = (report.tables[name], try current.view.statistics(of: table))
-                #expect(walked?.depth == kept.depth && walked?.branchPages == kept.branchPages)
-                #expect(walked?.leafPages == kept.leafPages && walked?.overflowPages == kept.overflowPages)
+                #expect(walked?.depth == kept.depth)
+                #expect(walked?.branchPages == kept.branchPages)
+                #expect(walked?.leafPages == kept.leafPages)
+                #expect(walked?.overflowPages == kept.overflowPages)
                 #expect(walked?.entries == kept.entries, "seed \(seed), round \(round)")
             }
         }

@@ -11,9 +11,8 @@ import Values
 
     @Test func longListsAndChainsAreEvaluated() throws {
         let numbers = Array(0..<50_000)
-        #expect(
-            try holds("n IN %@", [numbers])
-                && holds("NOT n IN {\(numbers.dropFirst(2).map(String.init).joined(separator: ","))}"))
+        #expect(try holds("n IN %@", [numbers]))
+        #expect(try holds("NOT n IN {\(numbers.dropFirst(2).map(String.init).joined(separator: ","))}"))
         #expect(try holds(Array(repeating: "n == 2", count: 5000).joined(separator: " OR ") + " OR n == 1"))
         let placeholders = Array(repeating: "%@", count: 5000).joined(separator: ",")
         #expect(try holds("n IN {\(placeholders)}", Array(0..<5000)))
@@ -50,7 +49,8 @@ import Values
 
     @Test func longPatternsThatAreCheapAreCompared() throws {
         let text = String(repeating: "ab", count: 100_000)
-        #expect(try holds("t LIKE '*\(text)*'", [], text + "c") && holds("t CONTAINS '\(text)'", [], "c" + text))
+        #expect(try holds("t LIKE '*\(text)*'", [], text + "c"))
+        #expect(try holds("t CONTAINS '\(text)'", [], "c" + text))
         #expect(try holds("t LIKE '\(String(repeating: "?", count: 200_000))'", [], text))
     }
 

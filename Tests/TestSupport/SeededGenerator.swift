@@ -1,14 +1,10 @@
-import Foundation
-
 /// A repeatable source of random numbers (SplitMix64); tests print its seed.
 ///
-/// The seed of a round, FETCHINDEX_TEST_SEED (0 unless set), is mixed into all of them: a failure is repeated with both.
+/// `TestSettings.seed` is mixed into all seeds: a failure is repeated with both.
 package struct SeededGenerator: RandomNumberGenerator {
-    private static let round = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_SEED"].flatMap { UInt64($0) } ?? 0
-
     private var state: UInt64
 
-    package init(seed: UInt64) { state = seed &+ Self.round &* 0x9E37_79B9 }
+    package init(seed: UInt64) { state = seed &+ TestSettings.seed &* 0x9E37_79B9 }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15

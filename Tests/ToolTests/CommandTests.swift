@@ -55,7 +55,8 @@ import Testing
         #expect(scan.output.contains("plan: scan of all records\nrows read: 5 of 5\nrows matched: 1\n"))
         let json = try tool.run(all + ["--output", "json"])
         let plan = json["plan"] as? [String: Any]
-        #expect(plan?["source"] as? String == "uniqueKey" && plan?["rowsMatched"] as? Int == 1)
+        #expect(plan?["source"] as? String == "uniqueKey")
+        #expect(plan?["rowsMatched"] as? Int == 1)
         _ = try fetch()
         let hit = try tool.run(["fetch", tool.store, "--explain"] + request).output
         #expect(hit.contains("plan: the cache \"by publisher\" as it is kept\nrows read: 0 of 5\n"), "\(hit)")
@@ -98,7 +99,8 @@ import Testing
             ("indexTitle(released,ja)", "needs a text"), ("hour(released)", "a section key is KEY"),
         ] {
             let failed = try tool.run("fetch", tool.store, "--entity", "Dated", "--section", key)
-            #expect(failed.status == 2 && failed.error.contains(sentence), "\(key): \(failed.error)")
+            #expect(failed.status == 2, "\(key): \(failed.error)")
+            #expect(failed.error.contains(sentence), "\(key): \(failed.error)")
         }
     }
 
@@ -106,11 +108,14 @@ import Testing
         _ = try fetch()
         let table = try tool.run(["fetch", tool.store] + request).output
         #expect(table.hasPrefix("hit, in "))
-        #expect(table.contains("岩波書店       2\n") && table.contains("岩波書店    0   3"))
+        #expect(table.contains("岩波書店       2\n"))
+        #expect(table.contains("岩波書店    0   3"))
         #expect(table.contains("(no value)"))
         #expect(try tool.run("cache", "list", tool.store).output.contains("by publisher  fresh     5         3"))
         let shown = try tool.run("cache", "show", tool.store, "by publisher").output
-        #expect(shown.contains("section  publisher first-row") && shown.contains("早川書房") && shown.contains("███"))
+        #expect(shown.contains("section  publisher first-row"))
+        #expect(shown.contains("早川書房"))
+        #expect(shown.contains("███"))
         #expect(try tool.run("info", tool.store).output.contains("Book: 5 objects"))
     }
 
@@ -182,7 +187,13 @@ import Testing
         ] {
             let result = try tool.run("apply", tool.store, try tool.file("bad.jsonl", line), "--entity", "Book")
             #expect(
-                result.status == 1 && result.error.contains("line 1: ") && result.error.contains(reason),
+                result.status == 1,
+                "\(result.error)")
+            #expect(
+                result.error.contains("line 1: "),
+                "\(result.error)")
+            #expect(
+                result.error.contains(reason),
                 "\(result.error)")
         }
     }
@@ -192,7 +203,8 @@ import Testing
         let file = try tool.file("more.csv", "id,publisher,title,price\n3,岩波書店,影との戦い,2\n9,早川書房,新,9000\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
         let behind = try tool.run("cache", "list", tool.store, "--output", "json").json as? [[String: Any]]
-        #expect(behind?.first?["fresh"] as? Bool == false && behind?.first?["changesBehind"] as? Int == 2)
+        #expect(behind?.first?["fresh"] as? Bool == false)
+        #expect(behind?.first?["changesBehind"] as? Int == 2)
         let result = try tool.run("changes", tool.store, "--cache", "by publisher", "--output", "json")
         #expect((result["outcome"] as? [String: Any])?["kind"] as? String == "caughtUp")
         #expect(
@@ -229,12 +241,15 @@ import Testing
     ]) func mistakesAreToldInOneSentence(arguments: [String], status: Int, text: String) throws {
         let result = try tool.run(arguments.map { $0 == "STORE" ? tool.store : $0 })
         #expect(result.status == Int32(status), "\(result.error)")
-        #expect(result.error.contains(text) && result.output.isEmpty, "\(result.error)")
+        #expect(result.error.contains(text), "\(result.error)")
+        #expect(result.output.isEmpty, "\(result.error)")
     }
 
     @Test func helpIsNoError() throws {
         let help = try tool.run("--help")
-        #expect(help.status == 0 && help.output.contains("import") && help.error.isEmpty)
+        #expect(help.status == 0)
+        #expect(help.output.contains("import"))
+        #expect(help.error.isEmpty)
     }
 
     @Test func aCacheIsNotReplacedByMistake() throws {
@@ -244,7 +259,8 @@ import Testing
             (plain["outcome"] as? [String: Any])?["kind"] as? String == "hit",
             "without options the cache's own request counts")
         let other = try tool.run("changes", tool.store, "--cache", "by publisher", "--section", "title")
-        #expect(other.status == 2 && other.error.contains("another request"))
+        #expect(other.status == 2)
+        #expect(other.error.contains("another request"))
         let changes = try tool.file("c.jsonl", "{\"op\":\"delete\",\"key\":\"1\"}")
         #expect(try tool.run("apply", tool.store, changes, "--entity", "Book", "--cache", "nope").status == 2)
     }

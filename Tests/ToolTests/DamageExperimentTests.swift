@@ -10,7 +10,7 @@ import Testing
 ///
 /// FETCHINDEX_TEST_DAMAGES is how many copies there are of each kind.
 @Suite(.serialized) struct DamageExperimentTests {
-    private static let copies = Int(ProcessInfo.processInfo.environment["FETCHINDEX_TEST_DAMAGES"] ?? "") ?? 2
+    private static let copies = TestSettings.damages
     private static let pageLength = 4096
     /// A damaged store must not keep a command busy.
     private static let seconds = 20.0

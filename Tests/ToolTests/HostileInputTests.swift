@@ -12,8 +12,8 @@ import Testing
     private func failure(_ arguments: String...) throws -> String {
         let result = try tool.run(arguments)
         #expect(result.status == 1 || result.status == 2, "\(arguments): \(result.status) \(result.error)")
-        #expect(
-            result.error.hasPrefix("fetchindex: ") && result.error.utf8.count { $0 == 0x0A } == 1, "\(result.error)")
+        #expect(result.error.hasPrefix("fetchindex: "), "\(result.error)")
+        #expect(result.error.utf8.count { $0 == 0x0A } == 1, "\(result.error)")
         return String(result.error.dropFirst("fetchindex: ".count).dropLast())
     }
 
@@ -32,7 +32,8 @@ import Testing
             "json")
         #expect(result.status == 0 && result["inserted"] as? Int == 3 && result["updated"] as? Int == 1)
         let bad = (result["badRows"] as? [String] ?? []).map { $0.replacingOccurrences(of: file + ", ", with: "") }
-        #expect(result["badRowCount"] as? Int == 8 && bad.count == 8)
+        #expect(result["badRowCount"] as? Int == 8)
+        #expect(bad.count == 8)
         for (line, reason) in zip(
             [2, 3, 4, 6, 7, 8, 11, 12],
             [
@@ -109,8 +110,13 @@ import Testing
                 "{\"op\":\"update\",\"key\":\"b\",\"values\":{\"n\":\(number + 10)}}\r\n\r\n{\"op\":\"delete\",\"key\":\"b\"}\r\n\(line)\r\n"
             let error = try failure("apply", tool.store, try tool.file("c.jsonl", changes), "--entity", "E")
             #expect(
-                error.contains("line 4: ") && error.contains(reason)
-                    && error.hasSuffix("; 1 transaction before it is applied"),
+                error.contains("line 4: "),
+                "\(error)")
+            #expect(
+                error.contains(reason),
+                "\(error)")
+            #expect(
+                error.hasSuffix("; 1 transaction before it is applied"),
                 "\(error)")
             #expect(error.utf8.count < 600, "an error cites no more than it must")
             #expect(try tool.rows("--entity", "E", "--sort", "k").map { $0["n"] as? Int } == [1, number + 10])

@@ -82,7 +82,8 @@ import Testing
         let file = try tool.file("a.tsv", data)
         let stopped = try tool.run(
             "import", tool.store, file, "--entity", "T", "--key", "name", "--types", "price:integer")
-        #expect(stopped.status == 1 && stopped.error.contains("line 3, column 1 (name): it is not valid UTF-8"))
+        #expect(stopped.status == 1)
+        #expect(stopped.error.contains("line 3, column 1 (name): it is not valid UTF-8"))
         #expect(try tool.rows("--entity", "T").count == 1)
         let skipped = try tool.run(
             "import", tool.store, file, "--entity", "T", "--key", "name", "--skip-bad-rows", "--output", "json")
@@ -138,7 +139,8 @@ import Testing
     @Test func impossibleDaysAreNoDatesAndPipesAreNoCatalogues() throws {
         let file = try tool.file("a.csv", "k,d\na,2016-02-31\n")
         let result = try tool.run("import", tool.store, file, "--entity", "E", "--types", "d:date")
-        #expect(result.status == 1 && result.error.contains("\"2016-02-31\" is not a date"))
+        #expect(result.status == 1)
+        #expect(result.error.contains("\"2016-02-31\" is not a date"))
         #expect(
             try tool.run("import", tool.store, "/dev/null", "--entity", "E", "--format", "csv").error.contains(
                 "no regular file"))

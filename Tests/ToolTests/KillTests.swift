@@ -5,8 +5,8 @@ import Testing
 /// Processes killed at random moments: what was acknowledged is there, what was not is absent, the store is whole.
 @Suite struct KillTests {
     /// Kills of each kind; more with FETCHINDEX_TEST_KILLS.
-    static let kills = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_KILLS"].flatMap { Int($0) } ?? 6
-    static let seed = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_SEED"].flatMap { UInt64($0) } ?? 1
+    static let kills = TestSettings.kills ?? 6
+    static let seed = max(1, TestSettings.seed)
 
     let tool: Tool
 
@@ -50,7 +50,8 @@ import Testing
             let check = try tool.run("check", tool.store)
             #expect(check.status == 0, "seed \(Self.seed): \(check.output)")
             let now = try count()
-            #expect(now >= last && (now % 50_000 == 0 || now == 160_000), "seed \(Self.seed): \(now) rows")
+            #expect(now >= last, "seed \(Self.seed): \(now) rows")
+            #expect((now % 50_000 == 0 || now == 160_000), "seed \(Self.seed): \(now) rows")
             last = now
         }
         let finished = try tool.run(arguments + ["--output", "json"])

@@ -20,7 +20,8 @@ import Testing
 
     private func expect(_ error: String, _ arguments: String...) throws {
         let result = try tool.run(arguments)
-        #expect(result.status == 1 && result.error == "fetchindex: \(error)\n", "\(arguments): \(result.error)")
+        #expect(result.status == 1, "\(arguments): \(result.error)")
+        #expect(result.error == "fetchindex: \(error)\n", "\(arguments): \(result.error)")
     }
 
     @Test func whatIsNoStoreIsToldInOneSentence() throws {
@@ -36,10 +37,12 @@ import Testing
                 (nowhere, "there is no store at \(nowhere)"),
             ] {
                 let result = try tool.run([command, path] + entity)
-                #expect(result.status == 1 && result.error == "fetchindex: \(error)\n", "\(command): \(result.error)")
+                #expect(result.status == 1, "\(command): \(result.error)")
+                #expect(result.error == "fetchindex: \(error)\n", "\(command): \(result.error)")
             }
             let result = try tool.run([command, foreign] + entity)
-            #expect(result.status == 1 && result.error.hasPrefix("fetchindex: \(foreign) is not a FetchIndex store: "))
+            #expect(result.status == 1)
+            #expect(result.error.hasPrefix("fetchindex: \(foreign) is not a FetchIndex store: "))
         }
         try expect(
             "the store \(catalogue) cannot be opened: Not a directory", "import", catalogue, catalogue, "--entity", "E")
@@ -119,7 +122,8 @@ import Testing
         let file = try tool.file("late.csv", "k,n\nlate,1\n")
         for arguments in [["info", tool.store], ["import", tool.store, file, "--entity", "E", "--key", "k"]] {
             let refused = try tool.run(arguments)
-            #expect(refused.status == 1 && refused.error.contains("lock.mdb"), "\(refused.output) \(refused.error)")
+            #expect(refused.status == 1, "\(refused.output) \(refused.error)")
+            #expect(refused.error.contains("lock.mdb"), "\(refused.output) \(refused.error)")
         }
         // Many at once, each of whom must for a moment be alone: they do not keep each other from it.
         let many = try (0..<8).map { _ in
@@ -151,7 +155,8 @@ import Testing
             #expect(try tool.run("cache", "verify", path, "--", name).status == 0, "\(name)")
             let error = try tool.run("fetch", path + "/none", "--entity", "E").error
             let plain = name.replacingOccurrences(of: "\n", with: " ").replacingOccurrences(of: "\u{1B}", with: " ")
-            #expect(error.hasPrefix("fetchindex: ") && error.hasSuffix("\(plain)/none\n"), "\(error)")
+            #expect(error.hasPrefix("fetchindex: "), "\(error)")
+            #expect(error.hasSuffix("\(plain)/none\n"), "\(error)")
         }
     }
 
@@ -191,7 +196,8 @@ import Testing
         let refused = "fetchindex: the store \(store) cannot be opened: Permission denied\n"
         try setPermissions(0, 0)
         if let closed = try runAsOther("fetch", store, "--entity", "E") {
-            #expect(closed.status == 1 && closed.error == refused, "\(closed)")
+            #expect(closed.status == 1, "\(closed)")
+            #expect(closed.error == refused, "\(closed)")
         }
         try setPermissions(0o755, 0o444)
         if let read = try runAsOther("fetch", store, "--entity", "E", "--cache", "c", "--output", "json") {
@@ -204,7 +210,8 @@ import Testing
             if let read = try runAsOther(arguments) { #expect(read.status == 0, "\(arguments[0]): \(read)") }
         }
         if let written = try runAsOther("import", store, catalogue, "--entity", "E") {
-            #expect(written.status == 1 && written.error == refused, "\(written)")
+            #expect(written.status == 1, "\(written)")
+            #expect(written.error == refused, "\(written)")
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 /// One process watches an order while others write.
 @Suite struct WatchTests {
     /// How long writers write: FETCHINDEX_TEST_SECONDS says so.
-    static let seconds = Double(ProcessInfo.processInfo.environment["FETCHINDEX_TEST_SECONDS"] ?? "") ?? 4
+    static let seconds = TestSettings.seconds ?? 4
 
     let tool: Tool
     let request = ["--entity", "Row", "--section", "section", "--sort", "size", "--cache", "c"]
@@ -183,14 +183,18 @@ import Testing
         let text = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         watch.waitUntilExit()
         let sentence = "the files of the store \(tool.store) were moved or replaced while this process has them open"
-        #expect(watch.terminationStatus == 1 && text == "fetchindex: \(sentence)\n", "\(text)")
+        #expect(watch.terminationStatus == 1, "\(text)")
+        #expect(text == "fetchindex: \(sentence)\n", "\(text)")
     }
 
     @Test func whatCannotBeWatchedIsOneSentence() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         let result = try tool.run("watch", tool.store, "--cache", "c")
         #expect(
-            result.status == 2 && result.error == "fetchindex: there is no cache \"c\" in the store\n",
+            result.status == 2,
+            "\(result.error)")
+        #expect(
+            result.error == "fetchindex: there is no cache \"c\" in the store\n",
             "\(result.error)")
     }
 }

@@ -50,9 +50,10 @@ public struct BatchDeleteRequest: Sendable {
 }
 
 extension ManagedObjectContext {
-    /// Inserts rows in one transaction, then moves to its commit; controllers report them like any other change.
-    /// Returns how many were inserted or updated. O(rows), and memory for the pages written; where the context has objects or
-    /// controllers of the entity, also for the rows that they are told of. An error leaves the store as it was.
+    /// Inserts rows in one transaction, then advances to its commit; controllers report the rows like any other change.
+    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages, and for the rows
+    /// when the context has objects or controllers of the entity. Throws `StoreError`, `RequestError` and
+    /// `ContextError.delivering`; an error leaves the store as it was.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
         try withPublicErrors {
@@ -61,7 +62,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// As a `BatchInsertRequest`, with rows that are asked for one at a time until there is none.
+    /// As a `BatchInsertRequest`, with a closure that gives one row at a time, and nil at the end.
     @discardableResult
     public func insertRows(
         into entityName: String, onUniqueConflict: UniqueConflictPolicy = .error, next: () throws -> [Value]?
@@ -91,7 +92,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Updates the members in one transaction, as above. Returns how many changed. Unsaved edits are not looked at.
+    /// Updates the members in one transaction, as above. Returns the number of changed objects. Ignores unsaved edits.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> Int {
         try withPublicErrors {
@@ -113,7 +114,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the members in one transaction, as above. Returns how many there were.
+    /// Deletes the members in one transaction, as above. Returns the number of deleted objects. Ignores unsaved edits.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> Int {
         try withPublicErrors {
@@ -134,7 +135,7 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// The ids only: writing while a cursor reads would disturb it.
+    /// Collected first, because a write would disturb the cursor that reads.
     private func members(
         of predicate: FetchPredicate?, _ entityName: String, in writer: StoreWriter
     ) throws -> [RecordKey] {

@@ -1,7 +1,7 @@
 internal import OrderCaches
 internal import Records
 public import Models
-/// Writes many objects of an entity without making them: in transactions, through unique keys, logged like every
+/// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
 /// change.
 ///
 /// The first change begins a transaction, which holds the store's write lock until `commit` or `rollback`. After an
@@ -11,12 +11,12 @@ public final class BatchWriter {
     public struct Counts: Equatable, Sendable {
         public internal(set) var inserted = 0
         public internal(set) var updated = 0
-        /// Rows that had these values already.
+        /// Rows whose values were stored already.
         public internal(set) var unchanged = 0
         public internal(set) var deleted = 0
     }
 
-    /// Kept, since a temporary store goes with its container.
+    /// Kept, because a temporary store is removed with its container.
     private let container: PersistentContainer
     private let store: Store
     public let entity: Entity
@@ -24,13 +24,13 @@ public final class BatchWriter {
     private let constraint: UniqueConstraint?
     private let origin: ObjectOrigin
     private let author: String
-    /// How long a transaction waits to begin while another writer is busy, before `StoreError.writerBusy` is thrown. Nil: as
-    /// long as it takes.
+    /// How long a transaction waits for a busy writer before it throws `StoreError.writerBusy`. Nil: without limit.
     public var writeTimeout: Duration?
     private var writer: StoreWriter?
     public private(set) var counts = Counts()
 
-    /// `key` names the unique attribute by which rows update objects; without one every row is a new object.
+    /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws
+    /// `StoreError.unknownEntity`, and `RequestError` when the key is not unique.
     public init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
         do {
             self.container = container
@@ -50,7 +50,7 @@ public final class BatchWriter {
         } catch { throw publicError(error) }
     }
 
-    /// The transaction being written; begun when it is needed.
+    /// The open transaction; begun at the first change.
     private func transaction() throws -> StoreWriter {
         if let writer { return writer }
         let begun = try store.beginWrite(author: author, limit: writeTimeout)
@@ -77,7 +77,7 @@ public final class BatchWriter {
         }
     }
 
-    /// The object with a key; nil when there is none. O(log n).
+    /// The object with a key; nil when there is none. O(log n). Throws `StoreError`, and `RequestError` without a key.
     public func object(key: Value) throws -> ObjectID? {
         try withPublicErrors {
             guard let constraint else { throw RequestError.malformed("\(entity.name) has no key") }
@@ -85,7 +85,7 @@ public final class BatchWriter {
         }
     }
 
-    /// An object by its number; nil when there is none.
+    /// An object by its number; nil when there is none. Throws `StoreError`.
     public func object(number: UInt64) throws -> ObjectID? {
         try withPublicErrors {
             guard number <= RecordKey.maximumNumber else { return nil }
@@ -117,7 +117,7 @@ public final class BatchWriter {
         }
     }
 
-    /// Gives an object new values. Equal values change nothing. O(log n).
+    /// Gives an object new values. Equal values change nothing. O(log n). Throws `StoreError`, and `ContextError.otherStore`.
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
             let record = try entity.record(values)
@@ -129,14 +129,14 @@ public final class BatchWriter {
         }
     }
 
-    /// Takes an object out, if it is there. O(log n).
+    /// Deletes an object, if it is there. O(log n). Throws as `update`.
     public func delete(_ object: ObjectID) throws {
         try withPublicErrors {
             if try transaction().delete(container.key(of: object)) { counts.deleted += 1 }
         }
     }
 
-    /// Makes what was written so far durable. Returns the newest commit; nil when nothing was written.
+    /// Commits what was written. Returns the commit's number; nil when nothing was written. Throws `StoreError`.
     @discardableResult
     public func commit() throws -> UInt64? {
         try withPublicErrors {
@@ -146,9 +146,10 @@ public final class BatchWriter {
         }
     }
 
-    /// As `commit`, and brings a named order along in the same transaction. Returns what that did: `.hit` when nothing of
-    /// the order changed, `.caughtUp` with the exact change since it was last current, or `.rebuilt` with the reason when
-    /// that is not known, and the order must be fetched anew. Nil when nothing was written. O(k log n) for k changes.
+    /// As `commit`, and catches up a cache in the same transaction. Returns `.hit` when nothing of the order changed,
+    /// `.caughtUp` with the exact change since the cache was last current, or `.rebuilt` with the reason when the change is not
+    /// known: then fetch the order again. Nil when nothing was written. O(k log n) for k changes. Throws also when the
+    /// definition does not fit the model.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
             guard let ended = writer else { return nil }
@@ -165,12 +166,12 @@ public final class BatchWriter {
     /// Whether something was written since the last commit.
     public var hasOpenTransaction: Bool { writer != nil }
 
-    /// Commits, and gives back the mapped pages of the file: for imports of many batches.
+    /// Commits, and releases the mapped pages of the file: for imports of many batches.
     package func commitBatch() throws {
         try commit()
         store.releasePages()
     }
 
-    /// Forgets what was written since the last commit.
+    /// Drops what was written since the last commit.
     public func rollback() { writer = nil }
 }

@@ -1,11 +1,12 @@
 internal import Records
 internal import OrderCaches
-/// What is known of a named cache without its request.
+/// The statistics of a named cache.
 public struct CacheStatistics: Equatable, Sendable {
     public let name: String
-    /// Whether the order is of the newest records.
+    /// Whether the cache is current.
     public let isFresh: Bool
-    /// How many changes of its entity it is behind; nil when the log no longer tells, or the cache cannot be used.
+    /// The number of changes of its entity since it was current; nil when the log does not reach back, or the cache is
+    /// unusable.
     public let changesBehind: Int?
     public let rowCount: Int
     public let sectionCount: Int
@@ -27,7 +28,7 @@ public struct CacheStatistics: Equatable, Sendable {
 }
 
 extension PersistentContainer {
-    /// The named caches of the store, by name. O(nodes).
+    /// The named caches of the store, by name. O(nodes). Throws `StoreError`.
     public func cacheStatistics() throws -> [CacheStatistics] {
         try withPublicErrors {
             try caches.list(in: store.snapshot()).map(CacheStatistics.init)

@@ -6,14 +6,14 @@ public import Models
 #endif
 internal import Records
 
-/// A commit of the store, as its log tells.
+/// A commit of the store, from its log.
 public struct HistoryTransaction: Sendable {
     public struct Change: Hashable, Sendable {
         public let objectID: ObjectID
         public let kind: ChangeKind
     }
 
-    /// Its number: commits count up by one.
+    /// The number of the commit. Numbers grow by one.
     public let commit: UInt64
     public let time: Date
     /// The `transactionAuthor` of the context that saved it.
@@ -22,8 +22,8 @@ public struct HistoryTransaction: Sendable {
 }
 
 extension ManagedObjectContext {
-    /// What was committed after a commit, oldest first, by contexts, batches and other processes. O(changes). Throws
-    /// `StoreError.logTooShort` when the log was cut since.
+    /// The commits after one, oldest first, of contexts, batches and other processes. O(changes). Throws
+    /// `StoreError.logTooShort` when the log does not reach back to the commit.
     public func fetchHistory(after commit: UInt64) throws -> [HistoryTransaction] {
         try withPublicErrors {
             let newest = try container.store.snapshot()
@@ -38,9 +38,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Drops the history of the commits before one. Caches that were last current before it are rebuilt when they are
-    /// opened. History is also cut by itself, from its start: when it is larger than the store's limit, and what no cache
-    /// needs when it is larger than 16 MiB.
+    /// Deletes the history of the commits before one. Caches that were last current before it are rebuilt at their next
+    /// opening. The store also trims the log from its start: at the store's limit, and at 16 MiB what no cache needs. Throws
+    /// `StoreError`.
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
             guard commit > 0 else { return }

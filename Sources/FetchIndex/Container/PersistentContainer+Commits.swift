@@ -4,12 +4,12 @@ internal import Records
 internal import Synchronization
 
 extension PersistentContainer {
-    /// How long a commit may stay unnoticed. Asking costs a look at shared memory and two stats.
+    /// The pause between two looks. A look costs a read of shared memory and two calls of stat.
     static let commitInterval = Duration.milliseconds(40)
 
-    /// The numbers of new commits as they arrive, from this process and from others; where several arrive at once, the
-    /// last. Within 40 ms of a commit, at 25 looks a second. Ends when the task is cancelled, and when the
-    /// store's files have been moved or replaced for a second.
+    /// The numbers of new commits as they arrive, from this process and from others; of several at once, the last. A number
+    /// arrives within 40 ms, at 25 looks a second. Ends when the task is cancelled, and a second after the store's files were
+    /// moved or replaced.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)
         return AsyncStream { await watch.next() }
@@ -23,7 +23,7 @@ private final class CommitWatch: Sendable {
         var commit: UInt64
     }
 
-    /// Looks at a store that was moved: it may come back.
+    /// The number of looks at a moved store before the end: it may come back.
     private static let mostMissed = 25
 
     private let store: Store
@@ -49,7 +49,7 @@ private final class CommitWatch: Sendable {
         }
     }
 
-    /// Nil when it is cancelled, or when the store has been elsewhere for a while.
+    /// Nil when the task is cancelled, or the store was moved.
     func next() async -> UInt64? {
         var missed = 0
         while !Task.isCancelled, missed <= Self.mostMissed {

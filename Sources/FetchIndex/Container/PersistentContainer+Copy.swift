@@ -11,10 +11,9 @@ extension PersistentContainer {
     ///     let backup = try container.backup(to: URL(fileURLWithPath: "/backups/monday"))
     ///     print("commit \(backup.commit) in \(backup.byteCount) bytes")
     ///
-    /// The copy is a store like any other, with its caches and its history, and without the original's unused pages. It
-    /// appears under its name when it is whole and on the disk; nothing is left of one that failed. While it is made,
-    /// the state that it copies is pinned, as by a reader. O(bytes of the store). Throws `StoreCopyError`, and
-    /// `StoreError` when the copy cannot be read.
+    /// The copy is a store with all caches and history, without the unused pages. It gets its name when it is whole and on disk;
+    /// a failed copy leaves nothing. The copied state is pinned during the copy, as by a reader. O(bytes of the store). Throws
+    /// `StoreCopyError`, and `StoreError` when the copy cannot be read.
     @discardableResult
     public func backup(to url: URL) throws -> StoreBackup {
         try withPublicErrors {
@@ -24,12 +23,12 @@ extension PersistentContainer {
     }
 }
 
-/// A back-up that was made.
+/// A finished backup.
 public struct StoreBackup: Equatable, Sendable {
     /// The commit whose state it holds.
     public let commit: UInt64
-    /// Of its file.
+    /// The bytes of its file.
     public let byteCount: Int
-    /// Whether unused pages were left out, which LMDB can do only when it knows each page to be used or free.
+    /// Whether unused pages were left out. LMDB can do that only when it knows of each page whether it is used.
     public let isCompact: Bool
 }

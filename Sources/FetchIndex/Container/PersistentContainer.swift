@@ -6,16 +6,16 @@ internal import Dispatch
 internal import Synchronization
 public import Foundation
 
-/// A store with its model: where everything begins. It may be shared by threads and tasks.
+/// An open store and its model. Threads and tasks may share it.
 ///
-/// A store is a folder, for processes of one machine; it must not be on a network file system.
+/// A store is a folder on one machine; it must not be on a network file system.
 public final class PersistentContainer: Sendable {
     package let store: Store
     /// The stored model when the container was opened.
     let openingModel: Model
     /// The classes that the given model names, by entity.
     let objectClasses: [String: ManagedObject.Type]
-    /// Threads that may wait, no more than the system gives a queue.
+    /// For work that may wait for a writer.
     private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
     /// Removed with the container, which closes the store first.
     private let folder: TemporaryStoreFolder?
@@ -23,10 +23,9 @@ public final class PersistentContainer: Sendable {
     /// What ids of objects are made with, by entity.
     private let origins = Mutex<[Int: ObjectOrigin]>([:])
 
-    /// Opens the store in a folder. With a model, a store is made where there is none; the model may bring new entities, and
-    /// new optional attributes at the end of stored ones. Without one, the stored model counts, and a store that is missing
-    /// is an error. Read-only, nothing is ever written, caches included, and a model must be the stored one's.
-    /// Throws `StoreError`.
+    /// Opens the store in a folder. With a model, a missing store is made, and the model may add entities, and optional
+    /// attributes at the end of stored entities. Without a model, the stored model counts, and a missing store is an error.
+    /// A read-only container writes nothing, caches included, and its model must be the stored one. Throws `StoreError`.
     public convenience init(
         at url: URL, model: Model? = nil, durability: Durability = .full, isReadOnly: Bool = false
     ) throws {
@@ -38,8 +37,8 @@ public final class PersistentContainer: Sendable {
         try self.init(path: url.path, model: model, options: options)
     }
 
-    /// Makes a store that is gone with its container, for tests and for what need not be kept: in a folder of its own among
-    /// the system's temporary files, without waiting for the disk. All else is as in any store.
+    /// Makes a store that is removed with its container, for tests and temporary data: in a folder of its own among the
+    /// system's temporary files, without waiting for the disk. Throws `StoreError`.
     public convenience init(temporaryWith model: Model) throws {
         let folder = TemporaryStoreFolder()
         var options = Store.Options()
@@ -58,13 +57,13 @@ public final class PersistentContainer: Sendable {
         objectClasses = model?.attachedTypes.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
     }
 
-    /// A context for the isolation domain of the caller: the main actor's, another actor's, or none's.
+    /// A context for the caller's isolation domain: the main actor, another actor, or none.
     public func newContext(isolation: isolated (any Actor)? = #isolation) -> ManagedObjectContext {
         ManagedObjectContext(self, isolation: isolation)
     }
 
-    /// Runs work in a context of its own, on no actor, and returns what it made. The work may wait for other writers: it
-    /// runs on a thread that no task needs, and the caller is suspended meanwhile.
+    /// Runs work in a context of its own, on no actor, and returns its result. The work may wait for other writers: it runs on
+    /// a thread that no task needs, while the caller is suspended. Throws what the work throws, and `CancellationError`.
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -85,8 +84,8 @@ public final class PersistentContainer: Sendable {
         return RecordKey(entity: entity, number: number)
     }
 
-    /// Part of the ids of the store's objects. Nil in a store that was made by a version without identifiers, until it is
-    /// opened after its next transaction.
+    /// The identifier in the ids of the store's objects. Nil in a store that a version without identifiers made, until the
+    /// opening after its next transaction.
     public var storeIdentifier: UUID? { store.identifier }
 
     func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
@@ -106,15 +105,15 @@ public final class PersistentContainer: Sendable {
         return id.key
     }
 
-    /// The stored model as it is now.
+    /// The stored model as it is now. Throws `StoreError`.
     public func model() throws -> Model {
         try withPublicErrors {
             Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped })
         }
     }
 
-    /// Deletes all objects of an entity with its caches, and takes it out of the model, in one transaction. Returns how many
-    /// objects there were. O(n log n). Throws `StoreError`; a record that is damaged keeps its entity.
+    /// Removes an entity with its objects and caches, in one transaction. Returns the number of its objects. O(n log n). Throws
+    /// `StoreError`; an entity with a damaged record stays.
     @discardableResult
     public func dropEntity(named name: String) throws -> Int {
         try withPublicErrors {
@@ -144,15 +143,15 @@ public final class PersistentContainer: Sendable {
 extension PersistentContainer {
     /// How an order is opened.
     public struct OrderOptions {
-        /// The name under which the order is kept; nil: it is computed in memory.
+        /// The name of the cache; nil: the order is computed in memory.
         public var cacheName: String?
-        /// Bytes that sorting may take; more is sorted on disk, in the store's folder.
+        /// The bytes of memory for sorting; more is sorted on disk, in the store's folder.
         public var memoryBudget = 256 << 20
-        /// Called now and then while an order is built, with the records read and all records.
+        /// Called repeatedly during a build, with the number of records that were read and of all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        /// Whether the exact change since the cache was last current is wanted whatever it costs. Unless it is, an order of
-        /// which so much changed that computing it anew costs less is rebuilt, with the reason `tooManyChanges`.
+        /// Whether the exact change since the cache was last current is wanted at any cost. Else an order is rebuilt, with the
+        /// reason `tooManyChanges`, when a rebuild costs less than the changes.
         public var wantsChange = false
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
@@ -165,7 +164,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Takes out a named cache, or all of them. Returns how many there were.
+    /// Deletes a named cache; nil: all caches. Returns the number of deleted caches. Throws `StoreError`.
     @discardableResult
     public func deleteCache(named name: String?) throws -> Int {
         try withPublicErrors { try caches.delete(name) }
@@ -176,10 +175,12 @@ extension PersistentContainer {
         return options.applied(to: try definition.compile(in: try store.snapshot().model))
     }
 
-    /// Opens an order, from its named cache when it has one, and calls the body with it. Should the body meet damage in
-    /// the cache, the cache is rebuilt and the body called again, so it must be able to begin anew.
+    /// Opens an order and calls the body with it. When the body meets damage in the cache, the cache is rebuilt and the body is
+    /// called again, so the body must be able to start again.
     ///
-    /// A fresh cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n).
+    /// A current cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n). Throws `StoreError`, what the
+    /// body throws, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable` when the definition does not fit the
+    /// model.
     ///
     ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
@@ -209,7 +210,7 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// How a fetch of this definition would find its rows now. O(caches x log n). Throws when it does not fit the model.
+    /// How a fetch of this definition would find its rows now. O(caches x log n). Throws as `withOrder`.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -222,7 +223,7 @@ extension PersistentContainer {
     }
 }
 
-/// A folder that is removed when nobody needs it any more.
+/// A folder that is removed with its last owner.
 private final class TemporaryStoreFolder: Sendable {
     let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
 

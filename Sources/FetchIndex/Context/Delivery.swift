@@ -1,4 +1,4 @@
-/// Knows whether changes are being delivered, and to whom. While they are, a context stays at its state.
+/// Knows whether changes are being delivered, and to which listeners. A context keeps its state during a delivery.
 final class Delivery {
     private var depth = 0
     private var listeners: Set<ObjectIdentifier> = []
@@ -17,7 +17,7 @@ final class Delivery {
         body()
     }
 
-    /// Tells a listener of changes, unless it is just being told of others: these follow then.
+    /// Tells a listener of changes. A listener that is just being told of other changes gets these afterwards.
     func tell(_ listener: AnyObject, _ body: () -> Void) {
         guard listeners.insert(ObjectIdentifier(listener)).inserted else { return }
         defer { listeners.remove(ObjectIdentifier(listener)) }

@@ -1,6 +1,6 @@
 extension ManagedObjectContext {
-    /// Deletes an object with the next save. Nothing happens when it is no longer in the context; an object of another
-    /// context is a mistake, and traps.
+    /// Deletes an object with the next save. Does nothing when the object has left the context. Traps for an object of
+    /// another context.
     public func delete(_ object: ManagedObject) {
         precondition(
             object.managedObjectContext == nil || object.managedObjectContext === self,
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// Whether a save has something to do with it.
+    /// Whether a save has to write it.
     var isUnsaved: Bool {
         switch status {
         case .inserted: true

@@ -4,8 +4,9 @@ internal import Predicates
 internal import Records
 
 extension ManagedObjectContext {
-    /// The objects of a request, with the context's unsaved edits. O(n) for n records of the entity, O(n log n) with
-    /// sort keys: a plain fetch has no cache. Throws when the request does not fit the model.
+    /// The objects of a request, with the context's unsaved edits. A plain fetch has no cache: O(n) for n records of the
+    /// entity, O(n log n) with sort keys. Throws `StoreError`; `RequestError`, `FetchPredicateError` or `ContextError` when the
+    /// request does not fit the model or the class.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try withPublicErrors {
             try use(Object.self, for: request.entityName)
@@ -13,8 +14,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// How many objects a fetch would give. Without predicate, or where a kept order's leading attribute decides the
-    /// predicate, O(unsaved edits + log n); else O(n).
+    /// The number of objects that a fetch would return. O(unsaved edits + log n) without a predicate, and where a cache
+    /// decides the predicate by its leading attribute; else O(n). Throws as `fetch`.
     public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
         try withPublicErrors {
             try mergeIfWanted()
@@ -36,7 +37,7 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// The count by ranks, with unsaved edits counted one by one; nil when records must be read.
+    /// The count by ranks, corrected by the unsaved edits; nil when records must be read.
     private func savedCount<Object: ManagedObject>(_ entity: Int, _ request: FetchRequest<Object>) throws -> Int? {
         let snapshot = try snapshot()
         var compiled: CompiledPredicate?
@@ -60,7 +61,7 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// Fetches what the request's result type says.
+    /// Fetches what the request's result type says. Throws as `fetch`.
     public func execute<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchResult<Object> {
         try withPublicErrors {
             switch request.resultType {
@@ -78,7 +79,7 @@ extension ManagedObjectContext {
         return keys.map { ObjectID($0, origin) }
     }
 
-    /// Of distinct results, offset and limit count those that are left when equal ones are gone.
+    /// Offset and limit of distinct results count after equal results are removed.
     private func dictionaries<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [[String: Value]] {
         let entity = model.entities[try model.number(of: request.entityName)]
         let names = request.propertiesToFetch ?? entity.attributes.map(\.name)
@@ -147,9 +148,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The object with an id, of the class that is asked for. Throws `StoreError.unknownObject` when it is not there, or
-    /// deleted in the context, `StoreError.corrupted` when its record is damaged, `ContextError.wrongClass` when it is
-    /// registered as one of another class, and `ContextError.otherStore` for an id of another store.
+    /// The object with an id, as an object of a class. Throws `StoreError.unknownObject` when it is missing or deleted in the
+    /// context, `StoreError.corrupted` when its record is damaged, `ContextError.wrongClass` when the context has it as an
+    /// object of another class, and `ContextError.otherStore` for an id of another store.
     public func existingObject<Object: ManagedObject>(
         with id: ObjectID, as type: Object.Type
     ) throws -> Object {
@@ -164,7 +165,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The id of an entity's object by its number. Throws when the store's model has no such entity.
+    /// The id of an entity's object by its number. Throws `StoreError.unknownEntity`.
     public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
         try withPublicErrors {
             id(of: RecordKey(entity: try model.number(of: entityName), number: number))

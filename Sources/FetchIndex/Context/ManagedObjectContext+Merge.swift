@@ -3,8 +3,9 @@ internal import Models
 internal import Records
 
 extension ManagedObjectContext {
-    /// Moves to the store's newest state, and reports what that changes. Unsaved values stay, over the new ones.
-    /// O(changes log n) from the log; when that was cut, by comparing all records.
+    /// Advances to the store's newest state, and reports what that changes. Unsaved values stay, over the new ones.
+    /// O(k log n) for k changes in the log; O(n) when the log was cut. Throws `StoreError`, and `ContextError.delivering` while
+    /// changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             try delivery.requireNone()
@@ -14,12 +15,12 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Moves to a newer snapshot; to one of the same commit, which may have other caches, without a report.
+    /// Advances to a newer snapshot. A snapshot of the same commit, which may have other caches, is pinned without a report.
     func advanceIfNeeded(to new: Snapshot, _ stored: [String: OpenedOrder] = [:]) throws {
         if try new.commit == snapshot().commit { pin(new) } else { try advance(to: new, stored) }
     }
 
-    /// Moves to a newer state: objects first, then the orders, then those who listen.
+    /// Advances to a newer state: objects first, then orders, then listeners.
     func advance(
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
@@ -52,7 +53,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Throws when an entity was given other attributes: what the context knows of its objects means nothing any more.
+    /// Throws when the attributes of an entity changed: then the context's objects of it are meaningless.
     func requireSameAttributes(in new: Model) throws {
         let old = try snapshot().model
         for number in entitiesOfInterest where old.entities.indices.contains(number) {
@@ -65,7 +66,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The entities of which something is followed or registered: what happened to others is nobody's concern here.
+    /// The entities with followers, objects or unsaved edits in this context. Changes of other entities do not matter to it.
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.compactMap(\.entity))
         entities.formUnion(registeredEntities)
@@ -73,14 +74,14 @@ extension ManagedObjectContext {
         return entities.sorted()
     }
 
-    /// Takes over what was written of objects.
+    /// Gives objects the state in which the transaction left them.
     func take(_ written: Written) {
         let unprocessed = written.records.isEmpty ? [] : edits.takeUnprocessed()
         let ids = written.renumbered.filter { $0.object.key.isTemporary }.map { ($0.id, $0.object.key) }
         edits.save(written.records.map(\.object.key), renumbered: Dictionary(ids) { first, _ in first })
         for (object, id) in written.renumbered { register(object, as: id) }
         for (object, key) in written.merged {
-            // Its row under the temporary id is told as deleted.
+            // Followers hear that the row under the temporary id was deleted.
             if let record = object.currentRecord() { edits.leave(object.key, record: record) }
             register(object, as: key)
         }
@@ -108,7 +109,7 @@ extension ManagedObjectContext {
         for (_, object) in unprocessed { if case .deleted(wasSaved: false) = object.status { release(object) } }
     }
 
-    /// Lets a registered object see what someone else did to it.
+    /// Updates a registered object that another context or process changed.
     private func refresh(_ edit: RecordChange) {
         guard let object = registeredObject(for: edit.object) else {
             if edit.new == nil, let old = edit.old { edits.leave(edit.object, record: old) }
@@ -124,7 +125,7 @@ extension ManagedObjectContext {
             object.base = edit.new == nil ? edit.old : nil
             if edit.new == nil { release(object) }
         case .saved:
-            // Gone under unsaved values: the save will find the conflict.
+            // Deleted elsewhere, with unsaved values here: the save finds the conflict.
             guard let new = edit.new else {
                 object.isGoneFromStore = true
                 return
@@ -156,12 +157,11 @@ extension ManagedObjectContext {
     }
 }
 
-// MARK: By themselves
+// MARK: Automatic merges
 
 extension ManagedObjectContext {
-    /// Whether the context merges as commits arrive, of other contexts and of other processes. A context that was made
-    /// outside of any actor merges when it is next used. Becomes false when ``PersistentContainer/commits``
-    /// ends, since the store's files were moved.
+    /// Whether the context merges commits of other contexts and processes as they arrive. A context without an actor merges
+    /// when it is next used. Becomes false when ``PersistentContainer/commits`` ends, because the store's files were moved.
     public var automaticallyMergesChanges: Bool {
         get { mergeTask != nil || mergesWhenUsed }
         set {
@@ -171,7 +171,7 @@ extension ManagedObjectContext {
             guard newValue, let isolation else { return }
             let context = UncheckedContext(context: self, isolation: isolation)
             mergeTask = Task { [commits = container.commits] in
-                // What was committed before it was asked for, and then what is.
+                // First what was committed already, then what arrives.
                 guard await context.merge() else { return }
                 for await _ in commits { guard await context.merge() else { return } }
                 await context.stopMerging()
@@ -181,8 +181,8 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-    /// Has edits processed once the actor has done what it is doing now. A context that was made outside of any actor
-    /// processes them when it is asked to, and when it is used.
+    /// Schedules the processing of edits for the end of the actor's current job. A context without an actor processes them
+    /// when it is used.
     func scheduleProcessing() {
         guard !isProcessingScheduled, let isolation else { return }
         isProcessingScheduled = true
@@ -191,8 +191,8 @@ extension ManagedObjectContext {
     }
 }
 
-/// Carries a context to its own isolation domain, and is opened only there: that makes it safe to send. It keeps neither
-/// alive.
+/// Carries a context into its own isolation domain. It is safe to send because it is opened only there. It keeps neither the
+/// context nor the actor alive.
 private final class UncheckedContext: @unchecked Sendable {
     private weak var context: ManagedObjectContext?
     private weak var isolation: (any Actor)?
@@ -214,7 +214,7 @@ private final class UncheckedContext: @unchecked Sendable {
         context.processPendingChanges()
     }
 
-    /// There are no commits to come.
+    /// No more commits will arrive.
     func stopMerging() async {
         guard let isolation else { return }
         await stopMerging(isolation)
@@ -233,13 +233,13 @@ private final class UncheckedContext: @unchecked Sendable {
 
     private func merge(_ isolation: isolated any Actor) -> Bool {
         guard let context else { return false }
-        // A merge that fails is tried again with the next commit, and by who asks for it, who gets the error.
+        // The next commit tries again. An explicit `mergeChanges` throws the error.
         try? context.mergeChanges()
         return true
     }
 }
 
-/// A view of a context's objects that moves with it.
+/// A view of a context's objects that advances with the context.
 protocol ContextFollower: AnyObject {
     /// Whether it has fetched.
     var isLive: Bool { get }
@@ -247,8 +247,8 @@ protocol ContextFollower: AnyObject {
     var entity: Int? { get }
     /// The cache whose order it follows; nil when the order is in memory.
     var followed: CacheRequest? { get }
-    /// Takes the order a step on, and keeps what that changed until it is delivered. The edits lead from the records that
-    /// the follower saw to those that it sees now.
+    /// Updates the order, and keeps the change until it is delivered. The record changes lead from what the follower saw to
+    /// what it sees now.
     func advance(
         _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (inout LiveOrder) throws -> OrderChange)
     func deliver()

@@ -2,8 +2,9 @@ internal import OrderCaches
 internal import Records
 
 extension ManagedObjectContext {
-    /// Reports the edits since the last processing to controllers: one batch each. It is called by itself at the end of the
-    /// turn of the actor that the context belongs to, and by saving, fetching, merging and rolling back. While changes are being delivered it does nothing; what was edited meanwhile comes afterwards.
+    /// Reports the edits since the last processing to controllers, as one batch each. Runs at the end of the current job of the
+    /// context's actor, and before saves, fetches, merges and rollbacks. Does nothing during a delivery: edits that are made
+    /// then follow it.
     public func processPendingChanges() {
         while !delivery.isUnderWay, edits.hasUnprocessed {
             undoStack.closeGroup()
@@ -15,19 +16,19 @@ extension ManagedObjectContext {
 
     private func reportEdits() -> [RecordChange] {
         edits.takeUnprocessed().compactMap { key, object in
-            // What the object read is what the snapshot has.
+            // What the object has read is what the snapshot has.
             let saved =
                 object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
             let change = edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
             if case .deleted(wasSaved: false) = object.status { release(object) }
-            // Someone else deleted it, and nothing of ours is left to be saved.
+            // Deleted elsewhere, and nothing is left to be saved here.
             if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
             return change
         }
     }
 
-    /// The record that fetches and controllers see of an object with unsaved edits. One that someone else deleted is
-    /// gone for them; whether its edits are saved is for the merge policy to say.
+    /// The record that fetches and controllers see of an object with unsaved edits; nil when it was deleted elsewhere. The
+    /// merge policy decides whether its edits are saved.
     func unsavedRecord(of object: ManagedObject, over saved: [UInt8]?) -> [UInt8]? {
         saved == nil && !object.status.isInserted ? nil : object.currentRecord()
     }
@@ -37,7 +38,8 @@ extension ManagedObjectContext {
         edits.changes(saved: savedRecord)
     }
 
-    /// Restores the values that were last saved or merged, and reports that. Throws while changes are being delivered.
+    /// Restores the values that were last saved or merged, and reports the change. Throws `ContextError.delivering` while
+    /// changes are being delivered.
     public func rollback() throws {
         try withPublicErrors {
             try delivery.requireNone()
@@ -72,7 +74,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Rolls back, and lets go of all objects: they no longer belong to the context.
+    /// Rolls back, and releases all objects: they leave the context. Throws as `rollback`.
     public func reset() throws {
         try withPublicErrors {
             try rollback()
@@ -81,8 +83,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Reads an object's record anew when it is next touched. Its unsaved values stay when changes are merged, else they
-    /// are forgotten, which controllers hear of when changes are processed.
+    /// Makes an object read its record again at its next use. With `mergeChanges` its unsaved values stay; else they are
+    /// dropped, and controllers hear of it when changes are processed.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
         guard object.managedObjectContext === self, case .saved = object.status else { return }
         object.base = nil

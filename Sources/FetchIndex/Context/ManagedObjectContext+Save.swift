@@ -4,11 +4,12 @@ internal import Models
 internal import Records
 
 extension ManagedObjectContext {
-    /// Writes all unsaved edits in one transaction, brings the named orders of live controllers along in it, and moves
-    /// to the new state, which may hold others' commits too. Controllers get one batch each, without what they were
-    /// told before. O(k log n) for k edits.
+    /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances to the
+    /// new state, which may include commits of other contexts. Controllers get one batch each, without what they were told
+    /// before. O(k log n) for k edits.
     ///
-    /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`; the edits stay unsaved then.
+    /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and `ContextError.delivering`; then the
+    /// edits stay unsaved.
     public func save() throws {
         try withPublicErrors {
             try delivery.requireNone()
@@ -34,7 +35,7 @@ extension ManagedObjectContext {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
             }
-            // An upsert is looked at once it is known what is stored.
+            // An upsert is validated when the stored object is known.
             let mayBeUpsert = object.status.isInserted && onUniqueConflict == .update
             for (slot, attribute) in object.entity.attributes.enumerated()
             where !mayBeUpsert && !attribute.isOptional && object.value(at: slot).isNull {
@@ -54,7 +55,7 @@ extension ManagedObjectContext {
         var edits: [RecordChange]? = []
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
-        /// Whether new objects gave stored ones their values.
+        /// Whether stored objects took the values of new ones.
         var hasUpserts = false
         /// New objects that became stored ones, by these keys.
         var merged: [(object: ManagedObject, key: RecordKey)] = []
@@ -62,7 +63,7 @@ extension ManagedObjectContext {
         var records: [(object: ManagedObject, record: [UInt8]?)] = []
     }
 
-    /// Seals a transaction of this context, commits it with the named orders of live controllers, and moves on.
+    /// Seals a transaction of this context, commits it with the caches of live controllers, and advances.
     func commit(_ writer: StoreWriter, _ written: Written) throws {
         let first = writer.commit
         // What would keep the context from advancing afterwards.
@@ -71,7 +72,7 @@ extension ManagedObjectContext {
         let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0) }
         let brought = try container.cacheEngine.bring(followedCaches, in: writer, known: known)
         let isDirect = try first == snapshot().commit
-        // Once it is saved, the objects know, and the context moves when it can.
+        // Once the transaction is committed, objects are saved even where the context cannot advance.
         var saved: Snapshot?
         do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
         do {

@@ -5,31 +5,31 @@ internal import Records
 
 /// A pinned state of the store, and the unsaved edits over it.
 ///
-/// A context and its objects belong to one isolation domain. It moves to a newer state as a whole: when it is saved,
-/// when it merges, and when a controller fetches. Until then it keeps the pages of the state that it reads.
+/// A context and its objects belong to one isolation domain. The context advances to a newer state as a whole: when it
+/// saves, when it merges, and when a controller fetches. Until then it pins the pages of its state.
 public final class ManagedObjectContext {
     public let container: PersistentContainer
-    /// Where merges run that come by themselves; nil: they wait for the context to be used.
+    /// Where automatic merges run; nil: they run when the context is used.
     private(set) weak var isolation: (any Actor)?
-    /// Written into the history of what the context saves.
+    /// The author in the history of this context's saves.
     public var transactionAuthor = ""
     public var mergePolicy = MergePolicy.error
     /// What a save does with a new object whose unique value a stored object has. With `.update` the stored object takes the
-    /// values that the new one was given after its insertion, null included, and keeps the others; defaults are no given
-    /// values. The new object then is that object, under its id. Where the context has made an object of it already, that one
-    /// has the values, and the new one leaves the context: its `managedObjectContext` is nil. Such a save cannot be undone.
-    /// Two new objects with one unique value are an error.
+    /// values that were set on the new one after its insertion, null included, and keeps its other values. Defaults do not
+    /// count as set. The new object then stands for the stored one and has its id. Where the context has an object of it
+    /// already, that object takes the values, and the new one leaves the context: its `managedObjectContext` is nil. Such a
+    /// save cannot be undone. Two new objects with one unique value are an error.
     public var onUniqueConflict = UniqueConflictPolicy.error
-    /// How long a save or a batch waits while another writer is busy, before it throws `StoreError.writerBusy` and nothing
-    /// is changed. Nil: as long as it takes.
+    /// How long a save or a batch waits for a busy writer, before it throws `StoreError.writerBusy` and changes nothing.
+    /// Nil: without limit.
     public var writeTimeout: Duration?
-    /// The first damage that was met where nothing could be thrown. Nil in health.
+    /// The first damage that was met in a place that cannot throw; nil when there was none.
     public private(set) var damage: (any Error)?
 
     private var opened: Snapshot? {
         didSet { knownOrders = [:] }
     }
-    /// The kept orders of the snapshot's entities, as they were asked for.
+    /// The leading orders of the snapshot, by entity, as far as fetches have needed them.
     private var knownOrders: [Int: [LeadingOrder]] = [:]
     /// By entity, so that a merge sees at once which entities matter.
     private var registered: [Int: [RecordKey: RegisteredObject]] = [:]
@@ -42,7 +42,7 @@ public final class ManagedObjectContext {
     var undoStack = UndoStack()
     private var followers: [WeakFollower] = []
     let delivery = Delivery()
-    /// Whether objects are taken to another state: observers of them are told when that is done.
+    /// Whether objects are on their way to another state: their observers are told at the end.
     private(set) var isInTransition = false
     var observations: [() -> Void] = []
     var mergeTask: Task<Void, Never>?
@@ -67,7 +67,7 @@ public final class ManagedObjectContext {
 
     deinit { mergeTask?.cancel() }
 
-    /// The state that the context reads: the newest when it is first used, then until it moves.
+    /// The state that the context reads: the newest one at its first use, until it advances.
     func snapshot() throws -> Snapshot {
         if let opened { return opened }
         let newest = try container.store.snapshot()
@@ -77,7 +77,7 @@ public final class ManagedObjectContext {
 
     func pin(_ snapshot: Snapshot) { opened = snapshot }
 
-    /// The kept orders that a fetch can look values up in. O(caches) once for a snapshot.
+    /// The caches in which a fetch can look values up. O(caches), once a snapshot.
     func leadingOrders(of entity: Int) throws -> [LeadingOrder] {
         if let known = knownOrders[entity] { return known }
         let orders = try LeadingOrder.all(of: entity, in: try snapshot())
@@ -85,7 +85,7 @@ public final class ManagedObjectContext {
         return orders
     }
 
-    /// The store's newest commit that the context sees.
+    /// The newest commit that the context sees. Throws `StoreError`.
     public var commit: UInt64 { get throws { try withPublicErrors { try snapshot().commit } } }
 
     var model: Model { opened?.model ?? container.openingModel }
@@ -94,7 +94,7 @@ public final class ManagedObjectContext {
 
     // MARK: Objects
 
-    /// Inserts an object of an entity. Throws when the store's model has no such entity.
+    /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.
     public func insert(_ entityName: String) throws -> ManagedObject {
         try withPublicErrors {
             let number = try model.number(of: entityName)
@@ -142,13 +142,13 @@ public final class ManagedObjectContext {
         let entities = (model ?? self.model).entities
         let name = entities.indices.contains(number) ? entities[number].name : ""
         let origin = container.origin(ofEntity: number, named: name)
-        // An entity that the context's state has not may come.
+        // An entity that this state does not have may come with a later one.
         if !name.isEmpty { origins[number] = origin }
         return origin
     }
 
-    /// The object with an id: the registered one, or a fault, without looking whether the store has it. Traps for an id of
-    /// another store: `existingObject(with:)` throws instead.
+    /// The object with an id: the registered one, or a fault. Does not look whether the store has it. Traps for an id of another
+    /// store, where `existingObject(with:)` throws.
     public func object(with id: ObjectID) -> ManagedObject {
         do { return object(with: try container.key(of: id)) } catch { preconditionFailure("\(error).") }
     }
@@ -164,7 +164,7 @@ public final class ManagedObjectContext {
         return object
     }
 
-    /// The object with an id, if the context has made it. Nil for an id of another store.
+    /// The object with an id, if the context has it. Nil for an id of another store.
     public func registeredObject(for id: ObjectID) -> ManagedObject? {
         (try? container.key(of: id)).flatMap { registeredObject(for: $0) }
     }
@@ -178,7 +178,7 @@ public final class ManagedObjectContext {
             entity: name, "\(classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
-    /// Makes a class that of an entity's objects, unless the context knows one. Throws when that is no such class.
+    /// Makes objects of an entity objects of a class, unless the context knows a class already, which must be a subclass.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }
         let known = classes[entityName] ?? type
@@ -213,7 +213,7 @@ public final class ManagedObjectContext {
     /// The entities of which objects are registered.
     var registeredEntities: [Int] { registered.filter { !$0.value.isEmpty }.map(\.key) }
 
-    /// Lets an object go that is no longer there. Its last values can still be read.
+    /// Releases an object that is no longer there. Its last values can still be read.
     func release(_ object: ManagedObject) {
         unregister(object.key)
         edits.leave(object.key, object)
@@ -244,7 +244,7 @@ public final class ManagedObjectContext {
         return record
     }
 
-    /// Takes objects to another state, and then tells those who observe them.
+    /// Takes objects to another state, and tells their observers at the end.
     func inTransition<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isInTransition { return try body() }
         isInTransition = true
@@ -272,7 +272,7 @@ public final class ManagedObjectContext {
         return liveFollowers.compactMap(\.followed).filter { names.insert($0.name).inserted }
     }
 
-    /// Takes all followers a step on, and then tells each what it changed.
+    /// Updates all followers, and then tells each what changed.
     func deliver(_ step: (any ContextFollower) -> Void) {
         let followers = liveFollowers
         for follower in followers { step(follower) }

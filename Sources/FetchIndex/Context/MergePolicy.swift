@@ -2,7 +2,7 @@ public import Models
 internal import Foundation
 internal import Records
 
-/// What a save does with an object that someone else changed since its context read it.
+/// What a save does with an object that another context or process has changed since this context read it.
 public enum MergePolicy: Hashable, Sendable {
     /// The save throws `MergeConflicts` and changes nothing.
     case error
@@ -12,7 +12,7 @@ public enum MergePolicy: Hashable, Sendable {
     case mergeByPropertyObjectTrump
     /// The context's whole object is saved.
     case overwrite
-    /// The store's object stays; the context's changes of it are forgotten.
+    /// The store's object stays; the context's changes are dropped.
     case rollback
 }
 
@@ -20,12 +20,12 @@ public enum MergePolicy: Hashable, Sendable {
 public enum UniqueConflictPolicy: Hashable, Sendable {
     /// It throws, and nothing is inserted.
     case error
-    /// The object that has the unique value takes the new one's values (an upsert). Where several objects have unique values
-    /// of it, the first unique attribute decides, and the others are an error.
+    /// The object that has the unique value takes the new one's values (an upsert). When several objects have unique values of
+    /// the new one, the first unique attribute decides, and the others are an error.
     case update
 }
 
-/// An object that a context and someone else changed.
+/// An object that was changed in a context and elsewhere.
 public struct MergeConflict: Sendable {
     public let objectID: ObjectID
     public let entityName: String
@@ -37,7 +37,7 @@ public struct MergeConflict: Sendable {
     public let inStore: [String: Value]?
 }
 
-/// A save met objects that someone else changed, under the policy `.error`.
+/// A save met objects that were changed elsewhere, under the policy `.error`.
 public struct MergeConflicts: Error, CustomStringConvertible {
     public let conflicts: [MergeConflict]
 
@@ -56,7 +56,7 @@ public struct ValidationError: Error, CustomStringConvertible {
     public struct Failure: Sendable, CustomStringConvertible {
         public let objectID: ObjectID
         public let entityName: String
-        /// Nil when the object's own `validate` found fault with it.
+        /// Nil when the object's own `validate` failed.
         public let attribute: String?
         public let reason: String
 
@@ -75,18 +75,17 @@ public struct ValidationError: Error, CustomStringConvertible {
     }
 }
 
-/// What a context or a controller was asked for and cannot do.
+/// A request that a context or a controller cannot fulfil.
 public enum ContextError: Error, Equatable, Sendable {
-    /// A save, merge or rollback was asked for while changes are being delivered, or another request of a controller that
-    /// is delivering them.
+    /// A save, merge or rollback during a delivery, or a new request of a controller that is delivering changes.
     case delivering
     /// Another live controller of the context uses the cache name for another request.
     case cacheNameInUse(String)
-    /// What shapes the request cannot be kept under a name; the text says what.
+    /// The request cannot have a cache; the text says why.
     case notCacheable(String)
     /// A controller needs at least one sort key.
     case noSortKeys
-    /// The context makes objects of another class of the entity than the one that is asked for.
+    /// The entity's objects have another class in this context.
     case wrongClass(entity: String, String, asked: String)
     /// The id is of an object of another store.
     case otherStore(ObjectID)

@@ -25,7 +25,7 @@ struct SavePlan {
         onUniqueConflict = context.onUniqueConflict
         self.context = context
         var conflicts: [MergeConflict] = []
-        // Then the store has what the context's state has, and the objects with it.
+        // Then the store has the records that the context has.
         let isNewest = try writer.commit == context.snapshot().commit
         let objects = context.unsavedObjects
         try Self.requireStoredAttributes(of: objects, in: writer.model)
@@ -56,7 +56,7 @@ struct SavePlan {
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
     }
 
-    /// Throws when an entity was dropped or given other attributes since the context read it.
+    /// Throws when an entity was dropped or has other attributes than when the context read it.
     private static func requireStoredAttributes(of objects: [ManagedObject], in model: Model) throws {
         var known: Set<Int> = []
         for object in objects where known.insert(object.key.entity).inserted {
@@ -67,7 +67,7 @@ struct SavePlan {
         }
     }
 
-    /// What the policy makes of an object that someone else changed or deleted.
+    /// What the policy makes of an object that was changed or deleted elsewhere.
     private func settle(_ object: ManagedObject, base: [UInt8]?, stored: [UInt8]?) -> Action {
         switch policy {
         case .error, .rollback: return .forget
@@ -82,7 +82,7 @@ struct SavePlan {
         }
     }
 
-    /// Deletions come first, so that what was unique is free again; new objects last, in the order of their insertion.
+    /// Deletions come first, so that their unique values are free. New objects come last, in the order of insertion.
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var written = ManagedObjectContext.Written()
         for (object, action) in actions {
@@ -94,7 +94,7 @@ struct SavePlan {
             }
         }
         for (object, action) in actions {
-            // Objects may hand unique values over to each other.
+            // One object may take the unique value of another.
             guard case .update(let new, let old) = action, !object.entity.uniqueConstraints.isEmpty else { continue }
             try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
         }

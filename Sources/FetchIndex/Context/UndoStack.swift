@@ -1,6 +1,6 @@
 internal import Records
 internal import Models
-/// The edits of a context by groups: what is edited between two processings is one group.
+/// The edits of a context in groups: the edits between two processings are one group.
 struct UndoStack {
     /// An object as it was.
     struct Memento {
@@ -31,7 +31,7 @@ struct UndoStack {
         let object: ManagedObject
         let before: [Value]?
         let after: [Value]?
-        /// What had been given before and after, of a new object.
+        /// The slots that were set before and after, of a new object.
         let givenBefore: Set<Int>
         let givenAfter: Set<Int>
     }
@@ -89,8 +89,8 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are kept to be undone: all of them, with their objects, until it is set to false again. Off at
-    /// first, as a context of Core Data has no undo manager until it is given one.
+    /// Whether edits are kept for undo, with their objects, until it is set to false. False at first, as a context of Core
+    /// Data has no undo manager.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {
@@ -99,8 +99,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Takes back the last group of edits: those between two processings of changes, also when they were saved since.
-    /// Returns whether there was one.
+    /// Reverts the last group of edits: those between two processings of changes, saved or not. Returns whether there was one.
     @discardableResult
     public func undo() -> Bool {
         processPendingChanges()
@@ -109,7 +108,7 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Makes the edits again that were undone last.
+    /// Makes the edits again that the last undo reverted. Returns whether there were any.
     @discardableResult
     public func redo() -> Bool {
         processPendingChanges()
@@ -118,7 +117,7 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Takes objects from one state to another: what others changed meanwhile stays, and whom others deleted stays away.
+    /// Takes objects from one state to another. Values that were changed elsewhere since stay, and so do deletions.
     private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
         for (object, from, to, given) in states {
@@ -140,7 +139,7 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Makes a deleted object one of the context again; one that is no longer in the store is inserted anew. False when its
+    /// Brings a deleted object back into the context; one that is no longer in the store is inserted again. False when its
     /// entity was dropped.
     private func bringBack(_ object: ManagedObject) -> Bool {
         switch object.status {

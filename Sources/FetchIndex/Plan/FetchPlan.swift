@@ -1,20 +1,20 @@
-/// How a fetch finds its rows: from which records it evaluates the predicate.
+/// How a fetch finds its rows: the records on which it evaluates the predicate.
 public struct FetchPlan: Equatable, Sendable {
     public enum Source: Equatable, Sendable {
         /// All records of the entity.
         case scan
-        /// The rows of a kept order whose leading attribute the predicate bounds.
+        /// The rows of a cache whose leading attribute the predicate bounds.
         case order(name: String, attribute: String)
         /// The objects of some values of a unique attribute.
         case uniqueKey(attribute: String)
     }
 
     public let source: Source
-    /// The records that are read.
+    /// The number of records that are read.
     public let rowsRead: Int
-    /// The records of the entity.
+    /// The number of records of the entity.
     public let rowCount: Int
-    /// Whether every record that is read is known to match.
+    /// Whether every read record is known to match.
     public let isExact: Bool
 }
 

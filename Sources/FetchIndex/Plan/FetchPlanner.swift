@@ -5,10 +5,10 @@ internal import Predicates
 internal import Records
 internal import Values
 
-/// Chooses where a fetch's candidates come from. What bounds an attribute in the topmost AND of the predicate is looked
-/// up where that attribute leads an order or is a unique key; the whole predicate is evaluated on what is found.
+/// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up where that
+/// attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.
 ///
-/// The number of rows in a range is known before any is read, by two ranks, so that plans are compared by true counts.
+/// Two ranks give the number of rows in a range before any row is read, so plans are compared by exact counts.
 struct FetchPlanner {
     /// A record found by its number costs about this many times as much as the next one of a scan.
     private static let lookUpCost = 4
@@ -21,11 +21,10 @@ struct FetchPlanner {
     /// By part of the predicate.
     private let constraints: [[AttributeConstraint]?]
 
-    /// Of the reader's state.
+    /// The caches of the reader's state that are current.
     private let leadingOrders: [LeadingOrder]
 
-    /// `compiled` is the predicate prepared for the entity; `leadingOrders` are those of the reader's state, where they are
-    /// known already.
+    /// `compiled` is the predicate for the entity. `leadingOrders` are read from the reader unless they are given.
     init(
         _ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, in reader: StoreReader,
         _ leadingOrders: [LeadingOrder]? = nil
@@ -39,7 +38,7 @@ struct FetchPlanner {
         constraints = compiled.constraints(onPartsOf: predicate.syntax, entity.attributes.map(\.type))
     }
 
-    /// Objects among which all that match are.
+    /// Candidates: all matching objects are among them.
     private enum Found {
         case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
@@ -69,7 +68,7 @@ struct FetchPlanner {
             isExact: best?.isExact ?? false)
     }
 
-    /// The records to evaluate; all of the entity where what leads to fewer is damaged.
+    /// The records to evaluate. All of the entity when a cache or a unique key is damaged.
     func source() throws -> RecordSource {
         do { return try objects().map(RecordSource.objects) ?? .all } catch  where error.isDamage { return .all }
     }
@@ -87,7 +86,7 @@ struct FetchPlanner {
         }
     }
 
-    /// How many records match, when ranks tell without reading any; nil when they do not, or a kept order is damaged.
+    /// The number of matching records, if ranks give it without reading records; nil if not, or if a cache is damaged.
     /// O(caches x log n).
     func exactCountUnlessDamaged() throws -> Int? {
         do {
@@ -98,7 +97,7 @@ struct FetchPlanner {
         return nil
     }
 
-    /// The fewest candidates, if they are few enough to be looked up one by one.
+    /// The fewest candidates, if there are few enough to look them up one by one.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = Int(clamping: try reader.entityState(entityNumber).count) / Self.lookUpCost
@@ -109,7 +108,7 @@ struct FetchPlanner {
 
     // MARK: Sources
 
-    /// At most `limit` keys are looked up: more candidates are not wanted.
+    /// Looks up at most `limit` keys: a scan is cheaper than more of them.
     private func uniqueKeys(_ limit: Int) throws -> [Candidates] {
         try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
             guard case .values(let values) = constraint.demand, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
@@ -125,10 +124,10 @@ struct FetchPlanner {
     }
 
     private func candidates(of kept: LeadingOrder) throws -> Candidates? {
-        // Most orders lead with what the predicate does not bound; then theirs is not even read.
+        // The predicate does not bound the leading attribute of most caches; theirs is not even parsed.
         let isBounded = constraints.contains { $0?.contains { $0.slot == kept.slot } ?? false }
         guard isBounded || kept.isOf(predicate), let known = kept.known else { return nil }
-        // An order of some rows only serves whoever asks for no others.
+        // A cache of some rows can only serve a predicate that selects among them.
         guard known.allSatisfy(parts.contains) else { return nil }
         var intervals: [KeyInterval]?
         var isExact = true

@@ -1,17 +1,17 @@
 internal import Predicates
 internal import Values
 
-/// A run of OrderKeys: those that are not less than `lower` and less than `upper`.
+/// An interval of OrderKeys: those that are not less than `lower`, and less than `upper`.
 ///
-/// Keys stand here without what follows them in a tree. No key's bytes begin another's, so that a bound may be a key, or
-/// the beginning of keys: all that begin with some bytes lie between them and their successor.
+/// The keys have no suffix here that they have in a tree. No key is a prefix of another, so a bound may be a key or a prefix of
+/// keys: all keys with a prefix lie between the prefix and its successor.
 struct KeyInterval: Equatable {
     var lower: [UInt8]
     var upper: [UInt8]
 
     var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
 
-    /// All keys that begin with some bytes.
+    /// All keys with a prefix.
     init(beginningWith bytes: [UInt8]) { self.init(lower: bytes, upper: Self.successor(of: bytes)) }
 
     init(lower: [UInt8], upper: [UInt8]) {
@@ -19,12 +19,12 @@ struct KeyInterval: Equatable {
         self.upper = upper
     }
 
-    /// The same keys with every bit turned, as they stand in a descending order.
+    /// The same keys with every bit inverted, as in a descending order.
     var reversed: KeyInterval {
         KeyInterval(lower: Self.successor(of: upper.map { ~$0 }), upper: Self.successor(of: lower.map { ~$0 }))
     }
 
-    /// The least bytes that are greater than all that begin with some.
+    /// The least bytes that are greater than all keys with a prefix.
     private static func successor(of bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         while bytes.last == 0xFF { bytes.removeLast() }
@@ -32,7 +32,7 @@ struct KeyInterval: Equatable {
         return bytes + [last + 1]
     }
 
-    /// The keys in both of two lists of intervals. Each list is in order, without overlaps.
+    /// The intersection of two lists of intervals, which are sorted and do not overlap.
     static func intersection(_ left: [KeyInterval], _ right: [KeyInterval]) -> [KeyInterval] {
         var common: [KeyInterval] = []
         var (first, second) = (0, 0)
@@ -55,10 +55,10 @@ struct KeyInterval: Equatable {
                 .sorted { $0.lower.lexicographicallyPrecedes($1.lower) }
                 .reduce(into: []) { if $0.last != $1 { $0.append($1) } }
         case .prefix(let prefix):
-            // A text's key ends with two bytes that the keys of longer ones do not have.
+            // The key of a text ends with two bytes that the keys of longer texts do not have there.
             return [KeyInterval(beginningWith: Array(key(.string(prefix)).dropLast(2)))]
         case .relation(let comparator, let value):
-            // Null comes before all others, and what is not a number after them: neither is in any relation.
+            // Null comes before all values, and NaN after them. No relation holds for either.
             let key = KeyInterval(beginningWith: key(value))
             var all = KeyInterval(beginningWith: [key.lower[0]])
             if type == .double || type == .date { all.upper = notANumber(type) }

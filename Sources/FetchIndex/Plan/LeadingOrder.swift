@@ -3,7 +3,7 @@ internal import OrderCaches
 internal import Predicates
 internal import Records
 
-/// A kept order whose row keys begin with an attribute, so that a range of the attribute is a range of rows.
+/// A current cache whose row keys begin with an attribute, so a range of the attribute is a range of rows.
 final class LeadingOrder {
     let name: String
     private let kept: KeptOrder
@@ -13,7 +13,7 @@ final class LeadingOrder {
     private let identity: CacheIdentity
     private let model: Model
 
-    /// Nil when its row keys begin otherwise. Its predicate is not looked at before it is asked for.
+    /// Nil when its row keys begin with something else. The predicate is parsed on demand.
     private init?(_ kept: KeptOrder, entity number: Int, _ model: Model) {
         guard let leading = Self.leadingKey(of: kept.identity, model.entities[number]) else { return nil }
         name = kept.name
@@ -23,7 +23,7 @@ final class LeadingOrder {
         self.model = model
     }
 
-    /// Opened when it is first asked for.
+    /// Opened on demand.
     func order() throws -> SectionedOrder {
         if let opened { return opened }
         let order = try kept.order()
@@ -31,15 +31,15 @@ final class LeadingOrder {
         return order
     }
 
-    /// What holds for all of its rows; nil when that cannot be told, or the rows were found with other versions of ICU's
-    /// data. O(length of its predicate), once.
+    /// The parts of its predicate, which hold for all of its rows; nil when they are unknown, or ICU's data had another version.
+    /// O(length of the predicate), once.
     private(set) lazy var known: [PredicateSyntax]? = {
         guard let definition = try? OrderDefinition(identity) else { return nil }
         if !identity.collation.isEmpty, (try? definition.compile(in: model))?.identity != identity { return nil }
         return definition.predicate?.syntax.conjuncts ?? []
     }()
 
-    /// Whether it is of a predicate's rows and no others.
+    /// Whether its rows are exactly those of a predicate.
     func isOf(_ predicate: FetchPredicate) -> Bool {
         !identity.predicate.isEmpty && identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
@@ -57,7 +57,7 @@ final class LeadingOrder {
         return entity.slot(of: key.attribute).map { ($0, key.direction == .descending) }
     }
 
-    /// Those of an entity that are of a reader's state. O(caches).
+    /// The leading orders of an entity in a reader's state. O(caches).
     static func all(of entity: Int, in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.keptOrders(of: entity, in: reader).compactMap {
             LeadingOrder($0, entity: entity, reader.model)

@@ -17,7 +17,7 @@ public struct ComputedSection: Hashable, Sendable {
         self.version = version
         entityName = Object.self == ManagedObject.self ? nil : Object.entityName
         makeReader = { entity in
-            // One object that belongs to no context stands for each record in turn.
+            // One object without a context stands for each record in turn.
             let object = Object(ObjectRegistration(objectID: .anyRecord, entity: entity))
             return { record in
                 object.base = record
@@ -39,7 +39,7 @@ public struct ComputedSection: Hashable, Sendable {
 }
 
 extension SectionKey {
-    /// Why an order with this key cannot be kept under a name; nil when it can.
+    /// Why an order with this key cannot have a cache; nil when it can.
     var whyNotCacheable: String? {
         if case .function(let section) = self, section.version == nil {
             return "the computed section key \(section.name) has no version"

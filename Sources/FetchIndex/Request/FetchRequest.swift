@@ -1,5 +1,5 @@
 public import Models
-/// What to fetch, and in which order.
+/// A fetch: the objects and their order.
 public struct FetchRequest<Object: ManagedObject>: Sendable {
     public enum ResultType: Hashable, Sendable {
         case objects
@@ -16,21 +16,21 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     public var fetchLimit = 0
     /// The rows to leave out at the start.
     public var fetchOffset = 0
-    /// Kept for programs that set it: every object is a fault until it is touched, whatever the size.
+    /// Has no effect: every object is a fault until its first use.
     public var fetchBatchSize = 0
-    /// What `execute` gives.
+    /// The type of `execute`'s result.
     public var resultType = ResultType.objects
     /// The attributes of dictionaries; nil: all.
     public var propertiesToFetch: [String]?
     /// Whether a fetch sees the context's unsaved edits.
     public var includesPendingChanges = true
-    /// Whether equal dictionaries are given once.
+    /// Whether equal dictionaries are returned once.
     public var returnsDistinctResults = false
 
     /// A request for objects of a class.
     public init() { entityName = Object.entityName }
 
-    /// A request for objects of a class, with what is mostly said of one.
+    /// A request for objects of a class.
     public init(predicate: FetchPredicate? = nil, sortKeys: [SortKey<Object>]) {
         self.init()
         self.predicate = predicate
@@ -49,7 +49,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     var offset: Int { max(0, fetchOffset) }
 }
 
-/// What `execute` found, as the request's result type says.
+/// The result of `execute`.
 public enum FetchResult<Object: ManagedObject> {
     case objects([Object])
     case objectIDs([ObjectID])

@@ -1,7 +1,7 @@
 package import Records
 package import OrderCaches
 internal import Models
-/// All that shapes the order of a request: what a cache is made for. Limit and offset do not shape it.
+/// Everything that shapes the order of a request, and so its cache. Limit and offset do not shape it.
 public struct OrderDefinition: Hashable, Sendable {
     public var entity: String
     public var predicate: FetchPredicate?
@@ -22,19 +22,18 @@ public struct OrderDefinition: Hashable, Sendable {
         self.sectionOrder = sectionOrder
     }
 
-    /// The order in a model: how it is built, and the identity that its cache is valid for.
-    /// Throws when it names attributes that are not there or are of types that cannot be used so.
+    /// The order in a model: how to build it, and its fingerprint. Throws when an attribute is missing or has the wrong type.
     func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
         return try compile(number, model.entities[number], RecordPlacer(self, model.entities[number]))
     }
 
-    /// As `compile`, and plans from which of a reader's records the order is found. O(caches x log n).
+    /// As `compile`, with the records among which the members are in a reader's state. O(caches x log n).
     package func plan(in reader: StoreReader) throws -> (request: OrderRequest, source: RecordSource) {
         try plan(in: reader, leadingOrders: nil)
     }
 
-    /// With leading orders of the reader's state that are known already.
+    /// As above, with the leading orders of the reader's state.
     func plan(
         in reader: StoreReader, leadingOrders: [LeadingOrder]?
     ) throws -> (request: OrderRequest, source: RecordSource) {
@@ -58,10 +57,10 @@ public struct OrderDefinition: Hashable, Sendable {
         return OrderRequest(builder: OrderBuilder(entity: number, shape: shape, placer: placer), identity: identity)
     }
 
-    /// Why an order of this definition cannot be kept under a name; nil when it can.
+    /// Why an order of this definition cannot have a cache; nil when it can.
     var whyNotCacheable: String? { predicate?.whyNotCacheable ?? sectionKey?.whyNotCacheable }
 
-    /// The definition that a cache was made for, read from its identity.
+    /// The definition of a cache, parsed from its fingerprint.
     package init(_ identity: CacheIdentity) throws {
         self.init(entity: identity.entity)
         if !identity.predicate.isEmpty { predicate = try FetchPredicate(format: identity.predicate, argumentArray: []) }

@@ -2,7 +2,7 @@ internal import OrderCaches
 internal import Records
 internal import Bytes
 internal import Models
-/// Places the records of an entity as a definition says: member or not, section value, sort key.
+/// Places the records of an entity by a definition: member or not, section value, sort key.
 final class RecordPlacer: RowPlacer {
     private struct SortColumn {
         let slot: Int
@@ -11,7 +11,7 @@ final class RecordPlacer: RowPlacer {
         let collator: TextCollator?
     }
 
-    /// Holds for all records when the definition has none.
+    /// True for all records when the definition has no predicate.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
     private let predicateVersions: [String]
@@ -46,7 +46,7 @@ final class RecordPlacer: RowPlacer {
         return true
     }
 
-    /// Apart from the test, which most records of a scan do not pass.
+    /// Apart from the predicate, which most records of a scan fail.
     @inline(never)
     private func placeMember(_ record: RecordView, _ placement: inout RowPlacement) throws {
         try section?.append(record, to: &placement.key)

@@ -3,7 +3,7 @@ package import Predicates
 package import Records
 package import Values
 
-/// A record's bytes, as a predicate reads them: a slot is an attribute's.
+/// The bytes of a record, as a predicate reads them: one slot an attribute.
 extension RecordView: PredicateRow {
     package func test(at slot: Int, _ test: TextTest) throws -> Bool? {
         guard let range = try range(of: slot) else { return nil }
@@ -24,11 +24,10 @@ extension RecordView: PredicateRow {
 }
 
 extension CompiledPredicate {
-    /// Prepares a predicate for the records of an entity. Throws for names that it has not and for types that do not
-    /// fit.
+    /// Compiles a predicate for the records of an entity. Throws for unknown names and wrong types.
     package init(_ predicate: FetchPredicate, _ entity: Entity) throws {
         try self.init(predicate.syntax) { names in
-            // A name may have dots of its own.
+            // A name may contain dots.
             for count in stride(from: names.count, through: 1, by: -1) {
                 if let slot = entity.slot(of: names.prefix(count).joined(separator: ".")) {
                     return ResolvedAttribute(slot: slot, type: entity.attributes[slot].type, nameCount: count)

@@ -1,8 +1,8 @@
 /// Why a request does not fit its entity, or cannot be read.
 public enum RequestError: Error, Equatable, Sendable {
-    /// A text that describes a sort key, section key or section order is not one; the text says why.
+    /// A text is no sort key, section key or section order; the text says why.
     case malformed(String)
-    /// An attribute has a type that the request cannot use so.
+    /// An attribute's type does not fit its use in the request.
     case wrongType(String)
 }
 

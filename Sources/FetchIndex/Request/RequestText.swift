@@ -1,4 +1,4 @@
-/// The texts that requests are written as: names with characters of the syntax stand in backquotes.
+/// The text form of requests. Names with characters of the syntax stand in backquotes.
 package enum RequestText {
     private static let syntax: Set<Character> = [",", ":", "(", ")", "`", " "]
 
@@ -9,7 +9,7 @@ package enum RequestText {
         return isQuoted ? String(text.dropFirst().dropLast()) : text
     }
 
-    /// Splits at a separator that is neither in backquotes nor in parentheses, and trims blanks.
+    /// Splits at a separator that is neither in backquotes nor in parentheses, and trims spaces.
     package static func split(_ text: String, at separator: Character) -> [String] {
         var parts = [""]
         var isQuoted = false

@@ -3,7 +3,7 @@ internal import Bytes
 internal import Models
 /// Computes the section value of a record.
 final class SectionColumn {
-    /// How a section's value is made of an attribute's, or of the whole record.
+    /// How the section value is computed from an attribute or the record.
     private enum Reader {
         case attribute
         case function(ComputedSection.Reader)
@@ -98,7 +98,7 @@ final class SectionColumn {
         OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
     }
 
-    /// How many bytes the first letters of UTF-8 text take. ASCII letters take one each, unless a mark follows.
+    /// The number of bytes of the first letters of UTF-8 text. ASCII letters have one byte, unless a combining mark follows.
     private static func prefixLength(_ letters: Int, of text: RawSpan) -> Int {
         text.withUnsafeBytes { text in
             let start = text.prefix(letters + 1)

@@ -38,7 +38,7 @@ extension SectionKey: CustomStringConvertible {
         } catch { throw publicError(error) }
     }
 
-    /// Nil where there is no such function of so many arguments.
+    /// Nil when there is no function with this name and number of arguments.
     private static func read(_ function: String, _ name: String, _ arguments: ArraySlice<String>) throws -> SectionKey?
     {
         let (first, last) = (arguments.first ?? "", arguments.last ?? "")

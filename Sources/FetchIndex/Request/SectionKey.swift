@@ -1,4 +1,4 @@
-/// What rows are grouped by. A section's rows are contiguous by construction.
+/// What rows are grouped by. The rows of a section are contiguous by construction.
 public enum SectionKey: Hashable, Sendable {
     /// By the exact value of an attribute: Apple and apple are two sections.
     case attribute(String)
@@ -6,16 +6,16 @@ public enum SectionKey: Hashable, Sendable {
     case prefix(String, Int)
     /// By the day, week, month, quarter or year of a date attribute in a time zone, by the dates that its clocks show.
     case date(String, CalendarUnit, timeZone: String = "UTC", calendar: SectionCalendar = .iso8601)
-    /// By intervals of a number attribute; a section is named by where its interval begins.
+    /// By intervals of a number attribute. A section's name is the start of its interval.
     case bucket(String, width: Double)
-    /// By the title of a text attribute in the alphabetic index of a locale, e.g. "ja", as ICU has it: a letter of the
-    /// locale's alphabet (か for kana from か to ご) or of A to Z, and "#" for texts that begin with none.
+    /// By the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": a letter of the locale's alphabet (か for
+    /// kana from か to ご) or of A to Z, and "#" for all other texts.
     case indexTitle(String, locale: String)
-    /// By what a function makes of an object; see `computed(_:version:_:)`.
+    /// By a function of an object; see `computed(_:version:_:)`.
     case function(ComputedSection)
 
-    /// By what a function makes of an object, which must depend on nothing else. An order can be kept under a name only
-    /// when the function has a version, to be raised whenever the function changes.
+    /// By a function of an object, which must depend on nothing else. A cache needs a version of the function: raise it whenever the
+    /// function changes.
     public static func computed<Object: ManagedObject>(
         _ name: String, version: Int? = nil, _ body: @escaping @Sendable (Object) -> String
     ) -> SectionKey {
@@ -35,8 +35,8 @@ public enum SectionKey: Hashable, Sendable {
         }
     }
 
-    /// The title in an index of a section with this key: the name of one that is an index title itself, else the
-    /// name's first character, upper-cased; nil for a section without a name.
+    /// The index title of a section with this key: its name when that is an index title, else the upper-cased first character of
+    /// the name; nil for a section without a name.
     package static func indexTitle(ofSectionNamed name: String, _ key: SectionKey?) -> String? {
         if case .indexTitle = key { return name.isEmpty ? nil : name }
         return name.first.map { $0.uppercased() }

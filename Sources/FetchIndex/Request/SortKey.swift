@@ -25,7 +25,7 @@ public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
         self.init(Object.attributeName(of: keyPath), direction, textOrder)
     }
 
-    /// The same key of objects whose class does not matter.
+    /// The same key for objects of any class.
     var untyped: SortKey<ManagedObject> { SortKey<ManagedObject>(attribute, direction, textOrder) }
 }
 
@@ -38,7 +38,7 @@ extension SortKey: CustomStringConvertible {
         return text
     }
 
-    /// Reads `description`'s form; `asc` and `binary` may be written too.
+    /// Parses the form of `description`; `asc` and `binary` are accepted too. Throws `RequestError` and `UnknownLocale`.
     public init(parsing text: String) throws {
         do {
             let parts = RequestText.split(text, at: ":")
@@ -64,7 +64,7 @@ extension SortKey: CustomStringConvertible {
         } catch { throw publicError(error) }
     }
 
-    /// Reads sort keys that are separated by commas.
+    /// Parses sort keys that are separated by commas. Throws as above.
     public static func list(parsing text: String) throws -> [SortKey] {
         try withPublicErrors {
             text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try SortKey(parsing: $0) }

@@ -1,10 +1,10 @@
 package import OrderCaches
 internal import Records
 public import Models
-/// An opened order with the records of its snapshot: sections and rows are read as they are asked for, and nothing is
-/// loaded.
+/// An open order: the read interface without objects, for batch jobs. Sections and rows are read on demand; nothing is
+/// loaded in advance.
 ///
-/// It keeps its snapshot, and so the pages of the store's old state, for as long as it lives.
+/// It keeps its snapshot, and so pins the pages of that state, as long as it lives.
 public struct FetchedOrder {
     private static let rowsLookedUp = 100
 
@@ -20,7 +20,7 @@ public struct FetchedOrder {
         origin = container.origin(ofEntity: opened.order.entity, named: entity.name)
     }
 
-    /// Whether the order was there, caught up, or computed.
+    /// How the order was opened.
     public var outcome: FetchOutcome { FetchOutcome(opened.outcome, origin) }
 
     /// Rows in all sections. O(1).
@@ -29,22 +29,23 @@ public struct FetchedOrder {
     /// Without a section key 1, else the sections that have rows. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
 
-    /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws when the cache is damaged.
+    /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
     public func section(at index: Int) throws -> FetchedSection {
         try withPublicErrors {
             FetchedSection(try opened.order.section(at: index))
         }
     }
 
-    /// Hands out the sections in order, from an index on, until the body returns false. O(log n + sections).
+    /// Calls the body with the sections in order, from an index on, until it returns false. O(log n + sections). Throws
+    /// `StoreError`, and what the body throws.
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
         try withPublicErrors {
             try opened.order.walkSections(from: index) { try body(FetchedSection($0)) }
         }
     }
 
-    /// Reads all that the order needs to hand out some sections and rows, without their records. Throws when any of it is
-    /// damaged, so that a printer learns of it before it prints anything. O(log n + sections + rows).
+    /// Reads everything that some sections and rows need, except their records, so that a printer meets damage before it
+    /// prints anything. O(log n + sections + rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {
@@ -68,7 +69,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Hands out rows from an offset over all sections. O(log n), and a record a row.
+    /// Calls the body with the rows from an offset over all sections. O(log n + rows), and one record a row. Throws `StoreError`,
+    /// and what the body throws.
     public func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: (FetchedRow) throws -> Void) throws {
         try withPublicErrors {
             var left = limit ?? Int.max
@@ -81,7 +83,7 @@ public struct FetchedOrder {
         }
     }
 
-    /// Hands out the row that stands n-th over all sections. O(log n). Traps unless 0 <= row < rowCount.
+    /// Calls the body with the n-th row over all sections. O(log n). Traps unless 0 <= row < rowCount. Throws as `forEachRow`.
     public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
         try withPublicErrors {
             let (object, position) = try opened.order.row(at: row)
@@ -112,7 +114,7 @@ public struct FetchedSection: Equatable, Sendable {
     public let count: Int
     /// Rows of the sections before it.
     public let rowsBefore: Int
-    /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
+    /// Whether it is the section of the rows without a value. Its name is "", like that of the empty text.
     public let isNull: Bool
 
     package init(_ section: OrderSection) {
@@ -123,7 +125,7 @@ public struct FetchedSection: Equatable, Sendable {
     }
 }
 
-/// A row of a fetched order: its object, its place, and its values, which are decoded when they are asked for.
+/// A row of a fetched order: the object's id, the row's path, and its values, which are decoded on demand.
 public struct FetchedRow: ~Escapable {
     public let id: ObjectID
     public let path: RowPath
@@ -138,19 +140,19 @@ public struct FetchedRow: ~Escapable {
         self.record = record
     }
 
-    /// The value of an attribute. O(its length). Throws when there is no such attribute or its bytes are damaged.
+    /// The value of an attribute. O(length of the value). Throws `StoreError.unknownAttribute`, and `StoreError.corrupted`.
     public func value(of attribute: String) throws -> Value {
         try withPublicErrors { try value(at: entity.requireSlot(of: attribute)) }
     }
 
-    /// The value of the attribute at an index of the entity's attributes.
+    /// The value of the attribute at an index of the entity's attributes. Throws `StoreError.corrupted`.
     public func value(at slot: Int) throws -> Value {
         try withPublicErrors {
             try record.value(at: slot, as: entity.attributes[slot].type)
         }
     }
 
-    /// Hands out the UTF-8 bytes of a text attribute's value in place. False when it is null or no text.
+    /// Calls the body with the UTF-8 bytes of a text value in place. False when the value is null or no text.
     package func text(at slot: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
         guard entity.attributes[slot].type == .string, let range = try record.range(of: slot) else { return false }
         record.bytes(range).withUnsafeBytes(body)

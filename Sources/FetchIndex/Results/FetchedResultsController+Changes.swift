@@ -33,8 +33,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// The step met damage. The records give the new state; what is told is how the rows differ, or, where the old order
-    /// cannot be read, that this is not known.
+    /// The update met damage. The new state comes from the records. The change is the difference of the rows, or unknown when
+    /// the old order cannot be read.
     private func mend(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
         let mended: LiveOrder
         do { mended = try mend(order) } catch { return fail(error) }
@@ -49,8 +49,8 @@ extension FetchedResultsController: ContextFollower {
         live = mended
     }
 
-    /// Those of the new ids whose objects are members of the order, or were: a limit or an offset may have shown an object
-    /// under its old id and not show it any more.
+    /// The new ids of objects that are or were members of the order: a limit or an offset may have shown an object under its
+    /// old id, and may not show it now.
     private func rowsRenumbered(
         _ ids: [RecordKey: RecordKey], _ edits: [RecordChange]
     ) throws -> [RecordKey: RecordKey] {
@@ -69,7 +69,7 @@ extension FetchedResultsController: ContextFollower {
         }
     #endif
 
-    /// Tells what is to be told. A batch that comes up while the delegate is being told of one follows it.
+    /// Delivers the change that was kept. A change that arises during the delivery follows it.
     func deliver() {
         managedObjectContext.delivery.tell(self) { tellAll() }
     }

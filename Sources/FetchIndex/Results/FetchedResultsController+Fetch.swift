@@ -3,14 +3,15 @@ internal import Models
 internal import Records
 
 extension FetchedResultsController {
-    /// Opens the order, and moves the context to the store's newest state. A named one costs O(log n) when its cache is
-    /// fresh, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has
-    /// fetched before and its request was changed, the difference is reported as a batch, O(rows).
+    /// Advances the context to the store's newest state, and opens the order there. With a cache O(log n) when the cache is
+    /// current, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has fetched
+    /// before and its request has changed, the difference is delivered as a batch, O(rows).
     ///
-    /// While changes are being delivered, the context stays at its state, and the order is opened there. A controller that is
-    /// just telling its own delegate of a batch is in the state after it, and is given no other request then.
+    /// During a delivery the context keeps its state, and the order is opened there. A controller that is just telling its own
+    /// delegate of a batch has the state after the batch, and takes no other request then.
     ///
-    /// Throws when the request does not fit the model, or its cache name is in use for another request.
+    /// Throws `StoreError`; `RequestError` or `FetchPredicateError` when the request does not fit the model; `ContextError` when the
+    /// cache name is in use for another request, or the request cannot have a cache.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
         try withPublicErrors {
@@ -50,7 +51,7 @@ extension FetchedResultsController {
                 undelivered = try oldOrder.change(to: next)
                 deliver()
             }
-            // The merge has brought it here, and has told what that changed.
+            // The merge has advanced the order already, and has delivered the change.
             if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
             return fetchOutcome(outcome)
         }
@@ -90,7 +91,7 @@ extension FetchedResultsController {
         return (try live(request, opened), opened.outcome)
     }
 
-    /// An opened order, as it is fetched, with the context's unsaved edits.
+    /// An opened order with the request's window and the context's unsaved edits.
     private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
         var live = try LiveOrder(request, opened, offset: fetchRequest.offset, limit: fetchRequest.limit)
         let unsaved = managedObjectContext.reportedEdits

@@ -1,11 +1,10 @@
 public import Observation
 
-/// Observation's tracking of results: whatever is read of sections and rows is tracked together. Objects are tracked by
-/// themselves.
+/// Observation of results: all reads of sections and rows are tracked together. Objects track their own attributes.
 extension FetchedResultsController: Observable {}
 
 extension FetchedResultsController {
-    /// Notes that results are read.
+    /// Notes a read of the results.
     func noteRead() {
         let observers = self.observers ?? Observers()
         if self.observers == nil { self.observers = observers }
@@ -15,13 +14,13 @@ extension FetchedResultsController {
     /// Tells observers that the results have changed.
     func noteChange() { observers?.registrar.withMutation(of: self, keyPath: \.observedResults) {} }
 
-    // Never read: it only stands for what observers track.
+    // Never read: it stands for what observers track.
     fileprivate var observedResults: Bool { false }
 }
 
 extension FetchedResultsController {
-    /// The title of a section of some name: the delegate's; the name itself where sections are index titles; or the
-    /// name's first character, upper-cased.
+    /// The index title of a section's name: the delegate's title; or the name where sections are index titles; or the upper-cased
+    /// first character of the name.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate, let title = delegate.controller(self, sectionIndexTitleForSectionName: name) { return title }
         return SectionKey.indexTitle(ofSectionNamed: name, sectionKey)

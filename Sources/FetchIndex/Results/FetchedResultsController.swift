@@ -2,11 +2,11 @@ internal import OrderCaches
 internal import Models
 internal import Records
 
-/// The objects of a request in order and in sections, kept up to date, with exact changes.
+/// The objects of a request, sorted and in sections, kept up to date, with exact changes.
 ///
-/// Sections and rows are read from the order as they are asked for: nothing is loaded in advance, so that a controller
-/// on a fresh named cache costs the same for ten rows as for ten million. It is a view of its context: it moves when the
-/// context processes edits, saves, merges or rolls back, and then tells its delegate and `changes` what changed.
+/// Sections and rows are read on demand and nothing is loaded in advance, so a controller on a current cache costs the same
+/// for ten rows as for ten million. It is a view of its context: when the context processes edits, saves, merges or rolls
+/// back, the controller advances with it, and tells its delegate and `changes` what changed.
 ///
 ///     let controller = try FetchedResultsController(
 ///         fetchRequest: request, context: context, sectionKey: .attribute("publisher"), cacheName: "by publisher")
@@ -18,33 +18,33 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public let managedObjectContext: ManagedObjectContext
     public let sectionKey: SectionKey?
     public let sectionOrder: SectionOrder
-    /// The name that the order is kept under; nil: it is computed in memory.
+    /// The name of the cache; nil: the order is computed in memory.
     public let cacheName: String?
     public weak var delegate: (any FetchedResultsControllerDelegate<Object>)? {
         didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
-    /// The error that made the controller give up: damage in records that it needed. It is empty until it fetches again.
+    /// The error that emptied the controller: damage in records that it needs. Nil after a fetch that succeeds.
     public internal(set) var failure: (any Error)?
 
     let requiresSortKeys: Bool
     let wantsChange: Bool
     var live: LiveOrder?
-    /// Of what observers have read; nil when nothing was.
+    /// The observers of results; nil before the first observed read.
     var observers: Observers?
     /// What was fetched last.
     var fetched: Fetched?
-    /// What the last step changed.
+    /// The last change.
     var merged: OrderChange?
     /// The same, until it is delivered.
     var undelivered: OrderChange?
     var isFailureUndelivered = false
-    /// Whether the order was found damaged since it was fetched.
+    /// Whether the order was found damaged since the last fetch.
     var metDamage = false
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
-    /// Throws when the request has no sort key, or cannot be kept under a name and has one.
+    /// Throws `ContextError.noSortKeys`, and `ContextError.notCacheable` for a cache name and a request that cannot have a cache.
     public convenience init(
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: SectionKey? = nil,
         sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil
@@ -56,8 +56,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         } catch { throw publicError(error) }
     }
 
-    /// The tool watches orders without sort keys too, and wants the exact change since a cache was last current whatever
-    /// it costs.
+    /// The tool also watches orders without sort keys, and wants the exact change since a cache was last current at any cost.
     package init(
         _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
         sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, wantsChange: Bool = false
@@ -86,15 +85,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let limit: Int?
     }
 
-    /// Takes out a named cache, or all of them when no name is given. A live controller of the name goes on in memory.
+    /// Deletes a named cache; nil: all caches. A live controller of the cache continues in memory. Throws `StoreError`.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
         try container.deleteCache(named: name)
     }
 
     // MARK: Reading
 
-    /// Reads the order. Damage in it is mended in memory, from the records; when those are damaged, the controller is
-    /// empty from then on and `failure` says why.
+    /// Reads the order. A damaged order is computed again from the records, in memory. When the records are damaged too, the
+    /// controller is empty and `failure` says why.
     func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
         guard let broken = live else { return nil }
         do { return try body(broken.window) } catch {}
@@ -109,7 +108,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         }
     }
 
-    /// The order as the context's records give it, in memory.
+    /// The order, computed from the context's records in memory.
     func mend(_ broken: LiveOrder) throws -> LiveOrder {
         metDamage = true
         let context = managedObjectContext
@@ -126,7 +125,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         isFailureUndelivered = true
     }
 
-    /// The sections, read as they are asked for; empty before the first fetch. O(1) count, O(log n) an element.
+    /// The sections, read on demand; empty before the first fetch. O(1) count, O(log n) an element.
     public var sections: ResultsSections<Object> {
         noteRead()
         return ResultsSections(self)
@@ -141,7 +140,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var sectionCount: Int { live?.window.sectionCount ?? 0 }
     var rowCount: Int { live?.window.rowCount ?? 0 }
 
-    /// Damage may have miscounted the sections, which is no mistake of the caller.
+    /// Damage may have changed the count, which is no mistake of the caller.
     func requireSection(_ index: Int) {
         precondition(
             index >= 0 && index < sectionCount || metDamage || failure != nil,
@@ -152,7 +151,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public func object(at path: RowPath) -> Object {
         noteRead()
         let id = read { try $0.object(at: path.position) } ?? nil
-        // What damage miscounted is no mistake of the caller.
+        // Damage may have changed the count, which is no mistake of the caller.
         precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
         return object(id)
     }
@@ -177,7 +176,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return object
     }
 
-    /// The place of an object; nil when it is not among the results. O(log n).
+    /// The path of an object; nil when it is not in the results. O(log n).
     public func indexPath(forObject object: Object) -> RowPath? {
         noteRead()
         guard object.managedObjectContext === managedObjectContext,
@@ -187,7 +186,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return position.map(RowPath.init)
     }
 
-    /// The sections' names and all objects' ids, as they are now. O(rows).
+    /// The current section names and object ids. O(rows).
     public var snapshot: ResultsSnapshot {
         let names = sections.map(\.name)
         let rows = read { try $0.objects() } ?? names.map { _ in [] }
@@ -197,8 +196,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Changes
 
-    /// The batches that the delegate gets, from now on. Each use makes a sequence of its own, which keeps batches until
-    /// they are taken.
+    /// The batches that the delegate gets, from now on. Each call makes a new sequence, which keeps batches until they are
+    /// taken.
     public var changes: AsyncStream<ResultsChange> {
         let (stream, continuation) = AsyncStream.makeStream(of: ResultsChange.self)
         streams[nextStream] = continuation

@@ -6,11 +6,11 @@ public enum ChangeKind: Hashable, Sendable {
     case update
 }
 
-/// Hears what changes in a controller's results: will change; sections deleted, inserted and moved; rows deleted,
-/// inserted, moved and updated; did change. Every method may be left out.
+/// Hears what changes in the results of a controller: will change; sections deleted, inserted and moved; rows deleted,
+/// inserted, moved and updated; did change. All methods are optional.
 ///
-/// Paths and indexes named `at` are of the state before the batch, new ones of the state after it. The controller is in
-/// the state after the batch all the while. A delegate may fetch; edits that it makes are reported afterwards.
+/// Paths and indexes named `at` are of the state before the batch, the new ones of the state after it. The controller has the
+/// state after the batch from the beginning. A delegate may fetch; its edits are reported afterwards.
 public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     associatedtype Object: ManagedObject
 
@@ -24,11 +24,11 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
     /// The batch as a value, after `controllerDidChangeContent`.
     func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange)
-    /// The title of a section in an index; nil: its name's first character, or the name where it is an index title.
+    /// The index title of a section; nil: the first character of its name, or the name where it is an index title.
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String?
-    /// The controller met damage in records, and is empty now.
+    /// The controller met damaged records, and is empty now.
     func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error)
 }
 
@@ -50,7 +50,7 @@ extension FetchedResultsControllerDelegate {
     public func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error) {}
 }
 
-/// A delegate that gets the whole results after each batch, and none of the single changes.
+/// A delegate that gets all results after each batch, and no single changes.
 public protocol FetchedResultsControllerSnapshotDelegate<Object>: FetchedResultsControllerDelegate {
     func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot)
 }

@@ -1,6 +1,6 @@
 package import OrderCaches
 
-/// Why an order was computed from all records.
+/// Why a cache was rebuilt from all records.
 public enum RebuildReason: String, Hashable, Sendable {
     /// There was no cache of the name.
     case first
@@ -14,7 +14,7 @@ public enum RebuildReason: String, Hashable, Sendable {
     case formatChanged
     /// The change log no longer reaches back to the cache's commit.
     case logTooShort
-    /// Catching up would cost more than computing anew.
+    /// Catching up would cost more than a rebuild.
     case tooManyChanges
     /// The cache's bytes are damaged.
     case damaged

@@ -1,6 +1,6 @@
 internal import OrderCaches
 public import Models
-/// The sections of a controller's results, read as they are asked for.
+/// The sections of a controller's results, read on demand.
 public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
 
@@ -19,7 +19,7 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     }
 }
 
-/// A section of a controller's results, as it was when it was asked for.
+/// A section of a controller's results, as it was when it was read.
 public struct ResultsSection<Object: ManagedObject> {
     fileprivate let controller: FetchedResultsController<Object>
     fileprivate let index: Int
@@ -32,12 +32,12 @@ public struct ResultsSection<Object: ManagedObject> {
 
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
 
-    /// Its rows, read as they are asked for from the results as they are then.
+    /// The rows, read on demand from the results at that time.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 }
 
-/// The rows of a section or of all sections, read as they are asked for, from the results as they are then. Copy them to
-/// an array before a loop that changes the results.
+/// The rows of a section or of all sections, read on demand from the results at that time. Copy them to an array before a loop
+/// that changes the results.
 public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
     private let sectionIndex: Int?
@@ -54,7 +54,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
         return sectionIndex < controller.sectionCount ? controller.sections[sectionIndex].count : 0
     }
 
-    /// Ends where the results end, also when they become fewer meanwhile.
+    /// Ends at the end of the results, also when they shrink during the loop.
     public struct Iterator: IteratorProtocol {
         let objects: ResultsObjects
         var row = 0
@@ -68,14 +68,14 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 
     public func makeIterator() -> Iterator { Iterator(objects: self) }
 
-    /// O(log n). The object is a fault until it is touched.
+    /// O(log n). The object is a fault until its first use.
     public subscript(row: Int) -> Object {
         guard let sectionIndex else { return controller.object(atRow: row) }
         return controller.object(at: RowPath(section: sectionIndex, row: row))
     }
 }
 
-/// Results at one moment: sections' names and the ids of their rows.
+/// Results at one moment: the section names and the ids of the rows.
 public struct ResultsSnapshot: Hashable, Sendable {
     public let sectionNames: [String]
     /// By section.
@@ -83,9 +83,8 @@ public struct ResultsSnapshot: Hashable, Sendable {
 }
 
 extension ResultsChange {
-    /// The change of results without sections as the standard library's difference of two lists of ids. Moves are
-    /// removals and insertions that name each other; rows that were only updated are not in it.
-    /// Nil when there are sections.
+    /// The change of results without sections, as the standard library's difference of two lists of ids. Moves are removals and
+    /// insertions that name each other. Updated rows are not in it. Nil when there are sections.
     public var collectionDifference: CollectionDifference<ObjectID>? {
         let paths = rows.flatMap { event -> [RowPath] in
             switch event {

@@ -1,11 +1,11 @@
 public import Models
 extension ResultsChange {
-    /// The same change without moves, for lists that have none or do not take all of them: UIKit refuses the move of a row
-    /// into a section that the batch inserts, or out of one that it deletes, and of a row of a section that moves.
+    /// The same change without moves, for lists that do not support all of them: UIKit refuses to move a row into an inserted
+    /// section, out of a deleted section, or in a section that moves.
     ///
-    /// A row that moves is deleted and inserted. A section that moves is deleted and inserted with all its rows, which
-    /// `rows` gives: the ids of a section in the new state. Updates of rows of such sections are left out, since these are
-    /// inserted as they are. O(events + rows of sections that move).
+    /// A moved row becomes a deletion and an insertion. A moved section is deleted and inserted with all its rows; `rows` gives
+    /// the ids of a section in the new state. Updates of rows in such sections are left out, because the rows are inserted
+    /// with their new values. O(events + rows of moved sections).
     public func asDeletesAndInserts(rows ids: (_ section: Int) -> [ObjectID]) -> ResultsChange {
         var change = ResultsChange()
         change.renumbered = renumbered
@@ -29,7 +29,7 @@ extension ResultsChange {
         return change
     }
 
-    /// Rows that leave a section that moves go with it, and those that come to it come with it.
+    /// The deletion and insertion of a moved section include the rows that leave and enter it.
     private func rowsWithoutMoves(
         _ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]
     ) -> [RowEvent] {
@@ -57,7 +57,7 @@ extension ResultsChange {
 }
 
 extension ResultsChange.SectionEvent {
-    /// Where it is in the state that it belongs to.
+    /// The position in the event's own state.
     fileprivate var position: Int {
         switch self {
         case .delete(let from, _): from

@@ -2,11 +2,11 @@ public import Models
 internal import OrderCaches
 internal import Records
 
-/// Exactly what changed between two states of results: from old rows to new rows.
+/// The exact change between two states of results.
 ///
-/// Old positions (`from`) are in the state before, new ones (`to`) in the state after. Sections that moved are not
-/// reported row by row; rows that merely shifted are not reported at all; the moves are the fewest that explain the new
-/// order. Within each kind, events are ordered by position.
+/// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section are not
+/// reported one by one, and shifted rows are not reported. The moves are the fewest that explain the new order. Within each
+/// kind, events are ordered by position.
 public struct ResultsChange: Equatable, Sendable {
     public enum SectionEvent: Equatable, Sendable {
         case delete(from: Int, name: String)
@@ -33,15 +33,15 @@ public struct ResultsChange: Equatable, Sendable {
     /// Deletes, then inserts, then moves, then updates.
     public var rows: [RowEvent] = []
 
-    /// The permanent ids of rows that were saved, by their temporary ones. No event reports this, so a list that keeps ids
-    /// must exchange these. Events name the new ids.
+    /// The permanent ids of saved rows, by their temporary ids. No event reports them, so a list of ids must replace them. Events
+    /// name the new ids.
     public var renumbered: [ObjectID: ObjectID] = [:]
 
-    /// Not nil when the order was computed anew and the old one could not be read, so that what changed is not known:
-    /// there are no events then, and a copy of the rows must be read anew.
+    /// Not nil when the order was rebuilt and the old order could not be read. Then the change is unknown: there are no events,
+    /// and a copy of the rows must be read again.
     public var rebuilt: RebuildReason?
 
-    /// The positions in `sections` of events of the section of null, whose name is "" like that of an empty text.
+    /// The positions in `sections` of events of the null section, whose name is "" like that of the empty text.
     package var eventsOfNull: Set<Int> = []
 
     /// No changes.
@@ -80,7 +80,7 @@ extension ResultsChange {
 }
 
 extension ResultsChange {
-    /// The rows that the change makes of the old ones, by section; nil when it does not fit them.
+    /// The rows after the change, by section; nil when the change does not fit the old rows.
     package func replay(on old: [[ObjectID]]) -> [[ObjectID]]? {
         var ids: [RecordKey: ObjectID] = [:]
         for id in old.joined() { ids[id.key] = id }
@@ -141,15 +141,15 @@ extension ResultsChange.RowEvent: CustomStringConvertible {
     }
 }
 
-/// How results came to be.
+/// How an order was opened.
 public enum FetchOutcome: Equatable, Sendable {
-    /// The cache was of the newest records.
+    /// The cache was current.
     case hit
     /// The cache was behind; the change is what happened since it was last current.
     case caughtUp(ResultsChange)
-    /// The cache was built, for the reason that is said.
+    /// The cache was built from all records.
     case rebuilt(RebuildReason)
-    /// There is no cache name: the order was computed in memory.
+    /// The order has no cache name and was computed in memory.
     case computed
 }
 

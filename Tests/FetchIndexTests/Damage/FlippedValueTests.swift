@@ -11,17 +11,19 @@ import Testing
 /// get wrong for want of an entry, `check` finds.
 @Suite(.serialized) struct FlippedValueTests {
     /// FETCHINDEX_TEST_FLIPS is how many bytes of a table are flipped, or "all".
-    static let flips = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_FLIPS"] ?? "40"
+    static let flips = TestSettings.flips ?? 40
 
     @Test(arguments: DamageableStore.tables) func aFlippedByteIsFoundOrDoesNoHarm(table: String) throws {
         var generator = SeededGenerator(seed: 51)
         let store = try DamageableStore()
         let sound = DamageProbe(try store.copy())
-        #expect(sound.defects == [] && sound.strangeErrors == [] && sound.contents.count == 9)
+        #expect(sound.defects == [])
+        #expect(sound.strangeErrors == [])
+        #expect(sound.contents.count == 9)
         let entries = store.entries.filter { $0.table == table }
         var places = entries.flatMap { entry in entry.value.indices.map { (entry, $0) } }
         #expect(!places.isEmpty)
-        if let count = Int(Self.flips) { places = Array(places.shuffled(using: &generator).prefix(count)) }
+        places = Array(places.shuffled(using: &generator).prefix(Self.flips))
         for (entry, offset) in places {
             var value = entry.value
             value[offset] ^= UInt8.random(in: 1...255, using: &generator)
@@ -37,7 +39,7 @@ import Testing
         let entries = store.entries.filter { $0.table == table }
         // All at once, one by one, under another key, and with another's value.
         try expectHarmless(entries.map { ($0.key, table, nil) }, of: store, sound, "\(table) without entries")
-        for entry in entries.shuffled(using: &generator).prefix(Int(Self.flips).map { $0 / 4 } ?? .max) {
+        for entry in entries.shuffled(using: &generator).prefix(Self.flips / 4) {
             try expectHarmless([(entry.key, table, nil)], of: store, sound, "\(table) without \(entry.key)")
             var key = entry.key
             key[Int.random(in: key.indices, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
@@ -64,8 +66,10 @@ import Testing
         header.appendChecksum(with: name.span.bytes.checksum)
         let folder = try store.copy([(name, "caches", header)])
         let repair = try PersistentContainer.repair(at: folder.path) { _, _ in }
-        #expect(repair.defects.count == 2 && repair.defects.allSatisfy { $0.contains("is another cache's too") })
-        #expect(repair.repairs.count == 1 && repair.left == [], "\(repair)")
+        #expect(repair.defects.count == 2)
+        #expect(repair.defects.allSatisfy { $0.contains("is another cache's too") })
+        #expect(repair.repairs.count == 1, "\(repair)")
+        #expect(repair.left == [], "\(repair)")
         #expect(DamageProbe(folder).defects == [])
     }
 

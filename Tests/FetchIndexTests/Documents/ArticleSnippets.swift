@@ -92,6 +92,16 @@ private enum Concurrency {
         try PersistentContainer(temporaryWith: Model(classes))
     }
 
+    private func readmeBatchJob(_ container: PersistentContainer) throws {
+        let definition = OrderDefinition(
+            entity: "Book", predicate: try FetchPredicate("price < %d", 2000),
+            sortKeys: [SortKey("price", .descending)], sectionKey: .attribute("publisher"))
+        try container.withOrder(definition, .init(cacheName: "cheap books")) { order in
+            print(order.outcome, order.rowCount)
+            try order.forEachRow(from: 1_000_000, limit: 50) { row in print(try row.value(of: "title")) }
+        }
+    }
+
     private func insertBooks(_ context: ManagedObjectContext) throws {
         let book = Book(context: context)
         book.title = "虐殺器官"

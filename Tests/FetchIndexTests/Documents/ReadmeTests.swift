@@ -71,7 +71,8 @@ private enum Readme {
             try container.withOrder(definition, .init(cacheName: "books by publisher")) { order in
                 #expect(order.outcome == outcome)
                 try order.forEachSection { section in
-                    #expect(section.name == "早川書房" && section.count == 1)
+                    #expect(section.name == "早川書房")
+                    #expect(section.count == 1)
                     return true
                 }
                 try order.forEachRow(limit: 50) { row in

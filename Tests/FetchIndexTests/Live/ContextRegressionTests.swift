@@ -36,7 +36,9 @@ import Testing
         try context.save()
         try inAnother { _, accounts in accounts[0].owner = "theirs" }
         try context.mergeChanges()
-        #expect(context.undo() && a.balance == 1 && a.owner == "theirs")
+        #expect(context.undo())
+        #expect(a.balance == 1)
+        #expect(a.owner == "theirs")
         try inAnother { other, accounts in other.delete(accounts[0]) }
         try context.rollback()
         try context.mergeChanges()
@@ -49,7 +51,9 @@ import Testing
         let account = Account(context: context)
         context.processPendingChanges()
         account.name = "x"
-        #expect(context.undo() && account.isInserted && account.name == "")
+        #expect(context.undo())
+        #expect(account.isInserted)
+        #expect(account.name == "")
     }
 
     @Test func textsThatLookAlikeAreNotTheSame() throws {
@@ -93,7 +97,8 @@ import Testing
         try context.save()
         let inserted = await changes.next(), saved = await changes.next()
         #expect(inserted?.rows == [.insert(temporary, to: RowPath(section: 0, row: 0))])
-        #expect(saved?.isEmpty == true && saved?.renumbered == [temporary: a.objectID])
+        #expect(saved?.isEmpty == true)
+        #expect(saved?.renumbered == [temporary: a.objectID])
     }
 
     @Test func anObjectThatOthersDeletedIsLetGo() throws {
@@ -151,7 +156,8 @@ import Testing
         let one = Pair(context: context), two = Pair(context: context)
         (one.name, two.name, one.other, two.other) = ("1", "2", two, one)
         context.delete(one)
-        #expect(one.isDeleted && two.isDeleted)
+        #expect(one.isDeleted)
+        #expect(two.isDeleted)
         (one.other, two.other) = (nil, nil)
     }
 
@@ -190,7 +196,8 @@ import Testing
             try context.save()
             seen += 1
         }
-        #expect(seen == 2 && controller.fetchedObjects?.count == 2)
+        #expect(seen == 2)
+        #expect(controller.fetchedObjects?.count == 2)
     }
 
     /// Savings of one entity move the caches of others along, so that the log can be cut.

@@ -36,14 +36,20 @@ import Testing
     @Test func thereIsOneObjectForAnIdAndContext() throws {
         let a = account("a")
         let temporary = a.objectID
-        #expect(context.object(with: temporary) === a && context.registeredObject(for: temporary) === a)
+        #expect(context.object(with: temporary) === a)
+        #expect(context.registeredObject(for: temporary) === a)
         try context.save()
-        #expect(try context.object(with: a.objectID) === a && fetch("a", in: context) === a)
-        #expect(context.registeredObject(for: temporary) == nil && a.objectID.number == 1)
+        #expect(context.object(with: a.objectID) === a)
+        #expect(try fetch("a", in: context) === a)
+        #expect(context.registeredObject(for: temporary) == nil)
+        #expect(a.objectID.number == 1)
         let other = store.container.newContext()
         let same = try fetch("a", in: other)
-        #expect(same !== a && same.objectID == a.objectID && same.isFault)
-        #expect(same.name == "a" && !same.isFault)
+        #expect(same !== a)
+        #expect(same.objectID == a.objectID)
+        #expect(same.isFault)
+        #expect(same.name == "a")
+        #expect(!same.isFault)
         #expect(throws: StoreError.unknownObject("99")) {
             try context.existingObject(with: try context.objectID(of: "Account", number: 99))
         }
@@ -60,26 +66,36 @@ import Testing
         var edited: Account? = try fetch("3", in: context)
         edited?.balance = 5
         edited = nil
-        #expect(context.updatedObjects.count == 1 && context.hasChanges, "an edited object is held")
+        #expect(context.updatedObjects.count == 1, "an edited object is held")
+        #expect(context.hasChanges, "an edited object is held")
     }
 
     @Test func statesFollowTheEdits() throws {
         let a = account("a", 1)
-        #expect(a.isInserted && a.hasChanges && context.insertedObjects.count == 1)
+        #expect(a.isInserted)
+        #expect(a.hasChanges)
+        #expect(context.insertedObjects.count == 1)
         try context.save()
-        #expect(!a.hasChanges && !context.hasChanges)
+        #expect(!a.hasChanges)
+        #expect(!context.hasChanges)
         a.balance = 2
-        #expect(a.isUpdated && context.updatedObjects.count == 1)
+        #expect(a.isUpdated)
+        #expect(context.updatedObjects.count == 1)
         a.balance = 1
-        #expect(!a.isUpdated && !context.hasChanges, "back to what is saved is no change")
+        #expect(!a.isUpdated, "back to what is saved is no change")
+        #expect(!context.hasChanges, "back to what is saved is no change")
         context.delete(a)
-        #expect(a.isDeleted && context.deletedObjects.count == 1)
+        #expect(a.isDeleted)
+        #expect(context.deletedObjects.count == 1)
         try context.save()
-        #expect(!a.isDeleted && a.managedObjectContext == nil && a.name == "a")
+        #expect(!a.isDeleted)
+        #expect(a.managedObjectContext == nil)
+        #expect(a.name == "a")
         let never = account("b")
         context.delete(never)
         try context.save()
-        #expect(try never.managedObjectContext == nil && context.count(for: FetchRequest<Account>()) == 0)
+        #expect(never.managedObjectContext == nil)
+        #expect(try context.count(for: FetchRequest<Account>()) == 0)
     }
 
     @Test func refreshingForgetsOrKeepsEdits() throws {
@@ -87,9 +103,14 @@ import Testing
         try context.save()
         a.balance = 2
         context.refresh(a, mergeChanges: true)
-        #expect(a.balance == 2 && a.isFault && a.name == "a" && !a.isFault)
+        #expect(a.balance == 2)
+        #expect(a.isFault)
+        #expect(a.name == "a")
+        #expect(!a.isFault)
         context.refresh(a, mergeChanges: false)
-        #expect(a.isFault && a.balance == 1 && !context.hasChanges)
+        #expect(a.isFault)
+        #expect(a.balance == 1)
+        #expect(!context.hasChanges)
     }
 
     @Test func resettingLetsGoOfAllObjects() throws {
@@ -97,7 +118,8 @@ import Testing
         try context.save()
         a.balance = 2
         try context.reset()
-        #expect(a.managedObjectContext == nil && !context.hasChanges)
+        #expect(a.managedObjectContext == nil)
+        #expect(!context.hasChanges)
         #expect(try fetch("a", in: context).balance == 1)
     }
 
@@ -110,7 +132,8 @@ import Testing
         #expect(
             error?.description
                 == "objects cannot be saved: new Account 1: name is required; new Account 1: is overdrawn")
-        #expect(error?.failures.map(\.attribute) == ["name", nil] && context.hasChanges)
+        #expect(error?.failures.map(\.attribute) == ["name", nil])
+        #expect(context.hasChanges)
         account.name = "a"
         account.balance = 1
         try context.save()
@@ -126,7 +149,8 @@ import Testing
         )
         #expect(try store.container.newContext().count(for: FetchRequest<Account>()) == 1)
         let old = try store.container.model().entity(named: "Account")
-        #expect(old != nil && twin.isInserted)
+        #expect(old != nil)
+        #expect(twin.isInserted)
         var request = FetchRequest<Account>()
         request.sortKeys = [SortKey(\.name)]
         request.includesPendingChanges = false
@@ -144,11 +168,23 @@ import Testing
         a.owner = "x"
         context.processPendingChanges()
         context.delete(a)
-        #expect(context.undo() && !a.isDeleted && a.balance == 2)
-        #expect(context.undo() && a.balance == 1 && a.owner == nil)
-        #expect(context.redo() && a.balance == 2 && a.owner == "x")
-        #expect(context.undo() && context.undo() && a.managedObjectContext == nil && !context.hasChanges)
-        #expect(!context.undo() && context.redo() && a.name == "a" && a.isInserted)
+        #expect(context.undo())
+        #expect(!a.isDeleted)
+        #expect(a.balance == 2)
+        #expect(context.undo())
+        #expect(a.balance == 1)
+        #expect(a.owner == nil)
+        #expect(context.redo())
+        #expect(a.balance == 2)
+        #expect(a.owner == "x")
+        #expect(context.undo())
+        #expect(context.undo())
+        #expect(a.managedObjectContext == nil)
+        #expect(!context.hasChanges)
+        #expect(!context.undo())
+        #expect(context.redo())
+        #expect(a.name == "a")
+        #expect(a.isInserted)
         a.balance = 9
         context.processPendingChanges()
         #expect(!context.redo(), "a new edit ends what can be done again")
@@ -159,9 +195,12 @@ import Testing
         try context.save()
         context.delete(a)
         try context.save()
-        #expect(context.undo() && a.isInserted && a.balance == 1)
+        #expect(context.undo())
+        #expect(a.isInserted)
+        #expect(a.balance == 1)
         try context.save()
-        #expect(try a.objectID.number == 2 && stored() == ["1 -"])
+        #expect(a.objectID.number == 2)
+        #expect(try stored() == ["1 -"])
         #expect(context.undo() == true)
         #expect(context.deletedObjects.count + (context.hasChanges ? 0 : 1) == 1)
     }
@@ -178,11 +217,14 @@ import Testing
         other.delete(try fetch("b", in: other))
         account("c", 3, in: other)
         try other.save()
-        #expect(try a.balance == 1 && context.count(for: FetchRequest<Account>()) == 2, "pinned until it moves")
+        #expect(a.balance == 1, "pinned until it moves")
+        #expect(try context.count(for: FetchRequest<Account>()) == 2, "pinned until it moves")
         let before = try context.commit
         try context.mergeChanges()
         #expect(try context.commit == before + 1)
-        #expect(a.balance == 7 && a.owner == "mine" && context.updatedObjects.count == 1)
+        #expect(a.balance == 7)
+        #expect(a.owner == "mine")
+        #expect(context.updatedObjects.count == 1)
         #expect(try context.count(for: FetchRequest<Account>()) == 2)
     }
 
@@ -234,7 +276,8 @@ import Testing
             BatchInsertRequest(
                 entityName: "Account", objects: [["name": "c", "balance": 1]], in: context.container.model()))
         let history = try context.fetchHistory(after: 0)
-        #expect(history.map(\.commit) == [1, 2, 3] && history.map(\.author) == ["import", "", ""])
+        #expect(history.map(\.commit) == [1, 2, 3])
+        #expect(history.map(\.author) == ["import", "", ""])
         #expect(
             history.map { $0.changes.map { "\($0.kind) \($0.objectID.number)" } } == [
                 ["insert 1", "insert 2"], ["delete 2", "update 1"], ["insert 3"],
@@ -291,10 +334,14 @@ import Testing
                     entityName: "Account", predicate: FetchPredicate("balance < 5"), propertiesToUpdate: ["balance": 5])
             )
                 == 2)
-        #expect(a.balance == 5 && b.balance == 5 && b.owner == "unsaved" && b.isUpdated)
+        #expect(a.balance == 5)
+        #expect(b.balance == 5)
+        #expect(b.owner == "unsaved")
+        #expect(b.isUpdated)
         #expect(
             try context.execute(BatchDeleteRequest(entityName: "Account", predicate: FetchPredicate("name == 'a'")))
                 == 1)
-        #expect(try a.managedObjectContext == nil && context.fetch(FetchRequest<Account>()) == [b])
+        #expect(a.managedObjectContext == nil)
+        #expect(try context.fetch(FetchRequest<Account>()) == [b])
     }
 }

@@ -100,7 +100,8 @@ import Testing
 
     @Test func lazyCollectionsAndTitles() throws {
         let controller = try controller()
-        #expect(controller.fetchedObjects == nil && controller.sections.isEmpty)
+        #expect(controller.fetchedObjects == nil)
+        #expect(controller.sections.isEmpty)
         #expect(try controller.performFetch() == .computed)
         #expect(controller.fetchedObjects?.map(\.title) == ["a", "b", "c", "d"])
         #expect(controller.sections.map(\.indexTitle) == ["P", "Q"] && controller.sections[1].objects[0].title == "c")
@@ -111,7 +112,8 @@ import Testing
         #expect(controller.indexPath(forObject: Book(context: unknown)) == nil)
         let titles = Titles()
         controller.delegate = titles
-        #expect(controller.sectionIndexTitles == ["*"] && controller.section(forSectionIndexTitle: "*") == 0)
+        #expect(controller.sectionIndexTitles == ["*"])
+        #expect(controller.section(forSectionIndexTitle: "*") == 0)
     }
 
     final class Titles: FetchedResultsControllerDelegate {
@@ -151,7 +153,8 @@ import Testing
         let fresh = store.container.newContext()
         let reader = try self.controller(in: fresh, cacheName: "c")
         #expect(try reader.performFetch() == .hit, "a hit reads only the header")
-        #expect(reader.listing(\.title) == expected && reader.failure == nil)
+        #expect(reader.listing(\.title) == expected)
+        #expect(reader.failure == nil)
         // A save meets the damage too, and builds the cache anew.
         let recorder = Recorder<Book>(\.title)
         controller.delegate = recorder
@@ -210,7 +213,8 @@ import Testing
         try controller.performFetch()
         book("e", "R", 7)
         try context.save()
-        #expect(delegate.others == 0 && delegate.snapshots == [controller.snapshot])
+        #expect(delegate.others == 0)
+        #expect(delegate.snapshots == [controller.snapshot])
         #expect(controller.snapshot.sectionNames == ["P", "Q", "R"])
     }
 

@@ -40,7 +40,8 @@ import Testing
         try context.save()
         #expect(recorder.take() == ["will change", "section H delete 3 -", "1 move 3.0 3.1", "did change"])
         let again = try accounts(store.reopened().newContext())
-        #expect(try again.performFetch() == .hit && again.sectionIndexTitles == ["#", "C", "CH"])
+        #expect(try again.performFetch() == .hit)
+        #expect(again.sectionIndexTitles == ["#", "C", "CH"])
         #expect(try store.container.verifyCache("by title") == [])
     }
 

@@ -153,7 +153,8 @@ import Values
             Issue.record("\(format): \(plan)")
             return
         }
-        #expect(name == order && plan.rowsRead < 100)
+        #expect(name == order)
+        #expect(plan.rowsRead < 100)
     }
 
     /// Damage in an order that a fetch does not name does not change what it finds.
@@ -251,7 +252,8 @@ import Values
         #expect(try outcome("\u{E9}").0 == .hit)
         let decomposed = try outcome("e\u{301}")
         #expect(decomposed.0 == .rebuilt(.predicateChanged))
-        #expect(composed.1 > 0 && decomposed.1 > 0)
+        #expect(composed.1 > 0)
+        #expect(decomposed.1 > 0)
     }
 
     @Test func whatIsNotANumberIsNotSaved() throws {

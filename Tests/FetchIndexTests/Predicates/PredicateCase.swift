@@ -17,7 +17,7 @@ struct PredicateCase: CustomStringConvertible, Sendable {
     var description: String { "\(place) \(object): \(format) -- \(reason)" }
 
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("PredicateCases")
+        .deletingLastPathComponent().appendingPathComponent("PredicatesTests/PredicateCases")
 
     static func all() throws -> [PredicateCase] {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".tsv") }
