@@ -1,23 +1,29 @@
 extension [UInt8] {
+    @inlinable
     package init(copying bytes: RawSpan) { self = bytes.withUnsafeBytes { [UInt8]($0) } }
 
+    @inlinable
     package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
 
     /// Little endian.
+    @inlinable
     package mutating func appendNumber<Number: FixedWidthInteger>(_ number: Number) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 
+    @inlinable
     package mutating func appendBigEndian<Number: FixedWidthInteger>(_ number: Number) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
     /// Overwrites eight bytes, little endian.
+    @inlinable
     package mutating func replaceNumber(_ number: UInt64, at offset: Int) {
         withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: UInt64.self) }
     }
 
     /// LEB128.
+    @inlinable
     package mutating func appendVarint(_ number: UInt64) {
         var rest = number
         while rest >= 0x80 {
@@ -28,6 +34,7 @@ extension [UInt8] {
     }
 
     /// The length in bytes as a varint, and UTF-8.
+    @inlinable
     package mutating func appendText(_ text: String) {
         appendVarint(UInt64(text.utf8.count))
         append(contentsOf: text.utf8)

@@ -1,9 +1,9 @@
 /// Reads numbers and texts one after the other. Bytes that end too soon throw.
 package struct ByteReader: ~Escapable {
-    private let bytes: RawSpan
-    private let subject: String
-    private let damage: (String) -> any Error
-    package private(set) var offset = 0
+    @usableFromInline let bytes: RawSpan
+    @usableFromInline let subject: String
+    @usableFromInline let damage: (String) -> any Error
+    @usableFromInline package internal(set) var offset = 0
 
     /// `subject` names what is read; `damage` makes an error of a sentence.
     @_lifetime(copy bytes)
@@ -25,14 +25,20 @@ package struct ByteReader: ~Escapable {
         self.init(bytes.extracting(first: bytes.byteCount - 4), subject, damage: damage)
     }
 
+    @inlinable
     package var isAtEnd: Bool { offset == bytes.byteCount }
 
+    @inlinable
     package mutating func uint8() throws -> UInt8 { UInt8(truncatingIfNeeded: try number(1)) }
+    @inlinable
     package mutating func uint16() throws -> UInt16 { UInt16(truncatingIfNeeded: try number(2)) }
+    @inlinable
     package mutating func uint32() throws -> UInt32 { UInt32(truncatingIfNeeded: try number(4)) }
+    @inlinable
     package mutating func uint64() throws -> UInt64 { try number(8) }
 
-    private mutating func number(_ length: Int) throws -> UInt64 {
+    @inlinable
+    mutating func number(_ length: Int) throws -> UInt64 {
         let start = try skip(length)
         var number: UInt64 = 0
         for offset in (start..<start + length).reversed() {
@@ -41,6 +47,7 @@ package struct ByteReader: ~Escapable {
         return number
     }
 
+    @inlinable
     package mutating func varint() throws -> UInt64 {
         var number: UInt64 = 0
         var shift: UInt64 = 0
@@ -55,12 +62,14 @@ package struct ByteReader: ~Escapable {
     }
 
     /// A varint that counts things in memory: no more than the bytes that are left.
+    @inlinable
     package mutating func count() throws -> Int {
         let number = try varint()
         guard number <= bytes.byteCount - offset else { throw damage("\(subject) ends too soon") }
         return Int(number)
     }
 
+    @inlinable
     package mutating func text() throws -> String {
         let length = try count()
         let start = try skip(length)
@@ -70,12 +79,14 @@ package struct ByteReader: ~Escapable {
     }
 
     /// The range of the next bytes, which are skipped.
+    @inlinable
     package mutating func range(_ length: Int) throws -> Range<Int> {
         let start = try skip(length)
         return start..<start + length
     }
 
-    private mutating func skip(_ length: Int) throws -> Int {
+    @inlinable
+    mutating func skip(_ length: Int) throws -> Int {
         guard length >= 0, length <= bytes.byteCount - offset else {
             throw damage("\(subject) ends too soon")
         }

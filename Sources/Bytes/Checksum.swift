@@ -1,13 +1,14 @@
-internal import CXXHash
+public import CXXHash
 
 extension RawSpan {
     /// The checksum of stored bytes: the low half of XXH3-64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+    @inlinable
     package var checksum: UInt32 {
         withUnsafeBytes { UInt32(truncatingIfNeeded: fi_xxh3($0.baseAddress, $0.count)) }
     }
 
     /// Whether bytes end with their checksum, mixed with another one.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func endsWithChecksum(mixedWith other: UInt32 = 0) -> Bool {
         let end = byteCount - 4
         guard end >= 0 else { return false }
@@ -18,6 +19,7 @@ extension RawSpan {
 
 extension [UInt8] {
     /// Appends the checksum of the bytes, mixed with another one: of what is stored with them, as their key.
+    @inlinable
     package mutating func appendChecksum(with other: UInt32 = 0) {
         let checksum = withUnsafeBytes { $0.bytes.checksum }
         appendNumber(checksum ^ other)

@@ -23,7 +23,7 @@ enum Main {
     static func main() async {
         // What is closed is opened, so that no other file gets its descriptor and what is printed there fails.
         StandardDescriptors.occupy()
-        // Whoever reads the output may stop; that is no fault.
+        // The reader of the output may stop: that is no error.
         signal(SIGPIPE, SIG_DFL)
         // A file that may not grow further is an error like a full disk.
         signal(SIGXFSZ, SIG_IGN)
@@ -82,7 +82,7 @@ enum Main {
         case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName: true
         case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
             is UnknownTimeZone, is UnusableCalendar,
-            is CacheDirectory.UnknownCache:
+            is CacheDirectory.InvalidName, is CacheDirectory.UnknownCache:
             true
         default: false
         }

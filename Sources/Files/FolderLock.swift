@@ -46,7 +46,7 @@ package struct FolderLock: ~Copyable {
         _ = withUnsafeBytes(of: &number) { pwrite(file, $0.baseAddress, $0.count, 0) }
     }
 
-    /// The number in a lock's file, when somebody holds the lock; nil when nobody does, or it has none.
+    /// The number in the file of a lock that is held; nil when the lock is free, or has no number.
     package static func valueOfHeld(_ name: String, inFolder path: String) -> UInt64? {
         let opened = Descriptors.open(path + "/" + name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard opened >= 0 else { return nil }

@@ -16,7 +16,7 @@ package struct NewFile: ~Copyable {
         if flock(opened, LOCK_EX | LOCK_NB) != 0 {
             code = errno == EWOULDBLOCK ? EBUSY : errno
         } else if !Self.isOnlyName(partial, of: opened) {
-            // Whoever held the lock has just given the file its name.
+            // The process that held the lock has just given the file its name.
             code = EBUSY
         } else if fchmod(opened, 0o600) != 0 || ftruncate(opened, 0) != 0 {
             code = errno

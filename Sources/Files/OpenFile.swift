@@ -12,7 +12,7 @@ package struct OpenFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Locks the file until it is closed; false when somebody else has it locked all the time. flock
+    /// Locks the file until it is closed; false when another lock on it lasts until the end. flock
     package borrowing func lock(until end: ContinuousClock.Instant) throws(SystemError) -> Bool {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw SystemError.last }

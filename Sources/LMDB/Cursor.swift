@@ -119,7 +119,7 @@ package struct Cursor: ~Copyable {
             }
             let found = integerKey
             if try !body(found, value) { return }
-            // As `seekToNext`, without what only those need who delete.
+            // As `seekToNext`, without what deletions need.
             let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
             if code == MDB_SUCCESS {
                 try checkBounds()

@@ -1,11 +1,11 @@
 package import LMDBCheck
 
 extension Environment {
-    /// Newer states may be written faster than they are pinned, but not time and again.
+    /// Writers may replace a state before it is pinned, but hardly so many times.
     private static let pinningTries = 100
 
     /// Walks over all pages of the newest state of an environment without opening a table: LMDB reads no page of it.
-    /// Others may read and write meanwhile: a read transaction keeps the pages of the state as they are. O(pages).
+    /// Others may read and write during the walk: a read transaction keeps the pages of the state as they are. O(pages).
     ///
     /// Throws `DataFileError` when the file cannot be opened.
     package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
@@ -13,7 +13,7 @@ extension Environment {
         for _ in 0..<pinningTries {
             let transaction = try environment.beginRead()
             let report = try DataFile.walk(environment.path, transaction.identifier, expecting: tables)
-            // Whoever reads without a lock pins nothing, and may have walked over pages that were just written.
+            // A reader without a lock pins nothing, and may have walked over pages that were just written.
             let isPinned = try environment.information().readers > 0
             if let report, report.isWhole || isPinned { return report }
             if let report, try DataFile.isNewest(transaction.identifier, at: environment.path) { return report }

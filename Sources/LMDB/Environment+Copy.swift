@@ -33,27 +33,29 @@ extension Environment {
     }
 
     /// Puts a compact copy of a folder's data file in its place. Throws `InUse` when any process has the environment
-    /// open: it would go on with the old file. Who opens it meanwhile waits. A process that dies leaves the old file or
+    /// open: it would go on with the old file. An opening during the compaction waits. A process that dies leaves the old file or
     /// the new one.
     package static func compact(at path: String) throws -> Compaction {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
         let path = String(cString: real)
-        return try EnvironmentRegistry.withClosedEnvironment(at: path) {
-            let lock = try EnvironmentLock(inFolder: path)
-            let dataFile = path + "/data.mdb"
-            var before = stat()
-            guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
-            let copy = try NewFile(at: dataFile)
-            try copyFile(dataFile, to: copy.descriptor)
-            // Whom the file belonged to, and who could read it, stays as it was; only its owner or root can give it away.
-            _ = fchown(copy.descriptor, before.st_uid, before.st_gid)
-            guard fchmod(copy.descriptor, before.st_mode & 0o777) == 0 else { throw LMDBError(rawValue: errno) }
-            try compareTables(dataFile, dataFile + ".partial")
-            try replaceFile(with: copy, path, lock)
-            var after = stat()
-            guard stat(dataFile, &after) == 0 else { throw LMDBError(rawValue: errno) }
-            return Compaction(bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
+        return try withSystemErrors {
+            try EnvironmentRegistry.withClosedEnvironment(at: path) {
+                let lock = try EnvironmentLock(inFolder: path)
+                let dataFile = path + "/data.mdb"
+                var before = stat()
+                guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
+                let copy = try NewFile(at: dataFile)
+                try copyFile(dataFile, to: copy.descriptor)
+                // Owner and permissions stay; only the owner or root can change the owner.
+                _ = fchown(copy.descriptor, before.st_uid, before.st_gid)
+                guard fchmod(copy.descriptor, before.st_mode & 0o777) == 0 else { throw LMDBError(rawValue: errno) }
+                try compareTables(dataFile, dataFile + ".partial")
+                try replaceFile(with: copy, path, lock)
+                var after = stat()
+                guard stat(dataFile, &after) == 0 else { throw LMDBError(rawValue: errno) }
+                return Compaction(bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
+            }
         }
     }
 
@@ -106,7 +108,7 @@ extension Environment {
         return sizes
     }
 
-    /// A data file by its own name, read by who has shut all others out.
+    /// Opens a data file by its own name, without a lock: the caller holds the environment alone.
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
     private static func withHandle<Value>(

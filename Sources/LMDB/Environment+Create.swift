@@ -4,7 +4,7 @@ internal import CLMDB
 internal import SystemBasics
 
 extension Environment {
-    /// How long whoever makes an environment waits for others who have its folder locked.
+    /// How long the creation of an environment waits for a lock on its folder.
     private static let patience = Duration.seconds(30)
 
     /// Puts an empty data file into a folder that has none.
@@ -40,7 +40,7 @@ extension Environment {
     }
 
     /// Gives the lock file its room on the disk. LMDB writes to it through a map: where the disk has no room for a page
-    /// then, the process would die of SIGBUS. Whoever may not write the file reads without it.
+    /// then, the process would die of SIGBUS. A user who may not write the file reads without it.
     ///
     /// The path must not be open in this process, whose locks on the file would be dropped.
     static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
@@ -60,8 +60,8 @@ extension Environment {
         #endif
     }
 
-    /// Puts the names of the folder and of its data file on disk: syncing a file does not. Whoever makes an environment
-    /// does it before he commits what tells others that it is made. fsync
+    /// Puts the names of the folder and of its data file on disk: syncing a file does not. The creator of an environment
+    /// does it before the commit that tells others that it exists. fsync
     package func syncNames() throws {
         try withSystemErrors {
             for folder in [path, path + "/.."] { try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync() }
@@ -77,8 +77,8 @@ extension Environment {
     /// reads and writes on.
     ///
     /// The first process that opens an environment makes the lock file anew, at transaction 0, and writes the number a
-    /// moment later. If it dies or gives up between, who waited for it takes 0 for true, and would write over the newest
-    /// commits. He must let go, so that somebody is the first again. A writer that died behind its last step leaves the
+    /// moment later. If it dies or gives up between, a process that waited for it believes the 0, and would overwrite the newest
+    /// commits. That process must close the environment, so that another opening is the first again. A writer that died behind its last step leaves the
     /// number one too small, which LMDB mends when it finds that writer's lock.
     static func knowsNewest(_ handle: OpaquePointer, _ options: Options) -> Bool {
         if filesAgree(handle) { return true }
@@ -90,7 +90,7 @@ extension Environment {
     }
 
     /// Looked at for a while, since a writer may be just between writing its state and telling of it. An error is left to
-    /// those who read or write.
+    /// the reads and writes that follow.
     private static func filesAgree(_ handle: OpaquePointer) -> Bool {
         for _ in 0..<looks {
             var transaction: OpaquePointer?

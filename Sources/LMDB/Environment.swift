@@ -57,7 +57,7 @@ package final class Environment: Sendable {
     let hasWritten = Atomic(false)
     /// Whether a write found the map full since it last grew.
     let isMapFull = Atomic(false)
-    /// Whether the system refused the map when it was to be mapped anew: nothing can be read or written any more.
+    /// Whether the system refused to map the file again: nothing can be read or written any more.
     let hasLostMap = Atomic(false)
 
     /// The environment at a folder; created when it is missing, unless `options` say otherwise. Throws `DataFileError`
@@ -112,7 +112,7 @@ package final class Environment: Sendable {
 
     /// mdb_env_create, mdb_env_open, mdb_reader_check
     ///
-    /// Those who try again do so one by one, lest they keep each other from being alone with the lock file.
+    /// Retries take turns, so that they do not keep each other from being alone with the lock file.
     static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
         // Where the lock file cannot be written, LMDB goes without it.
@@ -129,7 +129,7 @@ package final class Environment: Sendable {
                 mdb_env_close(handle)
                 flock(folder?.descriptor ?? -1, LOCK_UN)
                 switch error {
-                // Whoever may not write the lock file reads without it, and must not read while others write.
+                // A user who may not write the lock file reads without it, and must not read while others write.
                 case let error as LMDBError where error == .permissionDenied && options.isReadOnly && isLocking:
                     isLocking = false
                 case let error as Unsettled:
@@ -138,7 +138,7 @@ package final class Environment: Sendable {
                     usleep(.random(in: 1000...20_000))
                     try DataFile.checkFiles(inFolder: path, creates: false, options.witness)
                     if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
-                    // Somebody else's lock must not keep it waiting: then it is tried all the same.
+                    // A foreign lock must not block the opening: then it is tried without one.
                     _ = try folder?.lock(until: .now + turn)
                 default: throw error
                 }
@@ -179,7 +179,7 @@ package final class Environment: Sendable {
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)
         let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())
-        // Who opens for reading only opens the data file first and locks it then: there may be another one now.
+        // A read-only opening opens the data file before it locks: the file may have been replaced between.
         let named = try FileIdentity(ofPath: path + "/data.mdb")
         if named == nil { throw LMDBError(rawValue: ENOENT) }
         if named != opened.dataFile || lockFileBefore != opened.lockFile
@@ -237,7 +237,7 @@ extension Environment {
     }
 
     package func information() throws -> Information {
-        // LMDB looks into the map, which must not be mapped anew meanwhile.
+        // LMDB looks into the map, which must not be remapped during the call.
         try openTransactions.withLock { _ in
             try checkMap()
             var info = MDB_envinfo()

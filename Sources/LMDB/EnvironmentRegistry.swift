@@ -42,7 +42,7 @@ enum EnvironmentRegistry {
                         entry.dataFile == dataFile && (entry.lockFile == nil || entry.lockFile == lockFile)
                     return isSame ? .open(environment) : .moved(environment)
                 }
-                // Its last owner has let go, and waits for the gate to close it.
+                // Its last owner has released it, and waits for the gate to close it.
                 guard entry.gate === gate else { return .moved(nil) }
                 mdb_env_close(entry.handle)
                 entries.remove(at: index)
@@ -55,7 +55,7 @@ enum EnvironmentRegistry {
 
     /// Makes the environment where the options say so, and opens it. Other folders' openings do not wait for it.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
-        // The environment leaves the locks before anyone can let go of it: its closing takes them too.
+        // The environment leaves the locks before it can be released: closing takes them too.
         let found: Found = try withGate(ofFolder: path) { gate in
             let found = try find(path, gate)
             guard case .nothing = found else { return found }
@@ -80,7 +80,7 @@ enum EnvironmentRegistry {
 
     /// Runs a body while no environment of a folder is open in this process, or can be opened.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
-        var found = Found.nothing  // let go of when the locks are
+        var found = Found.nothing  // released after the locks
         return try withGate(ofFolder: path) { gate in
             found = try find(path, gate)
             guard case .nothing = found else { throw Environment.InUse(process: Int(getpid())) }

@@ -21,7 +21,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
-    /// The meta page could not be written: the environment does nothing more until it is closed by all who have it.
+    /// The meta page could not be written: the environment does nothing more until all its owners in this process have closed it.
     package static let panic = LMDBError(rawValue: MDB_PANIC)
 
     /// Whether LMDB met pages that it cannot have written.

@@ -4,7 +4,7 @@ internal import SystemBasics
 
 /// What both kinds of transaction can read, and the write transaction write.
 ///
-/// A view does not own its transaction: whoever keeps a view keeps the transaction beside it.
+/// A view does not own its transaction: its owner must keep the transaction too.
 package struct TransactionView {
     let handle: OpaquePointer
     /// Whether all pages that it reads are the map's, and as long as the system's: a write transaction has its own copies

@@ -2,7 +2,7 @@ internal import Files
 internal import SystemBasics
 
 extension DataFile {
-    /// How often a file that others are writing is looked at anew before it is called damaged.
+    /// The number of looks at a file that others are writing, before it is called damaged.
     private static let tries = 50
     private static let pauseInMicroseconds: UInt32 = 2000
 
@@ -22,7 +22,7 @@ extension DataFile {
             if let metas = try MetaPage.both(of: file) {
                 let length = try file.length()
                 guard let error = try defect(of: file, metas, length, witness) else { return }
-                // Nobody wrote between two looks.
+                // No writer was active between two looks.
                 if let last, last.metas == metas, last.length == length { throw error }
                 last = (metas, length, error)
             }

@@ -7,7 +7,7 @@ extension DataFile {
             throw DataFileError.damaged("its data.mdb is gone")
         }
         let meta = metas[transaction & 1]
-        // Read twice, lest a writer was just writing it.
+        // Read twice, because a writer may be writing it.
         guard meta.transaction == UInt64(transaction), try MetaPage.both(of: file)?[transaction & 1] == meta else {
             return nil
         }

@@ -4,24 +4,32 @@
 package struct RecordKey: Hashable, Comparable, Sendable {
     package let rawValue: UInt64
 
+    @inlinable
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
+    @inlinable
     package init(entity: Int, number: UInt64) {
         rawValue = UInt64(entity) << 48 | number & RecordKey.maximumNumber
     }
 
-    package static let maximumNumber: UInt64 = (1 << 48) - 1
+    @inlinable
+    package static var maximumNumber: UInt64 { (1 << 48) - 1 }
 
+    @inlinable
     package var entity: Int { Int(rawValue >> 48) }
 
     /// The object's number within its entity, from 1.
+    @inlinable
     package var number: UInt64 { rawValue & RecordKey.maximumNumber }
 
     /// Numbers from here on are of objects that are not saved yet: greater than any saved object's.
-    package static let firstTemporaryNumber: UInt64 = 1 << 47
+    @inlinable
+    package static var firstTemporaryNumber: UInt64 { 1 << 47 }
 
+    @inlinable
     package var isTemporary: Bool { number >= RecordKey.firstTemporaryNumber }
 
+    @inlinable
     package static func < (left: RecordKey, right: RecordKey) -> Bool { left.rawValue < right.rawValue }
 }
 

@@ -29,11 +29,11 @@ public enum StoreError: Error, Equatable, Sendable {
     /// was, and goes on when there is room again.
     case notSaved(String)
     /// The disk failed in the last step of a commit, the one write that LMDB cannot take back. The transaction was saved
-    /// whole or not at all, which shows when the store is opened again: once this process has let go of its containers
+    /// whole or not at all, which shows when the store is opened again: once this process has released its containers
     /// and contexts.
     case mustBeReopened
     /// The store's folder or files were moved or replaced while this process has them open: what it wrote could not be
-    /// found there. Open the store again once the process has let go of its containers and contexts.
+    /// found there. Open the store again once the process has released its containers and contexts.
     case moved(path: String)
     /// Another writer, of this process or another, was busy for longer than this one waits.
     case writerBusy

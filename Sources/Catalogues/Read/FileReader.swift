@@ -18,7 +18,7 @@ package final class FileReader {
             length = bytes.count
             buffer = []
         } else {
-            // A pipe that nobody writes to must not be waited for.
+            // Opening a pipe without a writer must not block.
             file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard file >= 0 else {
                 throw Self.unreadable(path, "cannot be opened: \(String(cString: strerror(errno)))")

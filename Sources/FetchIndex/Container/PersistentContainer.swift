@@ -198,10 +198,11 @@ extension PersistentContainer {
             }
             let cache = CacheRequest(
                 name: name, order: try compile(definition, options), needsExactChange: options.wantsChange)
+            let damage = FetchedOrder.Damage()
             do {
                 let (opened, snapshot) = try cacheEngine.open(cache)
-                return try body(FetchedOrder(opened, snapshot, in: self))
-            } catch  where error.isDamage {
+                return try body(FetchedOrder(opened, snapshot, in: self, damage))
+            } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
                 let (rebuilt, snapshot) = try cacheEngine.rebuild(cache, .damaged)
                 return try body(FetchedOrder(rebuilt, snapshot, in: self))
             }

@@ -5,8 +5,8 @@ internal import Records
 
 extension ManagedObjectContext {
     /// The objects of a request, with the context's unsaved edits. A plain fetch has no cache: O(n) for n records of the
-    /// entity, O(n log n) with sort keys. Throws `StoreError`; `RequestError`, `FetchPredicateError` or `ContextError` when the
-    /// request does not fit the model or the class.
+    /// entity, O(n log n) with sort keys. Throws `StoreError`; `RequestError`, `FetchPredicateError`, `ContextError`,
+    /// `UnknownLocale`, `UnknownTimeZone` or `UnusableCalendar` when the request does not fit the model or the class.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try withPublicErrors {
             try use(Object.self, for: request.entityName)

@@ -3,7 +3,7 @@ internal import Records
 
 extension ManagedObjectContext {
     /// Reports the edits since the last processing to controllers, as one batch each. Runs at the end of the current job of the
-    /// context's actor, and before saves, fetches, merges and rollbacks. Does nothing during a delivery: edits that are made
+    /// context's actor, and before fetches, merges and rollbacks; a save reports with its commit. Does nothing during a delivery: edits that are made
     /// then follow it.
     public func processPendingChanges() {
         while !delivery.isUnderWay, edits.hasUnprocessed {

@@ -90,7 +90,7 @@ public final class ManagedObjectContext {
 
     var model: Model { opened?.model ?? container.openingModel }
 
-    func note(_ error: any Error) { if damage == nil { damage = error } }
+    func note(_ error: any Error) { if damage == nil { damage = publicError(error) } }
 
     // MARK: Objects
 

@@ -38,7 +38,7 @@ extension SortKey: CustomStringConvertible {
         return text
     }
 
-    /// Parses the form of `description`; `asc` and `binary` are accepted too. Throws `RequestError` and `UnknownLocale`.
+    /// Parses the form of `description`; `asc` and `binary` are accepted too. Throws `RequestError`.
     public init(parsing text: String) throws {
         do {
             let parts = RequestText.split(text, at: ":")

@@ -6,14 +6,20 @@ public import Models
 ///
 /// It keeps its snapshot, and so pins the pages of that state, as long as it lives.
 public struct FetchedOrder {
+    /// Whether the cache was found damaged since it was opened.
+    final class Damage { var isMet = false }
+
     private static let rowsLookedUp = 100
 
     private let opened: OpenedOrder
     private let snapshot: Snapshot
+    /// Set when the cache is found damaged.
+    private let damage: Damage
     private let origin: ObjectOrigin
     public let entity: Entity
 
-    init(_ opened: OpenedOrder, _ snapshot: Snapshot, in container: PersistentContainer) {
+    init(_ opened: OpenedOrder, _ snapshot: Snapshot, in container: PersistentContainer, _ damage: Damage = Damage()) {
+        self.damage = damage
         self.opened = opened
         self.snapshot = snapshot
         entity = snapshot.model.entities[opened.order.entity]
@@ -31,7 +37,7 @@ public struct FetchedOrder {
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
     public func section(at index: Int) throws -> FetchedSection {
-        try withPublicErrors {
+        try noting {
             FetchedSection(try opened.order.section(at: index))
         }
     }
@@ -39,7 +45,7 @@ public struct FetchedOrder {
     /// Calls the body with the sections in order, from an index on, until it returns false. O(log n + sections). Throws
     /// `StoreError`, and what the body throws.
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
-        try withPublicErrors {
+        try noting {
             try opened.order.walkSections(from: index) { try body(FetchedSection($0)) }
         }
     }
@@ -72,7 +78,7 @@ public struct FetchedOrder {
     /// Calls the body with the rows from an offset over all sections. O(log n + rows), and one record a row. Throws `StoreError`,
     /// and what the body throws.
     public func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: (FetchedRow) throws -> Void) throws {
-        try withPublicErrors {
+        try noting {
             var left = limit ?? Int.max
             guard left > 0 else { return }
             try opened.order.walkRows(from: offset) { object, position in
@@ -85,9 +91,17 @@ public struct FetchedOrder {
 
     /// Calls the body with the n-th row over all sections. O(log n). Traps unless 0 <= row < rowCount. Throws as `forEachRow`.
     public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
-        try withPublicErrors {
+        try noting {
             let (object, position) = try opened.order.row(at: row)
             try withRow(object, position, body)
+        }
+    }
+
+    /// Runs the body of a public function, and notes damage of the cache for `withOrder`.
+    private func noting<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch {
+            if error.isCacheDamage { damage.isMet = true }
+            throw publicError(error)
         }
     }
 

@@ -10,7 +10,8 @@ extension FetchedResultsController {
     /// During a delivery the context keeps its state, and the order is opened there. A controller that is just telling its own
     /// delegate of a batch has the state after the batch, and takes no other request then.
     ///
-    /// Throws `StoreError`; `RequestError` or `FetchPredicateError` when the request does not fit the model; `ContextError` when the
+    /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or `UnusableCalendar` when the
+    /// request does not fit the model; `ContextError` when the
     /// cache name is in use for another request, or the request cannot have a cache.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
@@ -33,9 +34,12 @@ extension FetchedResultsController {
                 return .hit
             }
             let request = try wanted.definition.compile(in: context.model)
-            let isSame = fetched == wanted && live?.request.identity == request.identity
-            // An order in memory has followed its context.
-            if isSame, cacheName == nil, failure == nil, !metDamage { return .computed }
+            if fetched == wanted, try isCurrent(request) {
+                // The merge has advanced the order already, and has delivered the change.
+                guard cacheName != nil else { return .computed }
+                guard let merged, !merged.isEmpty else { return .hit }
+                return fetchOutcome(.caughtUp(merged))
+            }
             try checkName(request)
             let (old, oldFetched) = (live, fetched)
             let (next, outcome) = try open(wanted.definition, request)
@@ -51,10 +55,18 @@ extension FetchedResultsController {
                 undelivered = try oldOrder.change(to: next)
                 deliver()
             }
-            // The merge has advanced the order already, and has delivered the change.
-            if isSame, outcome == .hit, let merged, !merged.isEmpty { return fetchOutcome(.caughtUp(merged)) }
             return fetchOutcome(outcome)
         }
+    }
+
+    /// Whether the live order is that of a request, and is read as its cache has it, or is in memory without a cache name.
+    private func isCurrent(_ request: OrderRequest) throws -> Bool {
+        guard let live, failure == nil, !metDamage, live.request.identity == request.identity else { return false }
+        guard let cacheName else { return true }
+        let context = managedObjectContext
+        return try live.isStored
+            && context.container.cacheEngine.isCurrent(
+                CacheRequest(name: cacheName, order: request), in: context.snapshot())
     }
 
     private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
@@ -79,6 +91,8 @@ extension FetchedResultsController {
             let engine = context.container.cacheEngine
             if context.delivery.isUnderWay {
                 opened = try engine.open(cache, in: try context.snapshot())
+                // Nothing is stored during a delivery.
+                return (try live(request, opened), opened.isStored ? .hit : .computed)
             } else {
                 let newest: Snapshot
                 (opened, newest) = try engine.open(cache)

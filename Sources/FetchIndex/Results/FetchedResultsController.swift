@@ -121,7 +121,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     func fail(_ error: any Error) {
         live = nil
-        failure = error
+        failure = publicError(error)
         isFailureUndelivered = true
     }
 

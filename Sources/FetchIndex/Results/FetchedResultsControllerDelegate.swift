@@ -28,7 +28,7 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String?
-    /// The controller met damaged records, and is empty now.
+    /// The controller met damaged records, and is empty now. The context cannot be saved, merged or rolled back in this call.
     func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error)
 }
 

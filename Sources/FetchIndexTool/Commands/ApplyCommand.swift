@@ -183,7 +183,7 @@ private final class BatchPrinter {
             for line in report.lines { Output.line(line) }
             Output.line("")
         }
-        // Whoever reads along sees each transaction as it is done.
+        // A reader of the output sees each transaction when it is done.
         try Output.flush()
     }
 }

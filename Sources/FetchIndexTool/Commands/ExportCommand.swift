@@ -50,7 +50,7 @@ struct ExportCommand: ParsableCommand {
         let damaged = try write(definition, entity, container, format) { bytes in
             if let file { return try file.write(bytes) }
             Output.bytes(bytes)
-            // Nobody waits for the rest of what is lost.
+            // The rest would be lost too.
             try Output.flush()
         }
         try file?.keep()

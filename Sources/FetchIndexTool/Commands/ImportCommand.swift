@@ -158,7 +158,7 @@ struct ImportCommand: ParsableCommand {
         if let stored {
             let differs = try require(columns, types, of: stored, isEmpty: container.count(ofEntity: entity) == 0)
             if !differs { return }
-            // Another process may have filled it meanwhile.
+            // Another process may have filled it.
             guard try container.dropEmptyEntity(named: entity) else {
                 _ = try require(columns, types, of: stored, isEmpty: false)
                 return
@@ -208,7 +208,7 @@ struct ImportCommand: ParsableCommand {
             if isEmpty { continue }
             throw RequestError.wrongType("\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
         }
-        // That the key of an entity with objects is not unique is found by who writes to it.
+        // For an entity with objects, the writer finds out that the key is not unique.
         if isEmpty, let key, stored.slot(of: key).map({ !stored.attributes[$0].isUnique }) ?? true { differs = true }
         return differs
     }

@@ -96,7 +96,7 @@ struct ChangeReport: Encodable {
     }
 
     let outcome: OutcomeReport
-    /// Without lists when what changed is not known: the order is to be fetched anew.
+    /// Without lists when the change is not known: then the order must be fetched again.
     let sections: [SectionEvent]?
     let rows: [RowEvent]?
 

@@ -79,7 +79,7 @@ struct RequestOptions: ParsableArguments {
         return definition
     }
 
-    /// The definition that was asked for; where no request options were given, the one that the cache was made for.
+    /// The definition of the request options; without any, the definition of the cache.
     /// Nil when neither is there.
     func definition(
         of entity: String?, cache: String, in container: PersistentContainer

@@ -34,7 +34,7 @@ final class SortedRun {
     private(set) var length = 0
 
     init(inFolder folder: String) throws {
-        // A name that nobody has, made for the owner alone: no link can stand in its place.
+        // A new name, readable by the owner alone: no link can stand in its place.
         var template = Array((folder + "/sort-XXXXXX").utf8CString)
         let opened = mkstemp(&template)
         guard opened >= 0 else { throw TemporaryFileError.unusable(code: errno) }

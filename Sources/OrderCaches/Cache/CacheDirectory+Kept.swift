@@ -48,6 +48,6 @@ extension CacheDirectory {
 
     private static func isFresh(_ header: CacheHeader, _ entity: Int, in reader: StoreReader) -> Bool {
         guard header.commit <= reader.commit, reader.commit - header.commit <= commitsLookedAt else { return false }
-        return header.changesBehind(of: entity, in: reader) == 0
+        return (try? header.changesBehind(of: entity, in: reader)) == 0
     }
 }

@@ -3,13 +3,13 @@ internal import LMDB
 package import Records
 
 extension CacheDirectory {
-    /// Takes out a cache that cannot be computed anew, and says why.
+    /// Deletes a cache that cannot be rebuilt. Returns a sentence that says why.
     package func remove(_ name: String, because reason: String, in writer: StoreWriter) throws -> String {
         _ = try delete(name, in: writer)
         return "cache \"\(name)\" was damaged and is gone, since \(reason): fetch with its request to make it again"
     }
 
-    /// Takes out caches whose names are damaged, and nodes that belong to no cache. Returns what was done.
+    /// Deletes caches with damaged names, and nodes that belong to no cache. Returns what was done.
     package static func removeStrays(in writer: StoreWriter) throws -> [String] {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
@@ -36,7 +36,7 @@ extension CacheDirectory {
         return try LMDBNodeStore.caches(in: reader).filter { !known.contains($0) }
     }
 
-    /// Makes a store's state anew when it cannot be read; as `Store.repairState`, and after all that caches know of.
+    /// As `Store.repairState`: makes a new state when the state cannot be read, at a commit after those of all caches.
     package static func repairState(ofStoreAt path: String) throws -> String? {
         try Store.repairState(at: path) { view, tables in
             var newest: UInt64 = 0

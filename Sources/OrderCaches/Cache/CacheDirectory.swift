@@ -87,8 +87,10 @@ package struct CacheDirectory {
                 name: name, header: nil, unusable: error.reason, isFresh: false, changesBehind: nil, nodeCount: 0,
                 byteCount: 0, hits: 0, lastHit: nil)
         }
-        let entity = try? reader.model.number(of: header.identity.entity)
-        let behind = entity.flatMap { header.changesBehind(of: $0, in: reader) }
+        var behind: Int?
+        if let entity = try? reader.model.number(of: header.identity.entity) {
+            behind = try header.changesBehind(of: entity, in: reader)
+        }
         let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
         let hits = HitCounters(inFolder: store.path).hits(of: header.number)
         return Listing(
@@ -116,7 +118,7 @@ package struct CacheDirectory {
         package var description: String { "there is no cache \"\(name)\" in the store" }
     }
 
-    /// Takes out a cache, or all of them when no name is given. Returns how many there were.
+    /// Deletes a cache; nil: all caches. Returns the number of deleted caches.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite()
@@ -130,7 +132,7 @@ package struct CacheDirectory {
         return count
     }
 
-    /// Takes out the caches of an entity, and those that another version wrote: the next fetch computes them anew.
+    /// Deletes the caches of an entity, and those of other format versions, which the next fetch rebuilds.
     package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
         for name in try Self.names(in: writer) {
             do {
@@ -196,9 +198,9 @@ package struct CacheDirectory {
         throw SectionedOrder.corrupted("all numbers of caches are used")
     }
 
-    /// Drops what no cache needs of the log any more, but for its newest bytes, once a quarter more has come together.
+    /// Trims what no cache needs of the log, except its newest bytes, when a quarter more than these has accumulated.
     /// Without caches the log is kept, up to its limit.
-    static func trimLog(in writer: StoreWriter) throws {
+    package static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }
         var needed: UInt64?

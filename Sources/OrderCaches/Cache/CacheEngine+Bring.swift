@@ -36,7 +36,8 @@ extension CacheEngine {
         }
     }
 
-    /// Brings the order of a cache to the destination's state. Damage in the cache leads to a rebuild.
+    /// Brings the order of a cache to the destination's state. A cache that is damaged, or cannot catch up
+    /// because of damage, is rebuilt.
     /// O(log n) for a current cache, O(k log n) for one that is k changes behind, else O(n log n).
     func bring(
         _ cache: CacheRequest, _ assessment: Assessment, to destination: Destination, known: KnownChanges? = nil
@@ -48,8 +49,12 @@ extension CacheEngine {
                 header.commit = writer.commit
                 try CacheDirectory.put(header, in: writer)
             }
-            let order = try header.order(of: cache.order, in: destination.nodes(of: header))
-            return OpenedOrder(order, .hit, in: .stored(header), from: start)
+            do {
+                let order = try header.order(of: cache.order, in: destination.nodes(of: header))
+                return OpenedOrder(order, .hit, in: .stored(header), from: start)
+            } catch  where error.isCacheDamage {
+                return try rebuild(cache, .damaged, destination)
+            }
         case .behind(let header):
             do {
                 return try catchUp(header, cache.order, destination, known)
@@ -61,7 +66,7 @@ extension CacheEngine {
     }
 
     /// The fork is published only when all of it went well.
-    private func catchUp(
+    func catchUp(
         _ old: CacheHeader, _ request: OrderRequest, _ destination: Destination, _ known: KnownChanges?
     ) throws -> OpenedOrder {
         let builder = request.builder

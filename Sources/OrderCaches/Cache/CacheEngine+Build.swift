@@ -6,13 +6,13 @@ internal import Records
 ///     build lock     one build at a time
 ///     snapshot       place, sort          memory: the request's budget
 ///     pieces         nodes, a transaction a piece, under a number of their own that the store marks
-///     last           header of the snapshot's commit, caught up from the log; old nodes and the mark are taken out
+///     last           header of the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
     /// The most bytes of nodes that one transaction writes: LMDB keeps them in memory until it ends.
     private static let longestPiece = 16 << 20
     /// How long a build waits for another one, before the order is computed in memory.
     private static let patience = Duration.seconds(60)
-    /// A build begins anew so many times because too much has changed meanwhile, before it keeps other writers waiting.
+    /// After so many attempts that end with too many changes, the build keeps other writers waiting.
     private static let mostAttempts = 3
 
     /// Builds a cache, unless it is not forced and another build has just made it. Where the store is read-only, or this
@@ -67,7 +67,7 @@ extension CacheEngine {
         }
     }
 
-    /// Nil when too much has changed meanwhile. The snapshot ends with this function, so that the pages of a failed build
+    /// Nil when too much has changed during the build. The snapshot ends with this function, so that the pages of a failed build
     /// can be used again.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildCause, _ build: StoreBuild, _ pieces: PieceNodeStore
@@ -87,7 +87,8 @@ extension CacheEngine {
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         header.take(order, commit: snapshot.commit, time: CacheDirectory.now())
         try CacheDirectory.put(header, in: writer)
-        let assessment = try assess(cache, in: writer)
+        // Whatever the request wants: a long catch-up would keep other writers waiting.
+        let assessment = try assess(CacheRequest(name: cache.name, order: cache.order), in: writer)
         if case .unusable = assessment { return nil }
         let built = try commit(bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason)), writer)
         if let oldNumber { HitCounters(inFolder: store.path).transfer(from: oldNumber, to: number) }

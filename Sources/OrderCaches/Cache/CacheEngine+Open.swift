@@ -36,6 +36,11 @@ extension CacheEngine {
         }
     }
 
+    /// Whether a cache is current in the state of a snapshot. O(log n).
+    package func isCurrent(_ cache: CacheRequest, in snapshot: Snapshot) throws -> Bool {
+        if case .current = try assess(cache, in: snapshot) { true } else { false }
+    }
+
     /// The order of a cache in the state of a snapshot. The cache stays as it is.
     package func open(_ cache: CacheRequest, in snapshot: Snapshot) throws -> OpenedOrder {
         try bring(cache, assess(cache, in: snapshot), to: .memory(snapshot))
@@ -109,6 +114,7 @@ extension CacheEngine {
     ) throws -> [String: OpenedOrder] {
         var brought: [String: OpenedOrder] = [:]
         for cache in caches { brought[cache.name] = try bring(cache, in: writer, known: known).opened }
+        if !caches.isEmpty { try CacheDirectory.trimLog(in: writer) }
         return brought
     }
 
@@ -121,7 +127,6 @@ extension CacheEngine {
         if case .unusable(let reason) = assessment, !reason.isOfState { return (nil, .rebuilt(reason)) }
         do {
             let opened = try bring(cache, assessment, to: .cache(writer), known: known)
-            try CacheDirectory.trimLog(in: writer)
             return (opened, opened.outcome)
         } catch  where error.isDamage {
             _ = try directory.delete(cache.name, in: writer)

@@ -5,13 +5,12 @@ package import Records
 
 extension CacheEngine {
     /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its
-    /// rows against an order computed anew. A cache that is behind is verified as of the newest records it can be
-    /// brought to. O(n log n).
+    /// rows against the records. A cache that is behind is caught up in memory first. O(n log n).
     ///
-    /// Without a request, the rows are not computed anew: only what the cache is in itself is verified. Without a reader,
+    /// Without a request, the rows are not compared with the records. Without a reader,
     /// the newest state is. Throws `StoreError.corrupted` when the records cannot be read to compare.
     ///
-    /// `shared` are the numbers that several caches have, where somebody knows them already.
+    /// `shared` are the numbers that several caches have; nil: they are looked for.
     package func verify(
         _ name: String, _ request: OrderRequest?, in reader: StoreReader? = nil,
         sharedNumbers shared: Set<UInt32>? = nil
@@ -51,9 +50,13 @@ extension CacheEngine {
         let assessment = try assess(cache, in: reader)
         // The next opening rebuilds an unusable cache; what it holds is sound in itself.
         if case .unusable = assessment { return [] }
-        let current = try bring(cache, assessment, to: .memory(reader))
-        if case .rebuilt = current.outcome { return ["it cannot be brought to the newest records"] }
-        return try current.order.compare(withRowsOf: request.builder, from: reader)
+        guard case .behind = assessment else { return try stored.compare(withRowsOf: request.builder, from: reader) }
+        do {
+            let current = try catchUp(header, request, .memory(reader), nil)
+            return try current.order.compare(withRowsOf: request.builder, from: reader)
+        } catch  where error.isCacheDamage {
+            return ["it cannot be brought to the newest records: \(error)"]
+        }
     }
 
     /// Rebuilds a damaged cache in a writer's transaction; one that cannot be built is deleted. Returns what was done.

@@ -39,7 +39,8 @@ package struct CacheEngine {
         }
         if let reason = header.identity.difference(from: cache.order.identity) { return .unusable(reason) }
         let entity = cache.order.builder.entity
-        guard let behind = header.changesBehind(of: entity, in: reader) else { return .unusable(.logTooShort) }
+        // A log that cannot be read is as good as one that is too short.
+        guard let behind = try? header.changesBehind(of: entity, in: reader) else { return .unusable(.logTooShort) }
         if behind == 0 { return .current(header) }
         if cache.needsExactChange { return .behind(header) }
         let records = Int(clamping: try reader.entityState(entity).count)

@@ -148,11 +148,10 @@ package struct CacheHeader: Sendable {
     }
 
     /// The changes of an entity since the cache's commit; nil when the log does not tell. O(commits).
-    func changesBehind(of entity: Int, in reader: StoreReader) -> Int? {
+    func changesBehind(of entity: Int, in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }
         guard reader.logReaches(back: commit) else { return nil }
-        // A log that cannot be read is as good as one that is too short.
-        return try? reader.changeCount(of: entity, after: commit)
+        return try reader.changeCount(of: entity, after: commit)
     }
 }
 

@@ -1,5 +1,5 @@
 /// Everything that shapes an order, as canonical texts: a cache is valid for exactly one. The texts are readable, and
-/// whoever wrote them can make the request again from them.
+/// the request can be parsed from them.
 package struct CacheIdentity: Sendable {
     package var entity: String
     /// Changes with the entity's attributes.
@@ -54,10 +54,10 @@ package enum RebuildCause: String, Hashable, Sendable {
     case formatChanged
     /// The change log no longer reaches back to the cache's commit.
     case logTooShort
-    /// Catching up would cost more than computing anew.
+    /// Catching up would cost more than a rebuild.
     case tooManyChanges
     /// The cache's bytes are damaged.
     case damaged
-    /// A rebuild was asked for.
+    /// A rebuild was requested.
     case requested
 }

@@ -26,7 +26,7 @@ struct HitCounters {
         write(entry, of: cache, to: file)
     }
 
-    /// Gives a cache that was built anew under another number its hits.
+    /// Gives the hits of a cache to its new number, after a rebuild.
     func transfer(from old: UInt32, to new: UInt32) {
         let file = Descriptors.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return }

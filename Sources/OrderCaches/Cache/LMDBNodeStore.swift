@@ -234,7 +234,7 @@ extension LMDBNodeStore {
         }
     }
 
-    /// Takes out all nodes of a cache.
+    /// Deletes all nodes of a cache.
     static func deleteNodes(of cache: UInt32, in writer: StoreWriter) throws {
         try writer.view.walk(writer.tables.nodes, from: key(cache, 0)) { cursor in
             guard cursor.integerKey >> 40 == UInt64(cache) else { return false }

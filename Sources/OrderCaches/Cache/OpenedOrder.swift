@@ -25,7 +25,7 @@ package struct OpenedOrder {
     package let order: SectionedOrder
     package let outcome: OrderOutcome
     package let place: Place
-    /// The commit that the cache had before; nil when the order was built.
+    /// The commit that the cache had before; nil for an order that was built without one.
     let start: UInt64?
 
     init(_ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil) {

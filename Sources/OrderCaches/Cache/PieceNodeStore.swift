@@ -70,7 +70,7 @@ final class PieceNodeStore: NodeStore {
         return try number ?? number(in: writer)
     }
 
-    /// Takes out what was written.
+    /// Deletes what was written.
     func discard() throws {
         piece = []
         guard let number else { return }

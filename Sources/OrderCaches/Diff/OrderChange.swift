@@ -35,8 +35,8 @@ package struct OrderChange: Equatable, Sendable {
     /// The keys that objects have since they were saved, by their temporary ones. Events name the new keys.
     package var renumbered: [RecordKey: RecordKey] = [:]
 
-    /// Not nil when the order was computed anew and the old one could not be read, so that what changed is not known:
-    /// there are no events then, and a copy of the rows must be read anew.
+    /// Not nil when the order was rebuilt and the old order could not be read. Then the change is unknown: there are no events,
+    /// and a copy of the rows must be read again.
     package var rebuilt: RebuildCause?
 
     package init() {}

@@ -44,7 +44,7 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// The change between two lists of sections and rows, of which every row that is in both is an change and every
+    /// The change between two lists of sections and rows, of which every row that is in both is a change and every
     /// section is named in `places`.
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
         throws

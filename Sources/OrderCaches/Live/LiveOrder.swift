@@ -57,6 +57,9 @@ package struct LiveOrder {
         }
     }
 
+    /// Whether the order is read as its cache has it.
+    package var isStored: Bool { saved.isStored }
+
     private func window(on order: SectionedOrder) throws -> OrderWindow {
         try OrderWindow(order, offset: offset, limit: limit)
     }

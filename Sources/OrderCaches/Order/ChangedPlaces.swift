@@ -5,7 +5,7 @@ internal import Records
 /// Where changed rows and their sections stood and stand. Sections go by numbers here, so that a thousand changes do not
 /// look up a thousand values.
 struct ChangedPlaces {
-    /// A row that an change takes, gives or keeps.
+    /// A row that a change takes, gives or keeps.
     struct Row {
         /// The number of its section.
         let section: Int
@@ -18,7 +18,7 @@ struct ChangedPlaces {
     /// By section number; nil where a section has no rows.
     var oldSections: [SectionPlace?]
     var newSections: [SectionPlace?]
-    /// In the order of the changes; nil where an change has no such row.
+    /// In the order of the changes; nil where a change has no such row.
     var oldRows: [Row?]
     var newRows: [Row?]
 

@@ -39,7 +39,7 @@ package struct OrderWindow {
 
     package var rowCount: Int { rows.count }
 
-    /// O(log n). Throws unless 0 <= index < sectionCount: who counts checks before, and damage may miscount.
+    /// O(log n). Throws unless 0 <= index < sectionCount: callers check the count before, and damage may change it.
     package func section(at index: Int) throws -> OrderSection {
         guard index >= 0, index < sectionCount else { throw SectionedOrder.corrupted("there is no section \(index)") }
         if rows.isEmpty { return OrderSection(name: "", count: 0, rowsBefore: 0, value: []) }

@@ -70,6 +70,11 @@ struct OrderRoots {
     var sections = TreeRoot(isWeighted: true)
 }
 
+extension Error {
+    /// Whether the bytes of a cache are to blame, so that a rebuild helps.
+    package var isCacheDamage: Bool { self is TreeError || self is DamagedOrder }
+}
+
 /// The trees of an order do not agree with each other, with the records, or with the change log.
 package struct DamagedOrder: DamageReporting, Equatable, CustomStringConvertible {
     package let defect: String

@@ -4,7 +4,7 @@ internal import Values
 /// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
 /// quote.
 struct Lexer {
-    /// Longer formats are refused: nobody writes them, and values by the thousand are given as arguments.
+    /// Longer formats are refused: thousands of values belong into the arguments.
     static let maximumLength = 16 << 20
 
     private let characters: [Unicode.Scalar]

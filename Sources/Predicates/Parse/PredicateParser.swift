@@ -11,7 +11,7 @@ internal import Values
 /// A parenthesis may hold a predicate or an operand: which one shows only behind it. So each rule returns a `Term`, and
 /// nothing is read twice.
 struct PredicateParser {
-    /// Deeper nesting is refused: it would be somebody's attack on the stack.
+    /// Deeper nesting is refused, because it would overflow the stack.
     static let maximumDepth = 200
 
     var lexer: Lexer
@@ -68,7 +68,7 @@ struct PredicateParser {
         guard try skip(.symbol(symbol)) else { throw unexpected("\"\(symbol)\"") }
     }
 
-    /// Goes one level deeper; `leave` goes back. An error ends the parse, so that nobody has to leave after one.
+    /// Goes one level deeper; `leave` goes back. An error ends the parse, so `leave` is not needed after one.
     mutating func enter() throws(FetchPredicateError) {
         depth += 1
         reach = max(reach, depth)

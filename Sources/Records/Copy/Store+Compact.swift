@@ -8,8 +8,8 @@ package struct StoreCompaction: Sendable {
 }
 
 extension Store {
-    /// Rewrites a store's file without unused pages. No process may have the store open, this one included; who opens
-    /// it meanwhile waits. Should this process die, the store is as it was or compact. O(bytes of the store).
+    /// Rewrites a store's file without unused pages. No process may have the store open, this one included. An
+    /// opening during the compaction waits. If this process dies, the store is as it was, or compact. O(bytes of the store).
     package static func compact(at path: String) throws -> StoreCompaction {
         // It must be a store of this format.
         var options = Options()

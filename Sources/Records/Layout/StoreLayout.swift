@@ -25,9 +25,9 @@ package import LMDB
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
 ///                                 object 8 | checksum 4
-///     caches   name               header                                           -> OrderCaches/CacheHeader.swift
+///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
-///                                 node | [zeros] | checksum 4 (XOR the key's)        -> CountedTree/NodeLayout.swift
+///                                 node | [zeros] | checksum 4 (XOR the key's)        -> CountedTree/Node/NodeLayout.swift
 ///
 /// Invariants
 /// - A commit number names one state of the records. It grows by one with each transaction that changes them, and

@@ -76,8 +76,7 @@ extension StoreWriter {
         return removed
     }
 
-    /// Counts objects anew. The number that the next object gets may grow, lest a number be given out twice, and never
-    /// falls.
+    /// Counts the objects again. The number of the next object may grow but never falls, so that no number is used twice.
     private func repairCounters() throws -> [String] {
         var counted = [EntityState](repeating: EntityState(), count: model.entities.count)
         for entity in model.entities.indices {

@@ -2,7 +2,7 @@ internal import LMDB
 
 extension StoreWriter {
     /// Cuts the log behind the last commit of which something is damaged or missing. Caches that are behind are
-    /// computed anew when they are opened. O(log).
+    /// rebuilt at their next opening. O(log).
     func repairLog() throws -> [String] {
         var done: [String] = []
         if state.logStart > state.commit {
@@ -25,7 +25,7 @@ extension StoreWriter {
         return done
     }
 
-    /// Takes out entries that are of no commit that the log holds.
+    /// Removes entries of commits that the log does not hold.
     private func removeStrayLogEntries() throws -> Int {
         var strays = 0
         try view.forEachEntry(in: tables.log) { cursor in

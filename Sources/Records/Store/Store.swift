@@ -178,7 +178,7 @@ package final class Store: Sendable {
         do { try environment.requireInPlace() } catch { throw Self.explain(error, at: path) }
     }
 
-    /// Whether a writer of this store object is open. Who waits for another one then may wait for itself.
+    /// Whether a writer of this store object is open. A caller that waits for another writer then may wait for itself.
     package var hasOpenWriter: Bool { openWriters.withLock { !$0.isEmpty } }
 
     func writerBegan(on thread: UInt) { openWriters.withLock { $0.append(thread) } }
@@ -248,7 +248,7 @@ package final class Store: Sendable {
         try writer.commit()
     }
 
-    /// The model as a transaction sees it: decoded anew only when its version changed.
+    /// The model as a transaction sees it: decoded again only when its version changed.
     func model(version: UInt32, in view: TransactionView) throws -> Model {
         try cachedModel.withLock { cached in
             if let cached, cached.version == version { return cached.model }

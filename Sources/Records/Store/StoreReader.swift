@@ -52,7 +52,7 @@ package class StoreReader {
         }
     }
 
-    /// As `record`, for those who look for damage: the record may be damaged.
+    /// As `record`, for checks: the record may be damaged.
     func storedRecord(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try view.get(object.rawValue, in: tables.records, body)
     }
@@ -112,7 +112,7 @@ package class StoreReader {
         }
     }
 
-    /// As `scan`, for those who look for damage: records may be damaged, and some may be missing.
+    /// As `scan`, for checks: records may be damaged or missing.
     func scanStored(
         _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {

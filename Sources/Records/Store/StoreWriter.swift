@@ -209,7 +209,7 @@ package final class StoreWriter: StoreReader {
         isCounted = false
     }
 
-    /// Ends the changes of records and writes their log, so that caches can be brought to the new commit in the same
+    /// Ends the changes of records and writes their log, so that caches can catch up to the new commit in the same
     /// transaction. Returns the number of that commit.
     @discardableResult
     package func seal() throws -> UInt64 {

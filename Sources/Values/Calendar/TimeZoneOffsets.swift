@@ -21,7 +21,7 @@ package final class TimeZoneOffsets: Sendable {
     private struct State {
         // A calendar of ICU is for one thread at a time; the mutex around this state sees to that.
         nonisolated(unsafe) var zone: OpaquePointer?
-        /// The one last asked for: rows come in runs.
+        /// The last one used: neighbouring rows often share it.
         var last = Period()
         /// Those found, in order.
         var known: [Period] = []
@@ -41,7 +41,7 @@ package final class TimeZoneOffsets: Sendable {
         }
         let utf16 = Array(name.utf16)
         guard let zone = fi_zone_open(utf16, Int32(utf16.count)) else { throw UnknownTimeZone(name: name) }
-        // Nobody else has it yet: it moves into the mutex.
+        // It is not shared yet: it is put into the mutex.
         nonisolated(unsafe) let opened = zone
         state = Mutex(State(zone: opened))
     }

@@ -5,7 +5,7 @@ internal import CICU
 /// A title is a letter of the locale's alphabet (か for Japanese kana from か to ご, A to Z in every locale), or "#" for
 /// texts that stand under none. What is compared are letters alone, without case, accents and width.
 package final class IndexTitles {
-    /// Made when the first text is asked for, since it takes ICU half a millisecond.
+    /// Made on demand, because ICU needs half a millisecond.
     private struct Index: ~Copyable {
         let buckets: OpaquePointer
         /// In UTF-8, a bucket each.

@@ -30,7 +30,7 @@ package final class RegularExpression: Sendable {
         nonisolated(unsafe) var expression: OpaquePointer
     }
 
-    /// ICU's unit, about a millisecond of matching: more on one text is somebody's explosive pattern.
+    /// ICU's unit, about a millisecond of matching: more on one text is catastrophic backtracking.
     private static let timeLimit: Int32 = 1000
     /// Bytes that places to go back to may take: enough for texts of a few million characters.
     private static let stackLimit: Int32 = 64 << 20
@@ -52,7 +52,7 @@ package final class RegularExpression: Sendable {
                 pattern: pattern, reason: Self.words(String(cString: failure.name)),
                 position: Int(failure.offset) + 1)
         }
-        // Nobody else has it yet: it moves into the mutex.
+        // It is not shared yet: it is put into the mutex.
         nonisolated(unsafe) let expression = opened
         state = Mutex(State(expression: expression))
     }

@@ -16,7 +16,7 @@ extension TextFolding {
     /// The version of the tables that folding, characters and regular expressions depend on.
     package static var version: String { ICUVersion.library }
 
-    /// The UTF-8 of a text with what is overlooked taken out; two texts are alike when these bytes are equal. O(n).
+    /// The folded UTF-8 of a text: two texts are equal under the folding when these bytes are equal. O(n).
     package func fold(_ text: String) -> [UInt8] {
         if isEmpty { return Array(text.utf8) }
         if text.utf8.allSatisfy({ $0 < 0x80 }) {

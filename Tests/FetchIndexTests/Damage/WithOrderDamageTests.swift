@@ -1,0 +1,68 @@
+import LMDB
+import FetchIndex
+import Foundation
+@testable import Records
+import TestSupport
+import Testing
+
+/// What `withOrder` does when its body meets damage: only damage of the cache makes it begin again.
+@Suite struct WithOrderDamageTests {
+    private let container: PersistentContainer
+    private let definition = OrderDefinition(entity: "Row", sortKeys: [SortKey("name")])
+
+    init() throws {
+        let entity = Entity("Row", [AttributeDescription("name", .string)])
+        container = try PersistentContainer(temporaryWith: Model(entities: [entity]))
+        let writer = try BatchWriter(container, entity: "Row")
+        for number in 0..<20 { try writer.insert([.string("row \(number)")]) }
+        try writer.commit()
+        try container.withOrder(definition, .init(cacheName: "rows")) { #expect($0.rowCount == 20) }
+    }
+
+    /// Calls a body that fails after its rows; returns how often it was called.
+    private func calls(_ fail: (FetchedOrder) throws -> Void) -> (count: Int, error: (any Error)?) {
+        var count = 0
+        do {
+            try container.withOrder(definition, .init(cacheName: "rows")) { order in
+                count += 1
+                try fail(order)
+            }
+            return (count, nil)
+        } catch { return (count, error) }
+    }
+
+    @Test func aDamagedRecordLeavesTheCacheAlone() throws {
+        let writer = try container.store.beginWrite()
+        let key = UInt64(5)
+        try writer.view.put(Array("damaged".utf8).span.bytes, for: key, in: writer.tables.records)
+        try writer.commit()
+        let result = calls { order in try order.forEachRow { row in _ = try row.value(of: "name") } }
+        #expect(result.count == 1)
+        #expect(result.error is StoreError)
+        #expect(try container.cacheStatistics().map(\.isFresh) == [true])
+    }
+
+    @Test func anErrorOfTheBodyIsNoDamageOfTheCache() {
+        let result = calls { _ in throw StoreError.corrupted("another store") }
+        #expect(result.count == 1)
+        #expect(result.error as? StoreError == .corrupted("another store"))
+    }
+
+    @Test func aDamagedCacheIsRebuiltAndTheBodyCalledAgain() throws {
+        let writer = try container.store.beginWrite()
+        var nodes: [UInt64] = []
+        try writer.view.forEachEntry(in: writer.tables.nodes) { nodes.append($0.integerKey) }
+        for node in nodes {
+            try writer.view.put(Array("damaged".utf8).span.bytes, for: node, in: writer.tables.nodes)
+        }
+        try writer.commit()
+        var names: [Value] = []
+        let result = calls { order in
+            names = []
+            try order.forEachRow { row in names.append(try row.value(of: "name")) }
+        }
+        #expect(result.count == 2)
+        #expect(result.error == nil)
+        #expect(names.count == 20)
+    }
+}
