@@ -298,11 +298,3 @@ import Values
         #expect(repair.left.allSatisfy { $0.contains("Book 257") }, "\(repair.left)")
     }
 }
-
-extension EntityState {
-    fileprivate init(nextObject: UInt64, count: UInt64) {
-        self.init()
-        self.nextObject = nextObject
-        self.count = count
-    }
-}

@@ -158,7 +158,6 @@ public final class BatchWriter {
             try ended.seal()
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true)
             let outcome = try container.cacheEngine.bring(cache, in: ended).outcome
-            try CacheDirectory.trimLog(in: ended)
             try ended.commit()
             return FetchOutcome(outcome, origin)
         }

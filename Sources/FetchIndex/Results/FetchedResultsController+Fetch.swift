@@ -11,8 +11,8 @@ extension FetchedResultsController {
     /// delegate of a batch has the state after the batch, and takes no other request then.
     ///
     /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or `UnusableCalendar` when the
-    /// request does not fit the model; `ContextError` when the
-    /// cache name is in use for another request, or the request cannot have a cache.
+    /// request does not fit the model; `ContextError` when the cache name is in use for another request, or the request cannot
+    /// have a cache.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
         try withPublicErrors {

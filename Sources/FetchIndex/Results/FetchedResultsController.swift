@@ -140,7 +140,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var sectionCount: Int { live?.window.sectionCount ?? 0 }
     var rowCount: Int { live?.window.rowCount ?? 0 }
 
-    /// Damage may have changed the count, which is no mistake of the caller.
+    /// Traps for an index past the end, unless damage may have changed the count.
     func requireSection(_ index: Int) {
         precondition(
             index >= 0 && index < sectionCount || metDamage || failure != nil,
@@ -151,7 +151,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public func object(at path: RowPath) -> Object {
         noteRead()
         let id = read { try $0.object(at: path.position) } ?? nil
-        // Damage may have changed the count, which is no mistake of the caller.
+        // Damage may have changed the count: then the path is not the caller's mistake.
         precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
         return object(id)
     }

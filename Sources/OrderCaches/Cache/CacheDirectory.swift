@@ -200,7 +200,7 @@ package struct CacheDirectory {
 
     /// Trims what no cache needs of the log, except its newest bytes, when a quarter more than these has accumulated.
     /// Without caches the log is kept, up to its limit.
-    package static func trimLog(in writer: StoreWriter) throws {
+    static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }
         var needed: UInt64?

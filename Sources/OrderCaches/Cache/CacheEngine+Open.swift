@@ -113,7 +113,7 @@ extension CacheEngine {
         _ caches: [CacheRequest], in writer: StoreWriter, known: KnownChanges? = nil
     ) throws -> [String: OpenedOrder] {
         var brought: [String: OpenedOrder] = [:]
-        for cache in caches { brought[cache.name] = try bring(cache, in: writer, known: known).opened }
+        for cache in caches { brought[cache.name] = try bringUntrimmed(cache, in: writer, known: known).opened }
         if !caches.isEmpty { try CacheDirectory.trimLog(in: writer) }
         return brought
     }
@@ -121,7 +121,15 @@ extension CacheEngine {
     /// Brings one cache to the commit of a sealed writer. Without an order when the cache was deleted or belongs to another
     /// request now, and when records are damaged, which must not keep others from being saved: then the cache is deleted.
     package func bring(
-        _ cache: CacheRequest, in writer: StoreWriter, known: KnownChanges? = nil
+        _ cache: CacheRequest, in writer: StoreWriter
+    ) throws -> (opened: OpenedOrder?, outcome: OrderOutcome) {
+        let brought = try bringUntrimmed(cache, in: writer, known: nil)
+        try CacheDirectory.trimLog(in: writer)
+        return brought
+    }
+
+    private func bringUntrimmed(
+        _ cache: CacheRequest, in writer: StoreWriter, known: KnownChanges?
     ) throws -> (opened: OpenedOrder?, outcome: OrderOutcome) {
         let assessment = try assess(cache, in: writer)
         if case .unusable(let reason) = assessment, !reason.isOfState { return (nil, .rebuilt(reason)) }

@@ -11,7 +11,7 @@ import Testing
 /// Calls every public function that throws with each fault that can reach it: what it throws is a public type.
 @Suite struct ErrorBoundaryTests {
     enum Fault: String, CaseIterable {
-        case damagedState, damagedRecords, damagedUniqueKeys, damagedLog, damagedHeaders, damagedNodes
+        case damagedState, damagedModel, damagedRecords, damagedUniqueKeys, damagedLog, damagedHeaders, damagedNodes
         case moved, readOnly, openWriter, noReaderLeft, fullMap, droppedEntity
     }
 
@@ -82,16 +82,17 @@ import Testing
                 keys.append(key)
             }
             for key in keys {
-                let garbage = Array("this is no value of a store".utf8)
+                let garbage = Array("not a value of a store".utf8)
                 let table = table(writer.tables)
                 try writer.view.put(garbage.span.bytes, for: key.span.bytes, in: table)
             }
             try writer.commit()
         }
         switch fault {
-        case .damagedState:
+        case .damagedState, .damagedModel:
             let transaction = try container.store.environment.beginWrite()
-            let (garbage, key) = (Array("no state".utf8), StoreLayout.stateKey)
+            let key = fault == .damagedState ? StoreLayout.stateKey : StoreLayout.modelKey
+            let garbage = Array("not a value of a store".utf8)
             try transaction.view.put(garbage.span.bytes, for: key.span.bytes, in: container.store.tables.meta)
             try transaction.commit()
         case .damagedRecords: try damage { $0.records }
@@ -228,6 +229,28 @@ import Testing
             try writer.update(object, ["5", "changed", 6, nil])
             _ = try writer.commit(bringing: definition, cacheName: "first")
         }
+        attempt("insert by writer") {
+            let writer = try BatchWriter(container, entity: definition.entity)
+            writer.writeTimeout = .milliseconds(1)
+            if let object = try writer.object(number: 9) { try writer.delete(object) }
+            try writer.insert(["5", "twice", 6, nil])
+            try writer.commit()
+        }
+        attempt("rows") {
+            _ = try BatchInsertRequest(entityName: definition.entity, objects: [["weight": 1]], in: container.model())
+        }
+        attempt("temporary") {
+            _ = try PersistentContainer(temporaryWith: Model(entities: [Entity("Empty", [])]))
+        }
+        attempt("deleteCache of a controller") {
+            try FetchedResultsController<ManagedObject>.deleteCache(named: cacheName, in: container)
+        }
+        if let known {
+            attempt("evaluate") { _ = try FetchPredicate("weight == 1").evaluate(with: known) }
+        }
+        attempt("variables") { _ = try FetchPredicate("price == $p").evaluate(with: ["price": 1]) }
+        attempt("pattern") { _ = try FetchPredicate("title MATCHES '('").evaluate(with: ["title": "t"]) }
+        attempt("sort keys") { _ = try SortKey<ManagedObject>.list(parsing: "a:b:c:d,e") }
         attempt("predicate") { _ = try FetchPredicate("price >") }
         attempt("sort key") { _ = try SortKey<ManagedObject>(parsing: "a:b:c:d") }
         attempt("section key") { _ = try SectionKey(parsing: "month(") }

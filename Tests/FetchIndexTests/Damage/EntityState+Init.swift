@@ -1,0 +1,9 @@
+@testable import Records
+
+extension EntityState {
+    init(nextObject: UInt64, count: UInt64) {
+        self.init()
+        self.nextObject = nextObject
+        self.count = count
+    }
+}
