@@ -89,7 +89,7 @@ let package = Package(
         // information, check, repair, export
         .target(
             name: "Administration",
-            dependencies: ["FetchIndex", "Files", "LMDB", "Models", "OrderCaches", "Records", "SystemBasics"],
+            dependencies: ["FetchIndex", "Files", "Models", "OrderCaches", "Records", "SystemBasics"],
             swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
         .target(name: "Catalogues", dependencies: ["CCSV", "SystemBasics", "Values"], swiftSettings: strict),
@@ -97,8 +97,8 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
-                "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Models", "OrderCaches", "Records",
-                "SystemBasics", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Files", "Models", "OrderCaches",
+                "Records", "SystemBasics", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         // seeds, folders and stores that tests share

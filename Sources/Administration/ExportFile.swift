@@ -2,19 +2,18 @@ internal import Records
 internal import Models
 internal import Files
 internal import SystemBasics
-internal import LMDB
 
 /// A file that appears under its name when it is whole, and that only its owner may read.
 package final class ExportFile {
     private let path: String
     private var file: NewFile?
 
-    /// Throws unless there is nothing at the path, or a regular file that is no store's.
+    /// Throws when the path is not a regular file, or belongs to a store; it need not exist.
     package init(at path: String) throws {
         self.path = path
         switch try? Folder.kind(at: path) {
         case nil, .file: break
-        default: throw StoreCopyError.failed(path: path, "it is no regular file")
+        default: throw StoreCopyError.failed(path: path, "it is not a regular file")
         }
         try Store.requireOutsideOfStores(path)
         do { file = try NewFile(at: path) } catch { throw StoreCopyError.failed(path: path, Self.reason(error)) }

@@ -2,7 +2,6 @@ internal import OrderCaches
 internal import Records
 internal import FetchIndex
 internal import Models
-internal import LMDB
 
 /// What a repair found, did, and left.
 package struct StoreRepair: Encodable, Sendable {
@@ -15,9 +14,9 @@ package struct StoreRepair: Encodable, Sendable {
 }
 
 extension PersistentContainer {
-    /// Checks a store, and mends what can be mended from its records, which are never touched: unique keys, counters,
-    /// the log, which is cut behind damage, and caches, which are computed anew. All of it is one transaction, but for
-    /// a damaged state, which is mended first. Then checks again. Leaves a store alone whose file has damaged pages.
+    /// Checks a store, and repairs what can be derived from its records, which are never changed: unique keys, counters, the
+    /// log, which is trimmed up to the last damaged commit, and caches, which are rebuilt. All of it is one transaction,
+    /// except for a damaged state, which is repaired first. Then checks again. Changes nothing when pages are damaged.
     /// Throws `StoreError` when the store's model cannot be read. O(n log n).
     package static func repair(
         at path: String, progress: @escaping (_ done: Int, _ total: Int) -> Void
@@ -25,7 +24,7 @@ extension PersistentContainer {
         try withPublicErrors {
             let pages = try Store.checkPages(at: path)
             if !pages.isEmpty {
-                let advice = "nothing can be mended while pages are damaged: restore a back-up"
+                let advice = "nothing can be repaired while pages are damaged: restore a backup"
                 return StoreRepair(defects: pages, repairs: [], left: pages + [advice])
             }
             let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []
@@ -64,7 +63,7 @@ extension PersistentContainer {
         }
         guard let definition = try? OrderDefinition(identity),
             let request = try? compile(definition, OrderOptions(cacheName: name))
-        else { return try caches.remove(name, because: "only its program can make it", in: writer) }
+        else { return try caches.remove(name, because: "only its program can build it", in: writer) }
         return try cacheEngine.repair(name, request, in: writer)
     }
 }

@@ -27,11 +27,11 @@ package struct StoreInformation: Encodable {
     package struct Reader: Encodable {
         package let process: Int
         /// The name of the process's program; nil where the system does not tell.
-        package let program: String?
+        @NullWhenMissing package private(set) var program: String?
         /// Transactions since the one that it sees.
         package let age: Int
         /// Seconds since the first commit that it does not see; nil when the log does not tell.
-        package let seconds: Double?
+        @NullWhenMissing package private(set) var seconds: Double?
         /// Whether it is older than `seconds`.
         package let isOlder: Bool
         /// Pages that could be used again, were it not for this reader.
@@ -75,8 +75,8 @@ extension PersistentContainer {
         }
     }
 
-    /// Everything that is wrong with the store at a path, one sentence each: with the pages of its file, and when they are
-    /// whole with what they hold. The container is opened only then: LMDB must not read a damaged page. O(n log n).
+    /// Every defect of the store at a path, one sentence each. Checks the pages of its file and, when they are intact, their
+    /// contents. The container is opened only then: LMDB must not read a damaged page. O(n log n).
     package static func check(
         at path: String, opening open: () throws -> PersistentContainer,
         progress: @escaping (_ done: Int, _ total: Int) -> Void
@@ -153,7 +153,7 @@ extension PersistentContainer {
             options.progress = progress
             do {
                 let request = try compile(try OrderDefinition(header.identity), options)
-                // A model or ICU that changed since makes the cache one that is rebuilt, not a wrong one.
+                // A changed model or ICU version makes a cache stale, not defective.
                 return request.identity == header.identity
                     ? try cacheEngine.verify(name, request, in: reader, sharedNumbers: shared) : []
             } catch is RequestError {
@@ -175,21 +175,5 @@ extension StoreInformation.Reader {
             process: reader.process, program: programName(ofProcess: reader.process), age: reader.transactions,
             seconds: reader.seconds, isOlder: reader.isOlder, pinnedPages: reader.pinnedPages,
             pinnedBytes: reader.pinnedBytes)
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case process, program, age, seconds, isOlder, pinnedPages, pinnedBytes
-    }
-
-    /// What is not known is null.
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(process, forKey: .process)
-        try container.encode(program, forKey: .program)
-        try container.encode(age, forKey: .age)
-        try container.encode(seconds, forKey: .seconds)
-        try container.encode(isOlder, forKey: .isOlder)
-        try container.encode(pinnedPages, forKey: .pinnedPages)
-        try container.encode(pinnedBytes, forKey: .pinnedBytes)
     }
 }

@@ -5,7 +5,7 @@ extension [UInt8] {
     @inlinable
     package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
 
-    /// Little endian.
+    /// Appends a number in little-endian order.
     @inlinable
     package mutating func appendNumber<Number: FixedWidthInteger>(_ number: Number) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }

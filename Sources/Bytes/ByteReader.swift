@@ -61,7 +61,7 @@ package struct ByteReader: ~Escapable {
         }
     }
 
-    /// A varint that counts things in memory: no more than the bytes that are left.
+    /// A varint that counts elements: at most the number of remaining bytes, so that damage causes no huge allocation.
     @inlinable
     package mutating func count() throws -> Int {
         let number = try varint()

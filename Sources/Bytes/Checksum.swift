@@ -7,7 +7,7 @@ extension RawSpan {
         withUnsafeBytes { UInt32(truncatingIfNeeded: fi_xxh3($0.baseAddress, $0.count)) }
     }
 
-    /// Whether bytes end with their checksum, mixed with another one.
+    /// Whether the bytes end with their checksum XOR `other`.
     @inlinable @inline(__always)
     package func endsWithChecksum(mixedWith other: UInt32 = 0) -> Bool {
         let end = byteCount - 4
@@ -18,7 +18,7 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    /// Appends the checksum of the bytes, mixed with another one: of what is stored with them, as their key.
+    /// Appends the checksum of the bytes XOR `other`, the checksum of what is stored with them, such as their key.
     @inlinable
     package mutating func appendChecksum(with other: UInt32 = 0) {
         let checksum = withUnsafeBytes { $0.bytes.checksum }

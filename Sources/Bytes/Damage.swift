@@ -1,9 +1,9 @@
-/// An error that knows whether stored bytes are to blame.
+/// An error that says whether damaged stored bytes caused it.
 package protocol DamageReporting: Error {
     var isDamage: Bool { get }
 }
 
 extension Error {
-    /// Whether stored bytes are to blame: those of a cache, so that a rebuild helps, or of the records or the log.
+    /// Whether damaged stored bytes caused the error: those of a cache, which a rebuild replaces, or of the records or log.
     package var isDamage: Bool { (self as? any DamageReporting)?.isDamage ?? false }
 }

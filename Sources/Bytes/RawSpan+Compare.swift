@@ -1,6 +1,6 @@
 public import SystemBasics
 
-// Inlinable: without it, text comparisons of a scan take 1.2 to 2.1 times as long, and saves 1.2 times.
+// Without `@inlinable`, text comparisons in a scan take 1.2 to 2.1 times as long, and saves 1.2 times.
 extension RawSpan {
     /// The order of two byte strings by memcmp, a prefix first: negative, zero or positive.
     @inlinable

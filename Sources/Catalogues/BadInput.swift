@@ -1,4 +1,4 @@
-/// Something in an import or change file is not as it must be.
+/// An invalid line or field of an import or change file.
 package struct BadInput: Error, CustomStringConvertible {
     package let file: String
     package let line: Int
@@ -18,10 +18,10 @@ package struct BadInput: Error, CustomStringConvertible {
     }
 }
 
-/// A file that is no catalogue as a whole.
+/// A file that cannot be read as a catalogue at all.
 package struct UnreadableFile: Error, CustomStringConvertible {
     package let path: String
-    /// What is said of the path.
+    /// What follows the path in the message.
     package let reason: String
     /// Whether there is nothing in it: no row, and no name of a column.
     package var isEmpty = false

@@ -3,7 +3,7 @@
 /// Memory for reading is bounded by the limits, whatever the bytes are.
 package struct CatalogueInput: Sendable {
     /// The attributes that an entity may have.
-    package static let mostColumns = 1 << 15
+    package static let maximumColumns = 1 << 15
     package static let longestLine = 64 << 20
 
     /// The file, and what errors call it.
@@ -29,6 +29,6 @@ package struct CatalogueInput: Sendable {
 
     /// The error of a row that has more fields than an entity can have attributes.
     func tooWide(_ what: String, line: Int) -> BadInput {
-        BadInput(file: path, line: line, reason: "\(what) has more than \(Self.mostColumns) fields")
+        BadInput(file: path, line: line, reason: "\(what) has more than \(Self.maximumColumns) fields")
     }
 }

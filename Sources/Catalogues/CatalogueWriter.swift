@@ -64,7 +64,8 @@ package struct CatalogueWriter {
         case .csv: appendCSV(text)
         case .tsv:
             guard !text.contains(where: { $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }) else {
-                throw Unwritable(column: column, reason: "TSV holds neither tabs nor line ends; CSV and JSON lines do")
+                throw Unwritable(
+                    column: column, reason: "TSV holds neither tabs nor line ends; CSV and JSON lines hold them")
             }
             if text.isEmpty { emptyTexts += 1 }
             bytes.append(contentsOf: text)
@@ -83,7 +84,7 @@ package struct CatalogueWriter {
 
     package mutating func endRow() throws(Unwritable) {
         if format != .jsonl, columns.count == 1, bytes.isEmpty || bytes.last == 0x0A {
-            throw Unwritable(column: 0, reason: "a row of one empty field is no line; JSON lines hold it")
+            throw Unwritable(column: 0, reason: "one empty field would be an empty line; JSON lines hold such rows")
         }
         if format == .jsonl { bytes.append(UInt8(ascii: "}")) }
         bytes.append(0x0A)

@@ -28,7 +28,7 @@ package struct ChangeLine {
                 case "values":
                     if try scanner.skipNull() { return }
                     try scanner.object { name, scanner in values[name] = try scanner.scalar() }
-                default: throw bad("\"\(member.excerpt)\" is none of op, key and values")
+                default: throw bad("\"\(member.excerpt)\" is not op, key or values")
                 }
             }
         } catch let fault as JSONScanner.Fault {

@@ -3,7 +3,7 @@ package struct FieldRow {
     /// The line that the row begins on, from 1.
     package var line = 0
     package private(set) var bytes: [UInt8] = []
-    /// Where fields end in the buffer; that of a field without a value has its bits turned round.
+    /// Where fields end in the buffer; the end of a field without a value is stored as its complement.
     private var ends: [Int] = []
 
     package init() {}
@@ -45,7 +45,7 @@ package struct FieldRow {
 extension String {
     fileprivate static let excerptLength = 40
 
-    /// The text as errors cite it: its beginning, on one line, with nothing that a terminal would obey.
+    /// The text as errors cite it: its beginning, on one line, without terminal control characters.
     package var excerpt: String {
         var excerpt = ""
         for scalar in unicodeScalars.prefix(Self.excerptLength) {

@@ -22,7 +22,7 @@ package struct TypeInference {
         candidates.indices.map { hasValue[$0] ? candidates[$0].first ?? .string : .string }
     }
 
-    /// Stricter than reading a value: "007" is no integer, since it would lose its zeros, an integer beyond
+    /// Stricter than reading a value: "007" is not an integer, since it would lose its zeros, an integer beyond
     /// 64 bits no double, since it would lose digits, and 1 no boolean.
     private static func reads(_ text: String, as type: ValueType) -> Bool {
         switch type {

@@ -1,17 +1,17 @@
 internal import SystemBasics
 package import Values
 
-/// Values as the fields of catalogues write them, so that each is read back as it was. They are the texts that
-/// `Value.description` has, but for booleans, doubles that are zero below or no number, and dates between milliseconds.
+/// The texts of values in fields of catalogues; each is read back exactly. They equal `Value.description` except for
+/// booleans, negative zero, infinities, NaN, and dates with fractions of a millisecond.
 extension Value {
     private static let suffix = " seconds after 2001"
-    private static let noNumbers: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
+    private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
     /// Years of four digits, in seconds after 2001.
     private static let namedDates = -63_145_526_400.0..<252_423_993_600.0
 
     /// Reads a field.
     package init?(catalogueText text: String, as type: ValueType) {
-        if type == .double, let number = Self.noNumbers[text] {
+        if type == .double, let number = Self.nonFiniteDoubles[text] {
             self = .double(number)
         } else if type == .date, text.hasSuffix(Self.suffix), let seconds = Double(text.dropLast(Self.suffix.count)) {
             self = .date(Date(timeIntervalSinceReferenceDate: seconds))
@@ -30,8 +30,8 @@ extension Value {
         }
     }
 
-    /// ISO 8601 with as many digits as the date has: 2016-05-16T01:30:00.0421875Z. Dates without such a name are counted
-    /// from 2001.
+    /// ISO 8601 with as many digits as the date has: 2016-05-16T01:30:00.0421875Z. Dates outside
+    /// of the years 1 to 9999 are written in seconds since 2001.
     private static func text(of date: Date) -> String {
         let seconds = date.timeIntervalSinceReferenceDate
         let plain = "\(seconds)" + suffix

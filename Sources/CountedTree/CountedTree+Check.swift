@@ -10,8 +10,7 @@ extension CountedTree {
         var checker = Checker(tree: self, visited: visited)
         let measure = checker.check(root.node, level: root.level, from: nil, to: nil)
         if let measure, measure != root.measure {
-            checker.defects.append(
-                "the root counts \(root.measure), its nodes hold \(measure)")
+            checker.defects.append("the root counts \(root.measure), its nodes hold \(measure)")
         }
         visited = checker.visited
         defects = checker.defects
@@ -73,7 +72,7 @@ private struct Checker {
                 contents.keys.append(
                     cell.hasLongKey
                         ? try tree.store.longKey(of: cell, in: view) : [UInt8](copying: view.inlineKey(of: cell)))
-                rest += try tree.store.restNodes(of: cell, in: view)
+                rest += try tree.store.overflowNodes(of: cell, in: view)
             }
             if view.bytes.byteCount > tree.store.capacity { defects.append("node \(node) is too large") }
         }

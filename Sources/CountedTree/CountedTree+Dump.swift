@@ -1,6 +1,6 @@
 internal import Bytes
 extension CountedTree {
-    /// A drawing of the tree, a line a node and entry, keys as text where they are ASCII. A node that is reached twice is
+    /// A drawing of the tree, one line per node and entry, keys as text where they are ASCII. A node that is reached twice is
     /// drawn once.
     package func dump() -> String {
         var lines = ["tree of \(count) entries, weight \(weight)"]

@@ -22,11 +22,9 @@ extension CountedTree {
         return Rank(before: before, isPresent: isPresent, weight: weight)
     }
 
-    /// Hands out the first entry whose key is not less than one, and how many entries stand before it. False when all
+    /// Calls the body with the first entry whose key is not less than `key`, and with its rank. False when all
     /// keys are less. O(log n).
-    package func firstEntry(
-        from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void
-    ) throws -> Bool {
+    package func firstEntry(from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void) throws -> Bool {
         var isFound = false
         let before = try descend { view, isLeaf, _ in
             isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
@@ -42,9 +40,7 @@ extension CountedTree {
 
     /// Hands out the entry that `rank` entries stand before, and the measure of those entries.
     /// Traps unless 0 <= rank < count. O(log n).
-    package func entry(
-        at rank: Int, _ body: (_ key: RawSpan, _ weight: Int, _ before: Measure) throws -> Void
-    ) throws {
+    package func entry(at rank: Int, _ body: (_ key: RawSpan, _ weight: Int, _ before: Measure) throws -> Void) throws {
         precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
         _ = try descend { view, _, before in
             try slot(in: view) { $0.count > rank - before.count }
@@ -66,8 +62,8 @@ extension CountedTree {
         }
     }
 
-    /// The one descent: `choose` names the slot to go down in each node, given what stands before the node. Calls the
-    /// body with the leaf and its slot (for a key, it may be one past the last). Returns what stands before the slot.
+    /// The one descent: `choose` selects the slot of each node, given the measure of what precedes the node. Calls the
+    /// body with the leaf and its slot (for a key, it may be one past the last). Returns the measure of what precedes the slot.
     private func descend(
         _ choose: (NodeView, _ isLeaf: Bool, _ before: Measure) throws -> Int,
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void

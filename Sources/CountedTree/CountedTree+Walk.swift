@@ -16,7 +16,7 @@ extension CountedTree {
         try check(handedOut, of: root.node, against: count - skipped)
     }
 
-    /// Skips entries at the side where the walk begins. Returns how many it handed out; nil when the body had enough.
+    /// Skips entries at the side where the walk begins. Returns how many entries it visited; nil when the body ended the walk.
     private func walk(
         _ node: NodeNumber, level: Int, skipping: Int, _ direction: Direction,
         _ body: (RawSpan, Int) throws -> Bool
@@ -45,7 +45,7 @@ extension CountedTree {
         return handedOut
     }
 
-    /// Damaged branches that lead to nothing, or many times to the same, could keep a walk busy for ages.
+    /// Damaged branches that lead nowhere, or many times to one child, could make a walk take exponential time.
     private func check(_ handedOut: Int?, of node: NodeNumber, against count: Int) throws {
         guard let handedOut, handedOut != count else { return }
         throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")

@@ -1,4 +1,4 @@
-/// A B+tree of byte keys that knows how many entries, and how much weight, stand before each of them.
+/// A B+tree of byte keys with order statistics: the number and the total weight of the entries before each entry.
 ///
 /// The structure is Knuth's counted B+tree (The Art of Computer Programming, volume 3, 6.2.3-6.2.4): a branch
 /// stores the count of each child, so that rank and select are descents, O(log n), and nothing stores a position.

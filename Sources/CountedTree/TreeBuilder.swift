@@ -1,8 +1,7 @@
 internal import Bytes
-/// Builds a tree with full nodes from entries that come in order. O(n), and memory for one node a level.
+/// Builds a tree with full nodes from sorted entries. O(n), with memory for one node per level.
 package struct TreeBuilder {
-    /// A level's node in the making: its cells, what is below them, and the key that divides it from its left
-    /// neighbour.
+    /// A level's unfinished node: its cells, their measure, and the key that separates it from its left neighbour.
     private struct OpenNode {
         var writer: NodeWriter
         var measure = Measure.zero
@@ -68,8 +67,7 @@ package struct TreeBuilder {
             try close(level: level + 1, separator: closed)
         }
         let isFirst = levels[level + 1].writer.slotCount == 0
-        levels[level + 1].writer.appendBranchCell(
-            child: node, levels[level].measure, isFirst ? .empty : closed)
+        levels[level + 1].writer.appendBranchCell(child: node, levels[level].measure, isFirst ? .empty : closed)
         levels[level + 1].measure += levels[level].measure
         levels[level].writer.removeAll()
         levels[level].measure = .zero

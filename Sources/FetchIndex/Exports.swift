@@ -1,4 +1,4 @@
-// The vocabularies that FetchIndex passes on: importing it is enough.
+// Re-exported, so that `import FetchIndex` is enough.
 @_exported public import Models
 @_exported public import Predicates
 @_exported public import Values

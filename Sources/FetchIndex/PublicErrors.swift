@@ -15,9 +15,7 @@ package func withPublicErrors<Result: ~Copyable>(_ body: () throws -> Result) th
 package func publicError(_ error: any Error) -> any Error {
     switch error {
     case is StoreError, is StoreCopyError: error
-    case let error as CacheDirectory.InvalidName: StoreError.invalidCacheName(error.name)
     case let error as CommittedWithoutSnapshot: publicError(error.reason)
-    case let error as TemporaryFileError: StoreError.notSaved(error.reason)
     case _ where error.isDamage: StoreError.corrupted(LMDBError(error)?.reason ?? "\(error)")
     default: Store.publicError(error)
     }

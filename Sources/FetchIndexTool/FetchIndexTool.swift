@@ -2,6 +2,7 @@ internal import Administration
 internal import OrderCaches
 internal import Models
 internal import ArgumentParser
+internal import Files
 internal import FetchIndex
 internal import SystemBasics
 
@@ -21,8 +22,8 @@ struct FetchIndexTool: ParsableCommand {
 @main
 enum Main {
     static func main() async {
-        // What is closed is opened, so that no other file gets its descriptor and what is printed there fails.
-        StandardDescriptors.occupy()
+        // Opens closed standard descriptors, so that no other file gets them and output to them fails.
+        Descriptors.openMissingStandard()
         // The reader of the output may stop: that is no error.
         signal(SIGPIPE, SIG_DFL)
         // A file that may not grow further is an error like a full disk.
@@ -58,7 +59,7 @@ enum Main {
             Output.errorLines("fetchindex: \(error)")
             return 2
         }
-        if isUsage(error) {
+        if isUsageError(error) {
             Output.error("\(error)")
             return 2
         }
@@ -76,13 +77,13 @@ enum Main {
         }
     }
 
-    /// What is wrong is what was asked, not the data.
-    private static func isUsage(_ error: any Error) -> Bool {
+    /// Whether the usage is wrong, not the data.
+    private static func isUsageError(_ error: any Error) -> Bool {
         switch error {
         case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName: true
         case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
             is UnknownTimeZone, is UnusableCalendar,
-            is CacheDirectory.InvalidName, is CacheDirectory.UnknownCache:
+            is CacheDirectory.UnknownCache:
             true
         default: false
         }

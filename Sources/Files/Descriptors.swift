@@ -24,9 +24,9 @@ package enum Descriptors {
         return raised
     }
 
-    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed, before a library opens files by itself. It is
-    /// opened the wrong way round, so that reading standard input and writing output fail as they did.
-    package static func occupyStandard() {
+    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed, before a library opens files by itself. Standard
+    /// input is opened for writing and the others for reading, so that using them still fails.
+    package static func openMissingStandard() {
         for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
             // The lowest descriptor that is closed is this one.
             let opened = systemOpen("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
@@ -34,7 +34,7 @@ package enum Descriptors {
         }
     }
 
-    /// Whether a file that a library opened has a descriptor that prints do not reach.
+    /// Whether a descriptor that a library opened is not a standard one.
     package static func isSafe(_ file: CInt) -> Bool { file >= firstFree }
 }
 

@@ -1,6 +1,6 @@
 internal import SystemBasics
 
-/// What makes a file itself, whatever its name. No other file has it as long as this one is open. stat
+/// Identifies a file by device and inode, whatever its path. No other file has the same while this one is open. stat
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
@@ -10,7 +10,7 @@ package struct FileIdentity: Hashable, Sendable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// Nil where there is no file. Does not follow a symbolic link. Throws when the system does not tell.
+    /// Nil where there is no file. Does not follow a symbolic link. Throws when that cannot be determined.
     package init?(ofPath path: String) throws(SystemError) {
         var status = stat()
         if lstat(path, &status) != 0 {

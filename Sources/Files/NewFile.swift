@@ -1,7 +1,7 @@
 internal import SystemBasics
 
-/// A file that gets its name when it is whole: until `keep` it is PATH.partial, which is removed with this value, and
-/// which the next writer of the path takes over when the process dies. Only its owner may read it.
+/// A file that gets its name when it is complete. Until `keep` it is PATH.partial, which is removed with this value; when
+/// the process dies, the next writer of the path replaces it. Only its owner may read it.
 package struct NewFile: ~Copyable {
     package let path: String
     package let descriptor: CInt
@@ -64,8 +64,8 @@ package struct NewFile: ~Copyable {
         if code != 0 { throw SystemError(rawValue: code) }
     }
 
-    /// Brings the bytes to the disk and gives the file its name, in the place of a file that had it; throws EEXIST where
-    /// there is one that must stay. fsync, rename or link
+    /// Syncs the file and gives it its name, replacing a file of that name; throws EEXIST if there is one and it must not be
+    /// replaced. fsync, rename or link
     package consuming func keep(replacing: Bool = true) throws(SystemError) {
         let partial = path + ".partial"
         guard fsync(descriptor) == 0, (replacing ? rename(partial, path) : link(partial, path)) == 0 else {

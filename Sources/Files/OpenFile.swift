@@ -12,17 +12,23 @@ package struct OpenFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Locks the file until it is closed; false when another lock on it lasts until the end. flock
-    package borrowing func lock(until end: ContinuousClock.Instant) throws(SystemError) -> Bool {
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw SystemError.last }
-            if ContinuousClock.now > end { return false }
-            usleep(1000)
+    private static let longestPause: UInt32 = 5000
+
+    /// Locks the file until it is closed; false when another lock on it lasts until the deadline. Without one, waits as long
+    /// as it takes. flock
+    package borrowing func lock(until end: ContinuousClock.Instant?) throws(SystemError) -> Bool {
+        var pause: UInt32 = 50
+        while flock(descriptor, end == nil ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            guard errno == EWOULDBLOCK, let end else { throw SystemError.last }
+            if ContinuousClock.now >= end { return false }
+            usleep(pause)
+            pause = min(2 * pause, Self.longestPause)
         }
         return true
     }
 
-    /// A file system that cannot bring folders to the disk says EINVAL. fsync
+    /// EINVAL is ignored: file systems that cannot sync folders return it. fsync
     package borrowing func sync() throws(SystemError) {
         if fsync(descriptor) != 0 && errno != EINVAL { throw SystemError.last }
     }

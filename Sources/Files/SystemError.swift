@@ -6,7 +6,7 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomS
 
     package init(rawValue: CInt) { self.rawValue = rawValue }
 
-    /// Of the last call.
+    /// The error of the last system call.
     package static var last: SystemError { SystemError(rawValue: errno) }
 
     package static let busy = SystemError(rawValue: EBUSY)

@@ -8,12 +8,12 @@ package struct Cursor: ~Copyable {
     private let keys: KeyKind
     private let isInMap: Bool
     private let bounds: PageBounds
-    /// The key that `seekToNext` comes from: copied, since moving and deleting give pages back.
+    /// The key that `seekToNext` comes from: copied, because moving and deleting can invalidate it.
     private var passedKey: [UInt8] = []
     private var hasDeleted = false
     private var currentKey = MDB_val()
     private var currentValue = MDB_val()
-    /// What `fetch` read, kept so that it is read.
+    /// Accumulates the bytes that `fetch` loads, so that the compiler does not remove the loads.
     private var fetched: UInt8 = 0
 
     /// mdb_cursor_open
@@ -55,7 +55,7 @@ package struct Cursor: ~Copyable {
         return try step(MDB_FIRST)
     }
 
-    /// Throws `LMDBError.corrupted` when the next key is not greater: damaged pages could lead in circles.
+    /// Throws `LMDBError.corrupted` when the next key is not greater: damaged pages could form a cycle.
     package mutating func seekToNext() throws -> Bool {
         if keys == .integers, !hasDeleted {
             let last = integerKey
@@ -87,20 +87,15 @@ package struct Cursor: ~Copyable {
     /// To the first entry whose key is the given one or greater; throws when damaged pages lead to a smaller one.
     /// MDB_SET_RANGE
     package mutating func seek(toKeyFrom key: RawSpan) throws -> Bool {
-        let (code, foundKey, foundValue) = key.withUnsafeBytes { key in
-            seek(MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress)))
-        }
+        let (code, foundKey, foundValue) = withKey(key) { seek($0) }
         guard try settle(code, foundKey, foundValue) else { return false }
         if keys == .bytes, self.key.compare(key) < 0 { throw LMDBError.corrupted }
         return true
     }
 
-    /// As `seek(toKeyFrom:)` in a table of integer keys.
+    /// Like `seek(toKeyFrom:)`, in a table of integer keys.
     package mutating func seek(toKeyFrom key: UInt64) throws -> Bool {
-        var key = key
-        let (code, foundKey, foundValue) = withUnsafeMutableBytes(of: &key) { bytes in
-            seek(MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress))
-        }
+        let (code, foundKey, foundValue) = withKey(key) { seek($0) }
         guard try settle(code, foundKey, foundValue) else { return false }
         guard integerKey >= key else { throw LMDBError.corrupted }
         return true
@@ -130,8 +125,8 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// The entries of a page are read one by one, each from memory that the processor does not have yet; asked for at
-    /// once, they come at once. A block is of the map, as LMDB's pages are its multiples.
+    /// Loads each cache line of a block, so that the cache misses of its entries overlap. A block does not reach out of the
+    /// map, because the length of LMDB's pages is a multiple of its own.
     private mutating func fetch(_ block: UInt) {
         guard let start = UnsafeRawPointer(bitPattern: block * Self.blockLength) else { return }
         for line in stride(from: 0, to: Int(Self.blockLength), by: Self.cacheLine) {
@@ -159,8 +154,7 @@ package struct Cursor: ~Copyable {
     /// root.
     package mutating func put(_ value: RawSpan, for key: UInt64) throws {
         try value.withUnsafeBytes { value in
-            var mdbValue = MDB_val(
-                mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+            var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
             try put(&mdbValue, for: key, flags: 0)
         }
     }

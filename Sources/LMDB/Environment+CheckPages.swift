@@ -19,7 +19,7 @@ extension Environment {
             if let report, try DataFile.isNewest(transaction.identifier, at: environment.path) { return report }
             _ = consume transaction
         }
-        throw DataFileError.damaged("its data.mdb has not the transaction that its lock.mdb tells of")
+        throw DataFileError.damaged("its data.mdb does not contain the newest transaction of its lock.mdb")
     }
 
     /// For writing, so that no other opening of the path in this process is refused; for reading where it must be.

@@ -114,7 +114,7 @@ extension Environment {
     private static func withHandle<Value>(
         _ path: String, flags: UInt32, _ body: (OpaquePointer) throws -> Value
     ) throws -> Value {
-        Descriptors.occupyStandard()
+        Descriptors.openMissingStandard()
         var created: OpaquePointer?
         try check(mdb_env_create(&created))
         guard let handle = created else { throw LMDBError(rawValue: ENOMEM) }

@@ -7,7 +7,7 @@ extension Environment {
     /// How long the creation of an environment waits for a lock on its folder.
     private static let patience = Duration.seconds(30)
 
-    /// Puts an empty data file into a folder that has none.
+    /// Creates an empty data file in a folder that has none.
     ///
     /// LMDB makes its file in place and syncs it with the first commit: a power loss before that may leave a file that
     /// is neither empty nor an environment, and that nothing can open. So it is made in a folder of its own, and gets
@@ -24,19 +24,21 @@ extension Environment {
         }
         defer { flock(file.descriptor, LOCK_UN) }
         if access(path, F_OK) == 0 { return }
-        let workshop = folder + "/data.mdb.making"
+        let temporaryFolder = folder + "/data.mdb.making"
         var status = stat()
-        if lstat(workshop, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR {
-            throw DataFileError.foreign("its data.mdb.making is no folder")
+        if lstat(temporaryFolder, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR {
+            throw DataFileError.foreign("its data.mdb.making is not a folder")
         }
-        func clear() { for file in ["/data.mdb", "/lock.mdb", ""] { remove(workshop + file) } }
+        func clear() { for file in ["/data.mdb", "/lock.mdb", ""] { remove(temporaryFolder + file) } }
         clear()
-        if access(workshop, F_OK) == 0 { throw DataFileError.foreign("its data.mdb.making has foreign files in it") }
-        if mkdir(workshop, 0o700) != 0 { throw LMDBError(rawValue: errno) }
+        if access(temporaryFolder, F_OK) == 0 {
+            throw DataFileError.foreign("its data.mdb.making has foreign files in it")
+        }
+        if mkdir(temporaryFolder, 0o700) != 0 { throw LMDBError(rawValue: errno) }
         defer { clear() }
-        mdb_env_close(try openHandle(at: workshop, options: options).handle)
-        if options.durability != .none { try OpenFile(workshop + "/data.mdb", O_RDWR).sync() }
-        if rename(workshop + "/data.mdb", path) != 0 { throw LMDBError(rawValue: errno) }
+        mdb_env_close(try openHandle(at: temporaryFolder, options: options).handle)
+        if options.durability != .none { try OpenFile(temporaryFolder + "/data.mdb", O_RDWR).sync() }
+        if rename(temporaryFolder + "/data.mdb", path) != 0 { throw LMDBError(rawValue: errno) }
     }
 
     /// Gives the lock file its room on the disk. LMDB writes to it through a map: where the disk has no room for a page
@@ -54,7 +56,7 @@ extension Environment {
             let length = (Int(options.maximumReaders) + 2) * 64
             var status = stat()
             if fstat(file.descriptor, &status) == 0, Int(status.st_blocks) * 512 >= length { return }
-            // What a file system does not know how to do is no fault.
+            // An operation that the file system does not support is not an error.
             let error = LMDBError(rawValue: posix_fallocate(file.descriptor, 0, off_t(length)))
             if error.isFailedWrite { throw error }
         #endif
@@ -76,20 +78,20 @@ extension Environment {
     /// Whether the lock file tells of the newest transaction in the data file, by which LMDB chooses the state that it
     /// reads and writes on.
     ///
-    /// The first process that opens an environment makes the lock file anew, at transaction 0, and writes the number a
-    /// moment later. If it dies or gives up between, a process that waited for it believes the 0, and would overwrite the newest
-    /// commits. That process must close the environment, so that another opening is the first again. A writer that died behind its last step leaves the
-    /// number one too small, which LMDB mends when it finds that writer's lock.
+    /// The first process that opens an environment resets the lock file to transaction 0, and writes the number a
+    /// moment later. If it dies or fails in between, a process that waited for it reads the 0, and would overwrite the newest
+    /// commits. That process must close the environment, so that another opening is the first again. A writer that died after it wrote its meta page, and before it
+    /// wrote the lock file, leaves a number that is one too small. LMDB corrects it when it finds that writer's lock.
     static func knowsNewest(_ handle: OpaquePointer, _ options: Options) -> Bool {
         if filesAgree(handle) { return true }
         if options.isReadOnly { return false }
-        // Beginning to write mends what a dead writer left.
+        // Beginning to write recovers from a writer that died.
         var transaction: OpaquePointer?
         if mdb_txn_begin(handle, nil, 0, &transaction) == MDB_SUCCESS { mdb_txn_abort(transaction) }
         return filesAgree(handle)
     }
 
-    /// Looked at for a while, since a writer may be just between writing its state and telling of it. An error is left to
+    /// Compared several times, because a writer may be between writing its meta page and the lock file. Errors are left to
     /// the reads and writes that follow.
     private static func filesAgree(_ handle: OpaquePointer) -> Bool {
         for _ in 0..<looks {

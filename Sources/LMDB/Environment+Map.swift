@@ -10,8 +10,8 @@ package struct MapFull: Error, Equatable, CustomStringConvertible {
 
     package var reason: String {
         otherTransactions == 0
-            ? "the map of \(mapSize) bytes is full; the next one makes it larger"
-            : "the map of \(mapSize) bytes is full; it grows with the next one once no snapshot is open in this process (now \(otherTransactions))"
+            ? "the map of \(mapSize) bytes is full; the next transaction enlarges it"
+            : "the map of \(mapSize) bytes is full; the next transaction enlarges it once no snapshot is open in this process (now \(otherTransactions))"
     }
 
     package var description: String { "nothing of this transaction was saved: \(reason)" }
@@ -70,13 +70,13 @@ extension Environment {
         }
     }
 
-    /// Takes in what another process wrote behind the end of the map. False when another transaction of this process
+    /// Adopts the map size of another process that wrote past the end of this map. False when another transaction of this process
     /// could see the map move.
     func followMap() -> Bool {
         remap(besides: 1) { info in max(info.me_mapsize * 2, (info.me_last_pgno + 1) * pageSize * 2) }
     }
 
-    /// Maps the file anew, so that its pages no longer count as this process's memory: a long import would seem to hold
+    /// Maps the file again, so that its pages no longer count as this process's memory: a long import would seem to hold
     /// the whole file. False when a transaction of this process is open.
     @discardableResult
     package func releasePages() -> Bool { remap { $0.me_mapsize } }

@@ -6,15 +6,15 @@ internal import Synchronization
 
 /// An LMDB environment: one folder with its data file and lock file, mapped into memory.
 ///
-/// A process has at most one open environment a file (LMDB's file locks demand it): opening it again returns the same
+/// A process has at most one open environment per file (LMDB's file locks demand it): opening it again returns the same
 /// object. LMDB does not work on network file systems: its locks live in shared memory.
 package final class Environment: Sendable {
     /// How much of a commit has reached the disk when `commit()` returns.
     package enum Durability: UInt8, Sendable {
         /// All of it.
         case full
-        /// All but its meta page, which the next commit's data takes along: a power loss may undo the last commit, never
-        /// tear one. MDB_NOMETASYNC
+        /// All but its meta page, which is synced with the next commit: a power loss may undo the last commit, but damages
+        /// none. MDB_NOMETASYNC
         case relaxed
         /// What the operating system chose to write, in any order: a power loss may leave no environment at all.
         /// MDB_NOSYNC
@@ -26,8 +26,8 @@ package final class Environment: Sendable {
         package var isReadOnly = false
         /// Whether a missing folder or file, or an empty file, becomes an environment; not when `isReadOnly`.
         package var creates = true
-        /// Of the map, in bytes. Address space is free on 64 bit, so that the map need not grow; a system that refuses
-        /// gets less.
+        /// The size of the map, in bytes. Address space is free on 64 bit, so that the map need not grow; if the system
+        /// refuses, the map is smaller.
         package var mapSize = 1 << 40
         /// Asked before LMDB reads the file.
         package var witness: Witness?
@@ -61,7 +61,7 @@ package final class Environment: Sendable {
     let hasLostMap = Atomic(false)
 
     /// The environment at a folder; created when it is missing, unless `options` say otherwise. Throws `DataFileError`
-    /// where LMDB must not be let near the files.
+    /// when LMDB cannot open the files safely.
     package static func open(at path: String, options: Options = Options()) throws -> Environment {
         if !options.isReadOnly && options.creates && mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw LMDBError(rawValue: errno)
@@ -72,8 +72,7 @@ package final class Environment: Sendable {
     }
 
     init(path: String, options: Options, opening: UInt64, gate: FolderGate) throws {
-        try DataFile.checkFiles(
-            inFolder: path, creates: options.creates && !options.isReadOnly, options.witness)
+        try DataFile.checkFiles(inFolder: path, creates: options.creates && !options.isReadOnly, options.witness)
         self.path = path
         self.opening = opening
         self.gate = gate
@@ -92,13 +91,13 @@ package final class Environment: Sendable {
 
     private static let smallestMap = 1 << 26
     private static let staleLockFile =
-        "its lock.mdb tells of another state than its data.mdb, and a process holds it; close the store everywhere"
-    /// How often an opening is tried that meets another process between two steps of that one's, and how long it waits
-    /// for its turn each time.
-    private static let mostTries = 12
+        "lock.mdb and data.mdb disagree on the newest transaction, and another process has the store open; close it in all processes"
+    /// How often opening is tried while another process is opening or replacing the files, and how long each attempt waits
+    /// for its lock.
+    private static let maximumAttempts = 12
     private static let turn = Duration.milliseconds(500)
 
-    /// Another process was between two steps of its own, or died there; the reason stands if it stays so.
+    /// Another process was opening or replacing the files, or died while it did. The reason is thrown if all retries fail.
     private struct Unsettled: Error {
         let reason: any Error
     }
@@ -112,7 +111,7 @@ package final class Environment: Sendable {
 
     /// mdb_env_create, mdb_env_open, mdb_reader_check
     ///
-    /// Retries take turns, so that they do not keep each other from being alone with the lock file.
+    /// Retries are serialized, so that one of them can lock the lock file exclusively.
     static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
         // Where the lock file cannot be written, LMDB goes without it.
@@ -121,7 +120,7 @@ package final class Environment: Sendable {
         var folder: OpenFile?
         defer { flock(folder?.descriptor ?? -1, LOCK_UN) }
         while true {
-            Descriptors.occupyStandard()
+            Descriptors.openMissingStandard()
             let handle = try newHandle(options)
             do {
                 return try open(handle, path, options, isLocking: isLocking)
@@ -134,7 +133,7 @@ package final class Environment: Sendable {
                     isLocking = false
                 case let error as Unsettled:
                     tries += 1
-                    if tries == mostTries { throw error.reason }
+                    if tries == maximumAttempts { throw error.reason }
                     usleep(.random(in: 1000...20_000))
                     try DataFile.checkFiles(inFolder: path, creates: false, options.witness)
                     if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
@@ -169,13 +168,13 @@ package final class Environment: Sendable {
         case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
-        // LMDB does not tell which lock file it has, and may have waited long for it.
+        // LMDB does not say which lock file it has open, and may have waited long for it.
         func lockFile() throws -> FileIdentity? {
             isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
         }
         let lockFileBefore = try lockFile()
         let code = mdb_env_open(handle, path, flags, 0o600)
-        // Perhaps it is the lock file, spoiled by a compaction that died: the first to have it alone makes it anew.
+        // The lock file may have been invalidated by a compaction that died: the first process to lock it exclusively resets it.
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)
         let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())
@@ -185,7 +184,8 @@ package final class Environment: Sendable {
         if named != opened.dataFile || lockFileBefore != opened.lockFile
             || isLocking && !options.isReadOnly && opened.lockFile == nil
         {
-            throw Unsettled(reason: DataFileError.damaged("its files are replaced time and again"))
+            throw Unsettled(
+                reason: DataFileError.damaged("its files were replaced again and again while it was opened"))
         }
         // Another thread may have closed a standard descriptor between.
         guard try closeWhenExecuting(handle) else { throw Unsettled(reason: LMDBError.badDescriptor) }

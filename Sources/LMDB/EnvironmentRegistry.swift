@@ -7,7 +7,7 @@ internal import Synchronization
 /// The environments that this process has open, by their files.
 ///
 /// This is the package's one global state, and it is LMDB's: closing a second environment of a lock file would drop the
-/// process's locks on it. A path would not tell: its folder may have been renamed, or deleted and made anew.
+/// process's locks on it. A path would not tell: its folder may have been renamed, or deleted and created again.
 enum EnvironmentRegistry {
     private struct Entry {
         weak var environment: Environment?
@@ -23,7 +23,7 @@ enum EnvironmentRegistry {
     private enum Found: Sendable {
         case nothing
         case open(Environment)
-        /// One of the files is open, and not beside the other one.
+        /// One of the two files belongs to an open environment, the other does not.
         case moved(Environment?)
     }
 
@@ -38,8 +38,7 @@ enum EnvironmentRegistry {
             }) {
                 let entry = entries[index]
                 if let environment = entry.environment {
-                    let isSame =
-                        entry.dataFile == dataFile && (entry.lockFile == nil || entry.lockFile == lockFile)
+                    let isSame = entry.dataFile == dataFile && (entry.lockFile == nil || entry.lockFile == lockFile)
                     return isSame ? .open(environment) : .moved(environment)
                 }
                 // Its last owner has released it, and waits for the gate to close it.
@@ -55,7 +54,7 @@ enum EnvironmentRegistry {
 
     /// Makes the environment where the options say so, and opens it. Other folders' openings do not wait for it.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
-        // The environment leaves the locks before it can be released: closing takes them too.
+        // The environment is returned out of the locked scope, because releasing it takes the same locks.
         let found: Found = try withGate(ofFolder: path) { gate in
             let found = try find(path, gate)
             guard case .nothing = found else { return found }
@@ -72,7 +71,7 @@ enum EnvironmentRegistry {
             return .open(environment)
         }
         guard case .open(let environment) = found else { throw EnvironmentMoved(path: path) }
-        // Another path may lead to the files, but theirs must.
+        // The requested path may be another one, but the environment's own path must still lead to the files.
         try environment.requireInPlace()
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment
@@ -111,7 +110,7 @@ enum EnvironmentRegistry {
             guard let folder = try FileIdentity(ofPath: path) else { throw LMDBError(rawValue: ENOENT) }
             let gate = gate(of: folder)
             let value: Value? = try gate.lock.withLock { _ in
-                // The folder may have been made anew while another one had the gate.
+                // The folder may have been created again while another thread had the gate.
                 try FileIdentity(ofPath: path) == folder ? try body(gate) : nil
             }
             if let value { return value }
@@ -148,5 +147,5 @@ package struct EnvironmentIsReadOnly: Error, CustomStringConvertible {
 /// What was opened can still be read.
 package struct EnvironmentMoved: Error, CustomStringConvertible {
     package let path: String
-    package var description: String { "its files were moved or replaced while this process has them open" }
+    package var description: String { "its files were moved or replaced while this process had them open" }
 }

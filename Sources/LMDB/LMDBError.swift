@@ -12,7 +12,6 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let invalidFile = LMDBError(rawValue: MDB_INVALID)
     package static let versionMismatch = LMDBError(rawValue: MDB_VERSION_MISMATCH)
     package static let corrupted = LMDBError(rawValue: MDB_CORRUPTED)
-    package static let pageNotFound = LMDBError(rawValue: MDB_PAGE_NOTFOUND)
     package static let keyExists = LMDBError(rawValue: MDB_KEYEXIST)
     package static let permissionDenied = LMDBError(rawValue: EACCES)
     package static let badDescriptor = LMDBError(rawValue: EBADF)
@@ -39,7 +38,7 @@ extension LMDBError: CustomStringConvertible {
         if rawValue == MDB_MAP_RESIZED {
             return "another process made the store larger, which is seen once no snapshot is open in this process"
         }
-        if rawValue == MDB_BAD_TXN { return "an error before ended the transaction" }
+        if rawValue == MDB_BAD_TXN { return "an earlier error ended the transaction" }
         return String(cString: mdb_strerror(rawValue))
     }
 
@@ -73,14 +72,14 @@ func check(_ code: CInt) throws(LMDBError) {
     if code != MDB_SUCCESS { throw LMDBError(rawValue: code) }
 }
 
-/// As `check`, for calls that look something up: false when there is no such key.
+/// Like `check`, for lookups: false when there is no such key.
 func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
     if code == MDB_NOTFOUND { return false }
     try check(code)
     return true
 }
 
-/// As `check`, for calls that write in a transaction.
+/// Like `check`, for calls that write in a transaction.
 func check(_ code: CInt, writtenIn transaction: OpaquePointer) throws {
     if code != MDB_SUCCESS, let environment = Environment.of(transaction) { try environment.checkWrite(code) }
     try check(code)

@@ -1,11 +1,11 @@
 internal import SystemBasics
 
-/// Gives the mapped pages back that a long scan has passed, so that they do not count as the process's memory until the scan
-/// ends. They stay in the system's cache, and are mapped again when they are read again.
+/// Releases the mapped pages behind a long scan, so that they do not count as the process's memory until the scan ends.
+/// They stay in the system's cache, and are mapped again when they are read again.
 package struct PassedPages {
     private static let most = 16 << 20
 
-    /// Only of a read transaction: a write transaction has pages of its own, which must not be given back.
+    /// Only in a read transaction: the dirty pages of a write transaction must not be released.
     private let isInMap: Bool
     private var first = UInt.max
     private var end: UInt = 0

@@ -39,7 +39,7 @@ extension Environment {
         return try transaction.view.statistics(of: Table(handle: main, keys: .bytes)).entries == 0
     }
 
-    /// Commits even when reading: only so do the handles outlive the transaction.
+    /// Commits even a read transaction: handles that were opened in an aborted one are closed.
     private func openTables(_ descriptions: [TableDescription], flags: UInt32) throws -> [String: Table] {
         let transaction = try begin(flags: flags)
         var opened: [String: Table] = [:]

@@ -11,21 +11,18 @@ package struct TransactionView {
     /// of those that it changes.
     let isInMap: Bool
 
-    /// mdb_get: hands out the value in place. False when there is no such key.
+    /// mdb_get: calls the body with the value in place. False when there is no such key.
     package func get(_ key: RawSpan, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
-        try key.withUnsafeBytes { key in
-            var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
-            return try get(&mdbKey, in: table, body)
-        }
+        try withKey(key) { try get(&$0, in: table, body) }
+    }
+
+    package func get(_ key: [UInt8], in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
+        try get(key.span.bytes, in: table, body)
     }
 
     /// mdb_get in a table of integer keys.
     package func get(_ key: UInt64, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
-        var key = key
-        return try withUnsafeMutableBytes(of: &key) { bytes in
-            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
-            return try get(&mdbKey, in: table, body)
-        }
+        try withKey(key) { try get(&$0, in: table, body) }
     }
 
     private func get(_ key: inout MDB_val, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
@@ -37,9 +34,7 @@ package struct TransactionView {
     }
 
     /// mdb_cursor_open and mdb_cursor_close around a body.
-    package func withCursor<Result>(
-        on table: Table, _ body: (inout Cursor) throws -> Result
-    ) throws -> Result {
+    package func withCursor<Result>(on table: Table, _ body: (inout Cursor) throws -> Result) throws -> Result {
         var cursor = try Cursor(self, table)
         return try body(&cursor)
     }
@@ -57,10 +52,11 @@ package struct TransactionView {
 
     /// mdb_put: inserts or replaces.
     package func put(_ value: RawSpan, for key: RawSpan, in table: Table) throws {
-        try key.withUnsafeBytes { key in
-            var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
-            try put(value, &mdbKey, in: table, flags: 0)
-        }
+        try withKey(key) { try put(value, &$0, in: table, flags: 0) }
+    }
+
+    package func put(_ value: [UInt8], for key: [UInt8], in table: Table) throws {
+        try put(value.span.bytes, for: key.span.bytes, in: table)
     }
 
     /// mdb_put with an integer key; `appending` says that the key is greater than all in the table. Throws `keyExists`
@@ -68,12 +64,8 @@ package struct TransactionView {
     package func put(
         _ value: RawSpan, for key: UInt64, in table: Table, appending: Bool = false, replacing: Bool = true
     ) throws {
-        var key = key
-        try withUnsafeMutableBytes(of: &key) { bytes in
-            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
-            let flags = UInt32(appending ? MDB_APPEND : 0) | UInt32(replacing ? 0 : MDB_NOOVERWRITE)
-            try put(value, &mdbKey, in: table, flags: flags)
-        }
+        let flags = UInt32(appending ? MDB_APPEND : 0) | UInt32(replacing ? 0 : MDB_NOOVERWRITE)
+        try withKey(key) { try put(value, &$0, in: table, flags: flags) }
     }
 
     /// mdb_put with an integer key and MDB_RESERVE: the body fills the value where LMDB keeps it.
@@ -81,9 +73,7 @@ package struct TransactionView {
         reserving byteCount: Int, for key: UInt64, in table: Table, appending: Bool = false,
         _ fill: (UnsafeMutableRawBufferPointer) -> Void
     ) throws {
-        var key = key
-        try withUnsafeMutableBytes(of: &key) { bytes in
-            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+        try withKey(key) { mdbKey in
             var mdbValue = MDB_val(mv_size: byteCount, mv_data: nil)
             let flags = UInt32(MDB_RESERVE) | (appending ? UInt32(MDB_APPEND) : 0)
             try check(mdb_put(handle, table.handle, &mdbKey, &mdbValue, flags), writtenIn: handle)
@@ -93,8 +83,7 @@ package struct TransactionView {
 
     private func put(_ value: RawSpan, _ key: inout MDB_val, in table: Table, flags: UInt32) throws {
         try value.withUnsafeBytes { value in
-            var mdbValue = MDB_val(
-                mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+            var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
             try check(mdb_put(handle, table.handle, &key, &mdbValue, flags), writtenIn: handle)
         }
     }
@@ -102,20 +91,16 @@ package struct TransactionView {
     /// mdb_del. False when there was no such key.
     @discardableResult
     package func delete(_ key: RawSpan, in table: Table) throws -> Bool {
-        try key.withUnsafeBytes { key in
-            var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
-            return try delete(&mdbKey, in: table)
-        }
+        try withKey(key) { try delete(&$0, in: table) }
     }
+
+    @discardableResult
+    package func delete(_ key: [UInt8], in table: Table) throws -> Bool { try delete(key.span.bytes, in: table) }
 
     /// mdb_del with an integer key. False when there was no such key.
     @discardableResult
     package func delete(_ key: UInt64, in table: Table) throws -> Bool {
-        var key = key
-        return try withUnsafeMutableBytes(of: &key) { bytes in
-            var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
-            return try delete(&mdbKey, in: table)
-        }
+        try withKey(key) { try delete(&$0, in: table) }
     }
 
     private func delete(_ key: inout MDB_val, in table: Table) throws -> Bool {
@@ -124,6 +109,21 @@ package struct TransactionView {
         try check(code, writtenIn: handle)
         return true
     }
+}
+
+/// A key as LMDB takes it.
+@inline(__always)
+func withKey<Result>(_ key: RawSpan, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
+    try key.withUnsafeBytes { bytes in
+        var key = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+        return try body(&key)
+    }
+}
+
+/// An integer key as LMDB takes it.
+@inline(__always)
+func withKey<Result>(_ key: UInt64, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
+    try Swift.withUnsafeBytes(of: key) { try withKey($0.bytes, body) }
 }
 
 /// Damage in a page can give an entry a length that reaches far outside of it, and reading that would end the process. An

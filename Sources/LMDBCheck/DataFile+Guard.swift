@@ -6,10 +6,10 @@ extension DataFile {
     private static let tries = 50
     private static let pauseInMicroseconds: UInt32 = 2000
 
-    /// Throws `DataFileError` when the files of a folder are none that LMDB can open and read its meta pages of without
-    /// harm: LMDB takes what they say, and a page that is missing from the file ends the process.
+    /// Throws `DataFileError` unless LMDB can open the files of a folder safely: LMDB trusts the meta pages, and reading a
+    /// page beyond the end of the file kills the process.
     ///
-    /// The lock file is only looked at from outside: closing it would drop the locks that this process has on it.
+    /// The lock file is examined without opening it: closing it would drop the locks that this process has on it.
     package static func checkFiles(inFolder path: String, creates: Bool, _ witness: Witness?) throws {
         let lengths = try requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: path)
         if let length = lengths["lock.mdb"], (1..<shortestLockFile).contains(length) {
@@ -28,7 +28,7 @@ extension DataFile {
             }
             usleep(pauseInMicroseconds)
         }
-        throw last?.error ?? DataFileError.damaged("its data.mdb is cut off: it has no two pages")
+        throw last?.error ?? DataFileError.damaged("its data.mdb is cut off: it is shorter than two pages")
     }
 
     /// LMDB's lock file without readers.

@@ -1,20 +1,15 @@
-/// One of the two committed states that a data file begins with, read beside LMDB.
-package struct CommittedState: Sendable {
-    /// The transaction that its meta page names.
-    package let transaction: UInt64
-    /// The witness's value in it; nil when it has none, or its pages cannot be read.
-    package let value: [UInt8]?
-}
-
-/// A value that a program writes with each of its transactions, and that names the transaction: LMDB's meta pages have no
-/// checksum, and a damaged transaction number would make LMDB take an old state for the newest.
+/// A value that a program writes in each of its transactions, and that names the transaction. LMDB's meta pages have no
+/// checksum: with a damaged transaction number, LMDB would mistake an old state for the newest.
 package struct Witness: Sendable {
     let table: String
     let key: [UInt8]
-    /// What is wrong with the newest state, as its value tells; nil when nothing is.
-    let defect: @Sendable (CommittedState) -> String?
+    package typealias Check = @Sendable (_ transaction: UInt64, _ value: [UInt8]?) -> String?
 
-    package init(table: String, key: [UInt8], defect: @escaping @Sendable (CommittedState) -> String?) {
+    /// The defect of the newest state: of the transaction that its meta page names, and of the value in it, which is nil when
+    /// there is none, or its pages cannot be read. Nil when there is no defect.
+    let defect: Check
+
+    package init(table: String, key: [UInt8], defect: @escaping Check) {
         self.table = table
         self.key = key
         self.defect = defect
@@ -24,7 +19,7 @@ package struct Witness: Sendable {
 extension DataFile {
     func defect(of meta: MetaPage, by witness: Witness) throws -> String? {
         let value = try value(of: witness.key, inTable: witness.table, of: meta)
-        return witness.defect(CommittedState(transaction: meta.transaction, value: value))
+        return witness.defect(meta.transaction, value)
     }
 
     /// The value of a key in a named table with byte keys. Nil when there is none, or a page on the way is damaged. O(log n).
@@ -56,7 +51,7 @@ extension DataFile {
                 return index.map { (page, page.value($0)) }
             }
             guard page.nodeCount > 0 else { return nil }
-            // The first key of a branch says nothing.
+            // The first key of a branch is unused.
             let greater = (1..<max(page.nodeCount, 1)).first { !page.isKey(page.key($0), notAfter: key) }
             number = page.child((greater ?? page.nodeCount) - 1)
             level -= 1

@@ -10,7 +10,7 @@ struct MetaPage: Equatable {
     private static let version: UInt32 = 1
     private static let flag: UInt16 = 0x08
     private static let pageSizes = 512...32768
-    /// No file sees so many: a thousand a second for three hundred thousand years.
+    /// A thousand transactions per second for 300,000 years; greater numbers are treated as damage.
     private static let lastTransaction: UInt64 = 1 << 53
 
     let freeList: TreeRecord
@@ -22,14 +22,14 @@ struct MetaPage: Equatable {
     /// Pages of the state, free ones and those that the file lost included.
     var pageCount: UInt64 { lastPage &+ 1 }
 
-    /// Throws what keeps LMDB from reading the page, or would let it read nonsense.
+    /// Throws when LMDB could not read the page, or would read invalid data.
     private init(_ bytes: [UInt8]) throws {
         let span = bytes.span.bytes
         guard span.unsafeLoadUnaligned(fromByteOffset: 10, as: UInt16.self) & Self.flag != 0,
             span.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt32.self) == Self.magic
-        else { throw DataFileError.foreign("its data.mdb is no LMDB file, or its first pages are damaged") }
+        else { throw DataFileError.foreign("its data.mdb is not an LMDB file, or its first pages are damaged") }
         guard span.unsafeLoadUnaligned(fromByteOffset: 20, as: UInt32.self) == Self.version else {
-            throw DataFileError.foreign("its data.mdb is of another version of LMDB")
+            throw DataFileError.foreign("its data.mdb was written by another version of LMDB")
         }
         freeList = TreeRecord(span.extracting(40..<40 + TreeRecord.length), isFreeList: true)
         main = TreeRecord(span.extracting(88..<88 + TreeRecord.length))
@@ -50,7 +50,7 @@ struct MetaPage: Equatable {
         let second = try MetaPage(secondBytes)
         let metas = [first, second]
         for (index, meta) in metas.enumerated() where meta.transaction != 0 && meta.transaction & 1 != UInt64(index) {
-            throw DataFileError.damaged("page \(index) of its data.mdb is of transaction \(meta.transaction)")
+            throw DataFileError.damaged("page \(index) of its data.mdb belongs to transaction \(meta.transaction)")
         }
         guard first.pageSize == second.pageSize else {
             throw DataFileError.damaged("the first pages of its data.mdb do not agree on the size of a page")
@@ -70,19 +70,18 @@ struct MetaPage: Equatable {
         if max(first, second) - min(first, second) == 1 { return nil }
         if first == 0, second == 0, metas.allSatisfy({ $0.main.root == TreeRecord.noRoot }) { return nil }
         return
-            "the first pages of its data.mdb are of the transactions \(first) and \(second), which do not follow each other"
+            "the first pages of its data.mdb belong to the transactions \(first) and \(second), which do not follow each other"
     }
 
-    /// What is wrong with the page beside what `init` looks at; nil when nothing is. Of the older page LMDB reads
-    /// nothing else, and a write that failed may have left half of its transaction there.
+    /// A defect that `init` does not check; nil when there is none. LMDB reads nothing else of the older page, and a write that failed may have left half of its transaction there.
     var defect: String? {
         guard lastPage >= Self.count - 1, lastPage < UInt64(Int.max / pageSize) else {
             return "its data.mdb has the last page \(lastPage)"
         }
-        if transaction > Self.lastTransaction { return "its data.mdb is of transaction \(transaction)" }
+        if transaction > Self.lastTransaction { return "its data.mdb belongs to transaction \(transaction)" }
         if let defect = freeList.defect(pageCount: pageCount) { return "the free list of its data.mdb \(defect)" }
-        if freeList.keys != .integers { return "the free list of its data.mdb has keys that are no numbers" }
+        if freeList.keys != .integers { return "the free list of its data.mdb has keys that are not numbers" }
         if let defect = main.defect(pageCount: pageCount) { return "the main tree of its data.mdb \(defect)" }
-        return main.keys == .bytes ? nil : "the main tree of its data.mdb has keys that are no names"
+        return main.keys == .bytes ? nil : "the main tree of its data.mdb has keys that are not names"
     }
 }

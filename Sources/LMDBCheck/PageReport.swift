@@ -1,6 +1,6 @@
 /// What a walk over the pages of a data file found.
 package struct PageReport: Sendable {
-    /// More are counted and not kept: a damaged page tends to bring others with it.
+    /// Further ones are only counted: one damaged page often causes many defects.
     private static let limit = 1000
 
     private var sentences: [String] = []

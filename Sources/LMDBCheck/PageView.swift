@@ -1,9 +1,10 @@
 internal import Bytes
-/// A branch or leaf page as LMDB writes it; nothing in it is believed before `check` found nothing.
+/// A branch or leaf page as LMDB writes it. Call `headerDefect` and `nodeDefect` before anything else: the other accessors
+/// do not validate.
 ///
 ///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
 ///
-///     branch node   child's number 6 | key length 2 | key                     the first node's key says nothing
+///     branch node   child's number 6 | key length 2 | key                     the first node's key is unused
 ///     leaf node     value length 4 | flags 2 | key length 2 | key | value, or the number of its overflow page 8
 ///
 /// An overflow page has the number of its run's pages 4 in the place of lower and upper; the rest of the run has no header.
@@ -46,7 +47,7 @@ struct PageView {
     /// What is wrong with the places of the nodes; nil when nothing is, and all of them can be read.
     func nodeDefect(isLeaf: Bool) -> String? {
         guard lower >= Self.headerLength, lower % 2 == 0, lower <= upper, upper <= bytes.count else {
-            return "has its free room from \(lower) to \(upper)"
+            return "has an invalid range of free space, \(lower) to \(upper)"
         }
         var extents: [(start: Int, end: Int)] = []
         extents.reserveCapacity(nodeCount)
@@ -56,7 +57,7 @@ struct PageView {
                 return "has node \(index) at \(start)"
             }
             let end = start + Self.nodeHeaderLength + keyLength(at: start) + (isLeaf ? storedLength(at: start) : 0)
-            guard end <= bytes.count else { return "has node \(index) run past its end" }
+            guard end <= bytes.count else { return "has a node \(index) that extends past its end" }
             extents.append((start, end))
         }
         extents.sort { $0.start < $1.start }
@@ -71,7 +72,7 @@ struct PageView {
     private func nodeFlags(at start: Int) -> UInt16 { number(at: start + 4, as: UInt16.self) }
     private func valueLength(at start: Int) -> Int { Int(number(at: start, as: UInt32.self)) }
 
-    /// The bytes of a value that stand in its leaf.
+    /// How many bytes of a value are stored in its leaf.
     private func storedLength(at start: Int) -> Int {
         nodeFlags(at: start) & Self.overflowFlag == 0 ? valueLength(at: start) : 8
     }
@@ -112,7 +113,7 @@ struct PageView {
 
     // MARK: The order of keys
 
-    /// Whether one key stands before another. Integer keys have been found to be of eight bytes.
+    /// Whether one key is less than another. The length of integer keys, eight bytes, has been checked.
     func isKey(_ left: Range<Int>, before right: Range<Int>, _ keys: KeyKind) -> Bool {
         bytes.withUnsafeBytes { bytes in
             Self.isKey(.init(rebasing: bytes[left]), before: .init(rebasing: bytes[right]), keys)

@@ -24,8 +24,7 @@ extension PageWalk {
     private static let maximumKeyLength = TreeRecord.maximumKeyLength
 
     /// Walks a tree whose record has no defect, and returns what it counted.
-    func walk(_ tree: TreeRecord, _ subject: String, keys: KeyKind, _ visit: @escaping Visitor) throws
-        -> TreeStatistics
+    func walk(_ tree: TreeRecord, _ subject: String, keys: KeyKind, _ visit: @escaping Visitor) throws -> TreeStatistics
     {
         let isFreeList = tree == meta.freeList
         var descent = Descent(subject: subject, keys: keys, fewestChildren: isFreeList ? 1 : 2, visit: visit)
@@ -47,7 +46,7 @@ extension PageWalk {
         if page.nodeCount < (isLeaf ? 1 : descent.fewestChildren) {
             return add("has \(page.nodeCount) nodes", number, descent)
         }
-        // The first key of a branch says nothing.
+        // The first key of a branch is unused.
         let firstKey = isLeaf ? 0 : 1
         if let defect = keyDefect(page, from: firstKey, bounds, descent.keys) { return add(defect, number, descent) }
         if isLeaf { return try walkLeaf(page, number, &descent) }
@@ -75,10 +74,10 @@ extension PageWalk {
             }
         }
         if let lowest = bounds.first, page.isKey(page.key(first), before: lowest, keys) {
-            return "has a key that belongs before it"
+            return "has a key below its parent's bounds"
         }
         if let end = bounds.end, !page.isKey(page.key(page.nodeCount - 1), before: end, keys) {
-            return "has a key that belongs behind it"
+            return "has a key above its parent's bounds"
         }
         return nil
     }

@@ -3,7 +3,7 @@
 /// It holds the two trees of a meta page and the trees of the named tables against LMDB's page format: every page where
 /// its parent says and of the kind that it must be, nodes within their page, keys in order, counts as they are kept, and
 /// every page used once or free. What values hold is not looked at, but for the free list's. O(pages) time, and two bits
-/// of memory a page. No page is visited twice, so that no damage can make the walk circle.
+/// of memory per page. No page is visited twice, so that damage cannot make the walk endless.
 final class PageWalk {
     let file: DataFile
     let meta: MetaPage
@@ -93,7 +93,7 @@ final class PageWalk {
         for number in page..<page + count {
             // The rest of a run is not looked at: many values may name one run, as long as the file.
             guard used.insert(number) else {
-                report.add("page \(number): it is used twice, lastly by \(subject)")
+                report.add("page \(number): it is used twice, the second time by \(subject)")
                 return false
             }
             if free.contains(number) { report.add("page \(number): it is used by \(subject) and in the free list") }
@@ -142,7 +142,7 @@ extension PageWalk {
                 let bytes = try self.file.bytes(
                     at: Int(first) * self.meta.pageSize + PageView.headerLength, count: byteCount)
                 return bytes.count == byteCount ? self.release(listed: bytes) : "has a list that the file cuts off"
-            case .table, .unknown: return "has a node that is no list of pages"
+            case .table, .unknown: return "has a node that is not a list of pages"
             }
         }
         compare(counts, with: meta.freeList, subject)

@@ -64,14 +64,14 @@ extension Model {
         for _ in 0..<(try reader.count()) {
             let number = Int(clamping: try reader.varint())
             guard entities.indices.contains(number) else {
-                throw StoreError.corrupted("the model names an entity that it has not")
+                throw StoreError.corrupted("the model refers to an unknown entity")
             }
             let entity = entities[number]
             var names: [String] = []
             for _ in 0..<(try reader.count()) {
                 let slot = Int(clamping: try reader.varint())
                 guard entity.attributes.indices.contains(slot) else {
-                    throw StoreError.corrupted("the model names an attribute that \(entity.name) has not")
+                    throw StoreError.corrupted("the model refers to an unknown attribute of \(entity.name)")
                 }
                 names.append(entity.attributes[slot].name)
             }

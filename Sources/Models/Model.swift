@@ -32,8 +32,8 @@ package struct UniqueConstraint: Hashable, Sendable {
 public struct Entity: Hashable, Sendable {
     public let name: String
     public let attributes: [AttributeDescription]
-    /// Attributes of whose values together no two objects have the same; objects with a null among them aside. The keys of
-    /// all values together have 500 bytes at most.
+    /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
+    /// keys of the values have at most 500 bytes.
     public let uniqueAttributes: [[String]]
     private let slots: [String: Int]
 
@@ -61,7 +61,7 @@ public struct Entity: Hashable, Sendable {
         return slot
     }
 
-    /// What stands in the place of an entity that was dropped: numbers of entities are never used again.
+    /// The placeholder of an entity that was dropped: numbers of entities are never reused.
     package static let dropped = Entity("", [])
 
     /// Whether the entity was dropped.
@@ -80,7 +80,7 @@ public struct Entity: Hashable, Sendable {
         constraint.slots.map { attributes[$0].name }.joined(separator: ", ")
     }
 
-    /// Changes whenever the entity does: what a cache of its rows was made for.
+    /// A hash of the entity's definition. Caches store it, to detect a changed entity.
     package var versionHash: String {
         var bytes: [UInt8] = []
         bytes.appendEntity(self)
@@ -185,7 +185,7 @@ public struct Model: Hashable, Sendable {
             }
             guard stored.uniqueAttributes == entity.uniqueAttributes else {
                 throw StoreError.modelMismatch(
-                    entity: entity.name, "other attributes are unique together than in the model")
+                    entity: entity.name, "its compound uniqueness constraints differ from those of the model")
             }
             merged.entities[number] = entity
         }

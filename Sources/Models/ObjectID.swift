@@ -14,7 +14,7 @@ public struct ObjectID: Sendable {
         self.origin = origin
     }
 
-    /// Of an object that stands for any record.
+    /// The placeholder id for type checks of predicates.
     package static let anyRecord = ObjectID(
         RecordKey(entity: 0, number: 1), ObjectOrigin(store: nil, entityName: "any"))
 

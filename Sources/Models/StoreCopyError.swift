@@ -11,7 +11,7 @@ public enum StoreCopyError: Error, Equatable, Sendable {
 extension StoreCopyError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .destinationExists(let path): "\(path) is there already; a back-up is made in a new or empty folder"
+        case .destinationExists(let path): "\(path) already exists; choose a new or empty folder"
         case .failed(let path, let reason): "\(path) cannot be written: \(reason)"
         case .inUse(let process, let program):
             "process \(process)\(program.map { " (\($0))" } ?? "") has the store open; compact it when no process has"

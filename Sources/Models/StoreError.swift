@@ -20,32 +20,32 @@ public enum StoreError: Error, Equatable, Sendable {
     case invalidValue(entity: String, attribute: String, String)
     /// Another object has this value of a unique attribute.
     case notUnique(entity: String, attribute: String, value: String)
-    /// A unique value is stored as a key of LMDB, which has 511 bytes at most.
+    /// A unique value is stored as a key of LMDB, which has at most 511 bytes.
     case uniqueValueTooLong(entity: String, attribute: String)
     case unknownObject(String)
-    /// The change log was cut and no longer holds the changes after this commit.
+    /// The change log was trimmed and no longer holds the changes after this commit.
     case logTooShort(commit: UInt64)
-    /// The disk is full or fails, so that nothing of a transaction was saved; the text is the system's. The store is as it
-    /// was, and goes on when there is room again.
+    /// The disk is full or fails, so that nothing of a transaction was saved; the text is the system's. The store is
+    /// unchanged, and usable when there is room again.
     case notSaved(String)
     /// The disk failed in the last step of a commit, the one write that LMDB cannot take back. The transaction was saved
     /// whole or not at all, which shows when the store is opened again: once this process has released its containers
     /// and contexts.
     case mustBeReopened
-    /// The store's folder or files were moved or replaced while this process has them open: what it wrote could not be
+    /// The store's folder or files were moved or replaced while this process had them open: what it wrote could not be
     /// found there. Open the store again once the process has released its containers and contexts.
     case moved(path: String)
-    /// Another writer, of this process or another, was busy for longer than this one waits.
+    /// Another writer, of this process or another, did not finish within the time limit.
     case writerBusy
-    /// The URL of a store names no file.
+    /// The URL of a store is not a file URL.
     case notAFileURL(String)
     /// A transaction is used on another thread than the one that began it.
     case wrongThread
-    /// The thread has a transaction of the store open, for whose end it would wait.
+    /// The thread has a write transaction of the store open already: waiting for it would be a deadlock.
     case wouldWaitForItself
     /// A cache's name has 1 to 511 bytes of UTF-8.
     case invalidCacheName(String)
-    /// The store can neither be read nor written now, as when all of LMDB's places of readers are taken; the text says why.
+    /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says why.
     case unavailable(String)
 }
 
@@ -58,7 +58,7 @@ extension StoreError: CustomStringConvertible {
         case .newerFormat(let found, let supported):
             "the store has format version \(found); this FetchIndex reads versions up to \(supported)"
         case .olderFormat(let found, let supported):
-            "the store has format version \(found), and this FetchIndex reads version \(supported): make the store anew from its catalogues"
+            "the store has format version \(found), and this FetchIndex reads version \(supported): create the store again from its source data"
         case .corrupted(let what): "the store is damaged: \(what)"
         case .readOnly: "the store is open for reading only"
         case .unknownEntity(let name): "the store has no entity \"\(name)\""
@@ -67,20 +67,21 @@ extension StoreError: CustomStringConvertible {
         case .invalidModel(let reason): "the model is invalid: \(reason)"
         case .invalidValue(let entity, let attribute, let reason): "\(entity).\(attribute) \(reason)"
         case .notUnique(let entity, let attribute, let value):
-            "\(entity).\(attribute) is unique, and another object has \"\(value)\""
+            "\(entity).\(attribute) must be unique, but another object has \"\(value)\""
         case .uniqueValueTooLong(let entity, let attribute):
-            "a value of \(entity).\(attribute) is too long: a unique value has 500 bytes at most"
+            "a value of \(entity).\(attribute) is too long: a unique value has at most 500 bytes"
         case .unknownObject(let id): "there is no object \(id)"
         case .notSaved(let reason):
             "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
         case .mustBeReopened:
             "a commit failed in its last step, and the store must be closed by this process and opened again"
         case .moved(let path):
-            "the files of the store \(path) were moved or replaced while this process has them open"
-        case .writerBusy: "another writer is busy with the store, and did not end in time"
-        case .notAFileURL(let url): "a store is a folder of this machine, and \(url) is no file URL"
+            "the files of the store \(path) were moved or replaced while this process had them open"
+        case .writerBusy: "another writer of the store did not finish in time"
+        case .notAFileURL(let url): "a store is a folder of this machine, but \(url) is not a file URL"
         case .wrongThread: "a write transaction ends on the thread that began it"
-        case .wouldWaitForItself: "this thread is writing to the store already, and would wait for itself"
+        case .wouldWaitForItself:
+            "this thread has a write transaction of the store open already; a second one would wait forever"
         case .invalidCacheName(let name):
             "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"

@@ -11,10 +11,10 @@ public struct FetchPredicate: Hashable, Sendable {
     /// A predicate that holds for everything, or for nothing.
     public init(value: Bool) { syntax = .constant(value) }
 
-    /// A predicate that holds when all of some do; for none, always.
+    /// A predicate that is true when all of the predicates are; of none, true.
     public init(allOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(true)) { .and($0) } }
 
-    /// A predicate that holds when one of some does; for none, never.
+    /// A predicate that is true when any of the predicates is; of none, false.
     public init(anyOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(false)) { .or($0) } }
 
     private static func combined(
@@ -52,7 +52,7 @@ public struct FetchPredicate: Hashable, Sendable {
         var expressions: [String: ExpressionSyntax] = [:]
         for (name, argument) in variables {
             guard let expression = argument.predicateValue.expression else {
-                throw FetchPredicateError.typeMismatch("a dictionary cannot stand for the variable $\(name)")
+                throw FetchPredicateError.typeMismatch("a dictionary cannot replace the variable $\(name)")
             }
             expressions[name] = expression
         }
@@ -79,9 +79,9 @@ extension FetchPredicate {
 
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { FetchPredicate(.not(predicate.syntax)) }
 
-    /// Why an order of this predicate cannot be kept under a name; nil when it can.
-    package var whyNotCacheable: String? {
-        syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate changes as time goes by" : nil
+    /// Why an order of this predicate cannot be cached; nil when it can.
+    package var uncacheableReason: String? {
+        syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil
     }
 
     /// Whether what it holds for depends on the version of ICU and its Unicode tables.

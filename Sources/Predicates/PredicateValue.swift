@@ -27,7 +27,7 @@ extension PredicateValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
     public init(nilLiteral: ()) { self = .null }
     public init(arrayLiteral elements: PredicateValue...) { self = .list(elements) }
 
-    /// Of names that stand twice the last counts.
+    /// The last value of a duplicate key counts.
     public init(dictionaryLiteral elements: (String, PredicateValue)...) {
         self = .dictionary(Dictionary(elements) { _, last in last })
     }

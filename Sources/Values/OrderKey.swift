@@ -35,7 +35,7 @@ package enum OrderKey {
         key.append(value ? 1 : 0)
     }
 
-    /// A double, or a date's seconds. -0 is 0; what is not a number comes last.
+    /// A double, or a date's seconds. -0 is 0; NaN comes last.
     package static func appendDouble(_ value: Double, as type: ValueType, to key: inout [UInt8]) {
         key.append(tag(type))
         let bits = value.isNaN ? Double.nan.bitPattern : (value == 0 ? 0 : value.bitPattern)
@@ -76,12 +76,12 @@ package enum OrderKey {
         }
     }
 
-    /// Turns what was written since an offset to the other direction.
+    /// Inverts the bytes from an offset on, for descending order.
     package static func reverse(_ key: inout [UInt8], from offset: Int) {
         for index in offset..<key.count { key[index] = ~key[index] }
     }
 
-    /// point: where the decimal point stands after the first digit that counts, plus 32,768.
+    /// point: the position of the decimal point after the first significant digit, plus 32,768.
     private static func appendDecimal(_ value: Decimal, to key: inout [UInt8]) {
         key.append(tag(.decimal))
         let start = key.count
@@ -102,7 +102,7 @@ package enum OrderKey {
 extension OrderKey {
     // MARK: Reading ascending keys
 
-    /// How many bytes the first value of an ascending key takes; nil when the bytes are none.
+    /// How many bytes the first value of an ascending key takes; nil when they are malformed.
     package static func lengthOfFirst(in key: RawSpan) -> Int? {
         guard key.byteCount > 0 else { return nil }
         let tag = key.unsafeLoad(as: UInt8.self)
@@ -146,7 +146,7 @@ extension OrderKey {
         }
     }
 
-    /// The first value of an ascending key and the bytes it takes; nil when the bytes are none.
+    /// The first value of an ascending key and the bytes it takes; nil when they are malformed.
     package static func first(in key: RawSpan) -> (value: Value, length: Int)? {
         guard let length = lengthOfFirst(in: key) else { return nil }
         if let text = plainText(in: key, length: length) { return (.string(text), length) }

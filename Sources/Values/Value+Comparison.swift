@@ -1,6 +1,6 @@
 internal import SystemBasics
 
-/// How two values stand to each other.
+/// How two values compare.
 package enum ValueOrdering: Sendable {
     case ascending
     case same
@@ -23,7 +23,7 @@ package enum ValueOrdering: Sendable {
 
 extension Value {
     /// Compares two values that are not null. Numbers of any types compare by value, exactly; texts by code point;
-    /// nil when the types have no common order, or one is not a number.
+    /// nil when the types have no common order, or one of them is NaN.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrdering(sign: left.compareCodePoints(to: right))
@@ -36,12 +36,8 @@ extension Value {
         case (.uuid(let left), .uuid(let right)): ValueOrdering(left.uuidString, right.uuidString)
         case (.url(let left), .url(let right)):
             ValueOrdering(sign: left.absoluteString.compareCodePoints(to: right.absoluteString))
-        default: isNotANumber || other.isNotANumber ? nil : Value.compareNumbers(self, other)
+        default: isUnstorable || other.isUnstorable ? nil : Value.compareNumbers(self, other)
         }
-    }
-
-    private var isNotANumber: Bool {
-        if case .decimal(let number) = self { number.isNaN } else { false }
     }
 
     /// Booleans count as 0 and 1.
@@ -73,8 +69,8 @@ extension Value {
         return right > right.rounded(.down) ? .ascending : .same
     }
 
-    /// A whole double compares exactly, another by the digits that it prints: 0.1 is the decimal 0.1. One beyond a
-    /// decimal's range compares by its size.
+    /// A double without a fraction compares exactly, another by its decimal digits: 0.1 is the decimal 0.1. One beyond a
+    /// decimal's range compares by its magnitude.
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
@@ -95,7 +91,7 @@ extension Decimal {
             self = Decimal(small)
             return
         }
-        // A double so large is 53 bits and zeros behind them.
+        // A double so large is 53 bits and trailing zeros.
         let zeros = Int(number.exponent) - 52
         self = Decimal(Int64(number.significand * 0x1p52)) * (number < 0 ? -1 : 1)
         for _ in 0..<zeros { self *= 2 }

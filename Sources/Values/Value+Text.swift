@@ -18,7 +18,7 @@ extension Value: CustomStringConvertible {
         }
     }
 
-    /// Reads the text of a value of a type, as `description` writes it and as catalogues do; nil when it is none.
+    /// Reads the text of a value of a type, as `description` writes it; nil when it is not valid.
     public init?(_ text: String, as type: ValueType) {
         switch type {
         case .string: self = .string(text)

@@ -6,8 +6,8 @@
 
 /// The value of an attribute: one of nine types, or null.
 ///
-/// Two are equal when they are stored as the same bytes: texts that merely look alike, composed and decomposed, differ,
-/// and so do 0.0 and -0.0; what is not a number equals itself. Decimals are equal by value.
+/// Two are equal when they are stored as the same bytes: composed and decomposed forms of a text differ,
+/// and so do 0.0 and -0.0; NaN equals itself. Decimals are equal by value.
 public enum Value: Sendable {
     case null
     case boolean(Bool)
@@ -40,7 +40,7 @@ public enum Value: Sendable {
         if case .null = self { true } else { false }
     }
 
-    /// Whether it has no place in records: a decimal that is not a number, as calculations that overflow give it.
+    /// Whether records cannot store it: a decimal that is NaN, the result of calculations that overflow.
     package var isUnstorable: Bool {
         if case .decimal(let number) = self { number.isNaN } else { false }
     }
@@ -69,8 +69,8 @@ public enum ValueType: UInt8, Hashable, Sendable, CaseIterable {
     /// The type's name in models, messages and the tool.
     public var name: String { "\(self)" }
 
-    /// "a string", "an integer".
-    package var nameWithArticle: String { (self == .integer ? "an " : "a ") + name }
+    /// "a string", "an integer", "data".
+    package var nameWithArticle: String { (self == .integer ? "an " : self == .data ? "" : "a ") + name }
 }
 
 extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

@@ -149,9 +149,8 @@ import Testing
         for length in [1, 7, 1000] {
             for row in ["3,\"4\n\(long)", "3,\(long)\n", "3,\"\(long)\"\n"] {
                 let reading = Reading(.csv, "a,b\n1,2\n\(row)".utf8, longestLine: 100, pieceLength: length)
-                let isUnclosed = row.hasPrefix("3,\"4") && length == 1000
                 let reason = "f, line 3: the row is longer than 100 bytes; is a quotation mark never closed?"
-                #expect(reading.error == reason || isUnclosed && reading.error != nil, "\(reading)")
+                #expect(reading.error == reason)
                 #expect(reading.rows == [["1", "2"]], "\(row), pieces of \(length)")
             }
         }
@@ -165,7 +164,7 @@ import Testing
             let reading = Reading(format, text)
             #expect(reading.columns == names)
             #expect(reading.rows == [values])
-            let wide = String(repeating: separator, count: CatalogueInput.mostColumns)
+            let wide = String(repeating: separator, count: CatalogueInput.maximumColumns)
             #expect(Reading(format, wide + "\n").error?.hasSuffix("has more than 32768 fields") == true)
             let bad = Reading(format, "a\n\(wide)\n1\n")
             #expect((bad.bad + [bad.error]).contains { $0?.hasSuffix("has more than 32768 fields") == true })
@@ -192,8 +191,8 @@ import Testing
         #expect(error(folder.path + "/missing") == "\(folder.path)/missing cannot be opened: No such file or directory")
         let pipe = folder.path + "/pipe"
         #expect(try TemporaryFolder.run("mkfifo", [pipe]).status == 0)
-        #expect(error(pipe).hasPrefix("\(pipe) is no regular file"))
-        #expect(error("/dev/zero").hasPrefix("/dev/zero is no regular file"))
+        #expect(error(pipe).hasPrefix("\(pipe) is not a regular file"))
+        #expect(error("/dev/zero").hasPrefix("/dev/zero is not a regular file"))
         let file = folder.path + "/a%@ %n\n影.csv"
         try Data("\u{FEFF}a\n1\n".utf8).write(to: URL(fileURLWithPath: file))
         #expect(error(file) == "")

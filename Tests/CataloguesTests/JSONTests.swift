@@ -17,7 +17,7 @@ import Values
         ("nonsense", "1 there is no object"), ("[1]", "1 there is no object"), ("{\"a\":1", "7 there is the end"),
         ("{\"a\":1} x", "9 there is more than one object"), ("{\"a\":1}{\"a\":2}", "8 there is more than one object"),
         ("{\"a\":[1]}", "6 there is a list or an object"), ("{\"a\":{}}", "6 there is a list or an object"),
-        ("{\"a\":1,\"a\":2}", "8 there is the member \"a\" again"), ("{a:1}", "2 there is no member's name"),
+        ("{\"a\":1,\"a\":2}", "8 there is a second member \"a\""), ("{a:1}", "2 there is no member's name"),
         ("{\"a\" 1}", "6 there is no colon"), ("{\"a\":1,}", "8 there is no member's name"),
         ("{\"a\":1 \"b\":2}", "8 there is neither a comma nor the object's end"), ("{\"a\":}", "6 there is no value"),
         ("{\"a\":01}", "6 there is a number that begins with 0"), ("{\"a\":-}", "7 there is no digit"),
@@ -26,11 +26,11 @@ import Values
         ("{\"a\":.5}", "6 there is no value"), ("{\"a\":NaN}", "6 there is no value"),
         ("{\"a\":nul}", "6 there is no value"),
         ("{\"a\":1e999}", "6 there is a number that is too large"),
-        ("{\"a\":\"\\ud800\"}", "7 there is half of a surrogate pair"),
-        ("{\"a\":\"\\udc00\"}", "7 there is half of a surrogate pair"),
-        ("{\"a\":\"\\ud800\\u0041\"}", "7 there is half of a surrogate pair"),
-        ("{\"a\":\"\\ud800\\n\"}", "7 there is half of a surrogate pair"),
-        ("{\"a\":\"\\x\"}", "7 there is an escape that JSON has not"),
+        ("{\"a\":\"\\ud800\"}", "7 there is an unpaired surrogate"),
+        ("{\"a\":\"\\udc00\"}", "7 there is an unpaired surrogate"),
+        ("{\"a\":\"\\ud800\\u0041\"}", "7 there is an unpaired surrogate"),
+        ("{\"a\":\"\\ud800\\n\"}", "7 there is an unpaired surrogate"),
+        ("{\"a\":\"\\x\"}", "7 there is an escape sequence that JSON does not have"),
         ("{\"a\":\"\\u12g4\"}", "11 there is no hexadecimal digit"),
         ("{\"a\":\"\t\"}", "7 there is a control character in a text"), ("{\"a\":\"x", "8 there is the end"),
         ("{\"a\":\"\\", "8 there is the end"), ("{\"a\":t", "6 there is no value"), ("{", "2 there is the end"),
@@ -159,12 +159,12 @@ import Values
         ("{\"op\":\"insert\"", "at byte 15 there is the end"), ("{}", "it has no \"op\""),
         ("{\"op\":1}", "at byte 7 there is no text"),
         ("{\"op\":\"upsert\"}", "\"op\" is \"upsert\", not insert, update or delete"),
-        ("{\"op\":\"delete\",\"op\":\"insert\"}", "at byte 16 there is the member \"op\" again"),
+        ("{\"op\":\"delete\",\"op\":\"insert\"}", "at byte 16 there is a second member \"op\""),
         ("{\"op\":\"insert\",\"values\":[1]}", "at byte 25 there is no object"),
         ("{\"op\":\"insert\",\"values\":{\"a\":{}}}", "at byte 30 there is a list or an object"),
-        ("{\"op\":\"insert\",\"values\":{\"a\":1,\"a\":1}}", "the member \"a\" again"),
+        ("{\"op\":\"insert\",\"values\":{\"a\":1,\"a\":1}}", "a second member \"a\""),
         ("{\"op\":\"insert\",\"key\":{}}", "a list or an object"),
-        ("{\"op\":\"insert\",\"Key\":1}", "\"Key\" is none of op, key and values"),
+        ("{\"op\":\"insert\",\"Key\":1}", "\"Key\" is not op, key or values"),
     ]) func aBadChangeIsNamedByLineAndByte(line: String, expected: String) throws {
         let bytes = Array(line.utf8)
         let error = #expect(throws: BadInput.self) { try bytes.withUnsafeBytes { _ = try ChangeLine($0, 7, in: "f") } }
@@ -208,7 +208,8 @@ import Values
                 accepted += 1
                 #expect(object != nil, "trial \(trial): \(text)")
             } else if let object, object.values.allSatisfy({ !($0 is [Any]) && !($0 is [String: Any]) }) {
-                #expect(reading.bad.first?.contains("again") == true, "trial \(trial): \(text) \(reading.bad)")
+                #expect(
+                    reading.bad.first?.contains("a second member") == true, "trial \(trial): \(text) \(reading.bad)")
             }
         }
         #expect(accepted > 1000)

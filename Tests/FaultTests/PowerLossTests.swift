@@ -85,8 +85,8 @@ import Records
             let found = try ScriptState(of: container)
             let step = Script(seed: 5).step(1, found, kind: .transaction)
             try ScriptPerformer(container).perform(step)
-            let goesOn = try ScriptState(of: container) == found.after(step)
-            #expect(goesOn, "\(context)")
+            let shouldContinue = try ScriptState(of: container) == found.after(step)
+            #expect(shouldContinue, "\(context)")
             return (found, transaction)
         }
 

@@ -17,21 +17,14 @@ struct PlainFetch {
             try definition.predicate?.evaluate(with: named(object.values)) ?? true
         }
         let collators = try definition.sortKeys.map { try TextCollator($0.textOrder) }
-        let sorted = members.sorted { isBefore($0, $1, collators) }
-        guard let key = definition.sectionKey else { return [("", sorted.map(\.number))] }
-        // Grouped by the bytes of the names: Swift's strings are equal when they merely look alike.
-        let groups = Dictionary(grouping: sorted) { object in
-            sectionName(named(object.values)[key.attribute ?? ""] ?? .null, key).map { Array($0.utf8) }
-        }
-        let sections = groups.map { (name: $0.key ?? [], isNil: $0.key == nil, rows: $0.value) }
-        let ordered = sections.sorted { left, right in
-            switch definition.sectionOrder {
-            case .byFirstRow: isBefore(left.rows[0], right.rows[0], collators)
-            case .byName: left.name == right.name ? left.isNil : left.name.lexicographicallyPrecedes(right.name)
-            case .byCount(let isDescending): (left.rows.count < right.rows.count) != isDescending
+        let value = definition.sectionKey.map { key in
+            { (object: (number: UInt64, values: [Value])) in
+                PlainSectionValue(sectionName(named(object.values)[key.attribute ?? ""] ?? .null, key))
             }
         }
-        return ordered.map { (String(decoding: $0.name, as: UTF8.self), $0.rows.map(\.number)) }
+        return plainSections(
+            of: members, by: { isBefore($0, $1, collators) }, in: value, PlainSectionOrder(definition.sectionOrder)
+        ).map { ($0.name, $0.rows.map(\.number)) }
     }
 
     private func named(_ values: [Value]) -> [String: Value] {
@@ -98,6 +91,17 @@ struct PlainFetch {
             return ["É": "E", "E": "E", "A": "A", "F": "F"][letter] ?? "#"
         default: return value.description
         }
+    }
+}
+
+extension PlainSectionOrder {
+    init(_ order: SectionOrder) {
+        self =
+            switch order {
+            case .byFirstRow: .byFirstRow
+            case .byName(let isDescending, _): .byName(isDescending: isDescending)
+            case .byCount(let isDescending): .byCount(isDescending: isDescending)
+            }
     }
 }
 

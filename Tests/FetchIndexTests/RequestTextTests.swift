@@ -47,7 +47,8 @@ import Testing
 
     @Test func anUnknownCalendarIsNamedWithThoseThatThereAre() {
         let error = #expect(throws: RequestError.self) { try SectionKey(parsing: "day(a,UTC,lunar)") }
-        #expect("\(String(describing: error))".contains("\"lunar\" is no calendar; write one of iso8601, gregorian, "))
+        #expect(
+            "\(String(describing: error))".contains("\"lunar\" is not a calendar; write one of iso8601, gregorian, "))
     }
 
     @Test func aCachesIdentityHasTheVersionsOfWhatItsSectionsDependOn() throws {

@@ -93,7 +93,7 @@ import Testing
             Issue.record("a transaction that failed was committed")
         } catch let error as LMDBError {
             #expect(!error.isDamage)
-            #expect(error.description == "an error before ended the transaction")
+            #expect(error.description == "an earlier error ended the transaction")
         }
     }
 

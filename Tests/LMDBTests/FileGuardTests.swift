@@ -72,12 +72,12 @@ import Testing
     @Test func otherProgramsFilesAndOtherVersionsAreRefused() throws {
         let whole = try data()
         try writeData(Array("SQLite format 3".utf8) + [UInt8](repeating: 0, count: 9000))
-        #expect(refusal() == .foreign("its data.mdb is no LMDB file, or its first pages are damaged"))
+        #expect(refusal() == .foreign("its data.mdb is not an LMDB file, or its first pages are damaged"))
         for page in 0...1 {
             var bytes = whole
             bytes[page * 4096 + 20] = 2
             try writeData(bytes)
-            #expect(refusal() == .foreign("its data.mdb is of another version of LMDB"))
+            #expect(refusal() == .foreign("its data.mdb was written by another version of LMDB"))
         }
     }
 
@@ -113,7 +113,7 @@ import Testing
 
     @Test func anEmptyFileIsMadeAnEnvironmentOnlyWhereOneMayBeCreated() throws {
         try writeData([])
-        #expect(refusal() == .damaged("its data.mdb is cut off: it has no two pages"))
+        #expect(refusal() == .damaged("its data.mdb is cut off: it is shorter than two pages"))
         #expect(try data().isEmpty)
         #expect(try Environment.open(at: folder.path).information().usedPages == 2)
     }

@@ -63,7 +63,7 @@ import Testing
                 try handle.seek(toOffset: UInt64(byte % 20_000))
                 try handle.write(contentsOf: Data(old.map { $0 ^ 0x81 }))
                 try handle.close()
-                #expect(throws: TemporaryFileError.damaged, "byte \(byte % 20_000)") {
+                #expect(throws: StoreError.temporaryFileDamaged, "byte \(byte % 20_000)") {
                     try sorter.forEachSorted { _ in }
                 }
             }
@@ -79,7 +79,7 @@ import Testing
 
     @Test func aFolderThatCannotBeWrittenIsAnError() throws {
         var sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
-        #expect(throws: TemporaryFileError.self) {
+        #expect(throws: StoreError.self) {
             for number in 0..<20_000 { try sorter.append(Array("\(number)".utf8)) }
         }
     }

@@ -218,10 +218,9 @@ import Values
 
     @Test func namesAreChecked() throws {
         let request = try TestOrder(hasSections: true).request()
-        #expect(throws: CacheDirectory.InvalidName.self) { try caches.open("", request) }
-        #expect(throws: CacheDirectory.InvalidName.self) {
-            try caches.open(String(repeating: "名", count: 200), request)
-        }
+        #expect(throws: StoreError.invalidCacheName("")) { try caches.open("", request) }
+        let long = String(repeating: "名", count: 200)
+        #expect(throws: StoreError.invalidCacheName(long)) { try caches.open(long, request) }
         #expect(throws: CacheDirectory.UnknownCache(name: "x")) { try caches.verify("x", request) }
         _ = try caches.open("出版社別 ★", request)
         #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["出版社別 ★"])

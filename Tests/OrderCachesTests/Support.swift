@@ -114,24 +114,15 @@ struct TestOrder: CustomStringConvertible {
             }
             return isDescending ? leftRank > rightRank : leftRank < rightRank
         }
-        let members = rows.filter(\.value.isMember).keys.sorted(by: isBefore)
-        guard hasSections else { return [("", members)] }
-        let groups = Dictionary(grouping: members) { rows[$0]?.group }
-        let sections = groups.map { (group: $0.key, rows: $0.value) }
-        let sorted = sections.sorted { left, right in
-            // nil is before every group.
-            func byValue() -> Bool { left.group.map { group in right.group.map { group < $0 } ?? false } ?? true }
+        let members = rows.filter(\.value.isMember).map(\.key)
+        let value = { PlainSectionValue(rows[$0]?.group) }
+        let order: PlainSectionOrder =
             switch sectionOrder {
-            case .byFirstRow: return isBefore(left.rows[0], right.rows[0])
-            case .byName(let isDescending, _):
-                let (leftName, rightName) = (left.group ?? "", right.group ?? "")
-                return isDescending ? leftName > rightName : leftName < rightName
-            case .byCount(let isDescending):
-                if left.rows.count == right.rows.count { return byValue() }
-                return isDescending ? left.rows.count > right.rows.count : left.rows.count < right.rows.count
+            case .byFirstRow: .byFirstRow
+            case .byName(let isDescending, _): .byName(isDescending: isDescending)
+            case .byCount(let isDescending): .byCount(isDescending: isDescending)
             }
-        }
-        return sorted.map { ($0.group ?? "", $0.rows) }
+        return plainSections(of: members, by: isBefore, in: hasSections ? value : nil, order)
     }
 }
 

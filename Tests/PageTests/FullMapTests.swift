@@ -130,7 +130,7 @@ import Values
             for _ in 0..<12 {
                 do { return try body() } catch  where Self.isMapFull(error) {
                     refusals += 1
-                    #expect("\(error)".hasSuffix("the next one makes it larger"))
+                    #expect("\(error)".hasSuffix("the next transaction enlarges it"))
                 }
             }
             try body()

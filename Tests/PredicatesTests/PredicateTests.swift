@@ -40,7 +40,7 @@ import Values
         ("影 == 影 影", 8, "\"影\"", "AND, OR or the end"),
         ("-9223372036854775808 ** 2 == 1", 2, "\"9223372036854775808\"", "a number that fits 64 bits"),
         ("a == '\\u+123'", 7, "\\u", "four hexadecimal digits after it"),
-        ("a == '\\uD83D'", 7, "\\u", "a character, not half of one"),
+        ("a == '\\uD83D'", 7, "\\u", "a complete surrogate pair"),
         ("a == \u{1B}[31m", 6, "\" \"", "a part of a predicate"),
     ]) func aMalformedFormatNamesPositionAndExpectation(format: String, position: Int, found: String, expected: String)
     {
@@ -133,6 +133,8 @@ import Values
         ("sum:(", "a", ").a", " == 1"), ("TERNARY(b == 1 OR c == 1 AND ", "b == 1", ", 1, 2) == 1", ""),
         ("SUBQUERY(a, $x, b == 1 OR c == 1 AND ", "b == 1", ").@count == 1", ""),
     ]) func theDeepestFormatsPrintAndParse(before: String, middle: String, behind: String, end: String) {
+        // The canonical form of these has more parentheses, which are beyond the limit then.
+        let reparses = !["add:", "sum:", "TERNARY", "SUBQUERY"].contains { before.hasPrefix($0) }
         @Sendable func format(_ levels: Int) -> String {
             String(repeating: before, count: levels) + middle + String(repeating: behind, count: levels) + end
         }
@@ -145,8 +147,9 @@ import Values
             _ = try? CompiledPredicate(predicate.syntax) { _ in
                 ResolvedAttribute(slot: 0, type: .integer, nameCount: 1)
             }
-            // The canonical form's parentheses may be too many.
-            guard let again = try? FetchPredicate(predicate.description) else { return nil }
+            guard let again = try? FetchPredicate(predicate.description) else {
+                return nil
+            }
             return again == predicate && again.hashValue == predicate.hashValue ? nil : "\(predicate) differs"
         }
         #expect(isWrong == nil)

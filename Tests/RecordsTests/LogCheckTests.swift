@@ -89,7 +89,7 @@ import Testing
         let total = bytes(Array(parts.keys))
         #expect(
             try defects(missing.map { ($0, nil) }) == [
-                "the store is damaged: the log has not the changes that commit 1 counts",
+                "the store is damaged: the changes in the log do not match the counts of commit 1",
                 "the store is damaged: the log has no part 0 of commit 3",
                 "the log counts \(total) bytes and has \(total - bytes(missing))",
             ])

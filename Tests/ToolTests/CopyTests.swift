@@ -51,7 +51,7 @@ import Testing
         #expect(try mode(backup + "/data.mdb") == 0o600)
         let again = try tool.run("backup", tool.store, backup)
         #expect(again.status == 1)
-        #expect(again.error.contains("is there already"))
+        #expect(again.error.contains("already exists"))
         #expect(try tool.run("check", backup).status == 0)
     }
 

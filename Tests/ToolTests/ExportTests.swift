@@ -162,8 +162,8 @@ import FetchIndex
         let pipe = tool.folder.path + "/pipe.csv", link = tool.folder.path + "/link.csv"
         try #require(mkfifo(pipe, 0o600) == 0 && symlink(file, link) == 0)
         for (target, reason) in [
-            (pipe, "it is no regular file"), (link, "it is no regular file"),
-            (tool.folder.path, "it is no regular file"),
+            (pipe, "it is not a regular file"), (link, "it is not a regular file"),
+            (tool.folder.path, "it is not a regular file"),
             (tool.store + "/out.csv", "store"), (tool.folder.path + "/missing/out.csv", "No such file or directory"),
         ] {
             let failed = try tool.run("export", tool.store, target, "--entity", "Book", "--format", "csv")

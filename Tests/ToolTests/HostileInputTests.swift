@@ -37,9 +37,9 @@ import Testing
         for (line, reason) in zip(
             [2, 3, 4, 6, 7, 8, 11, 12],
             [
-                "at byte 1 there is no object", "the member \"n\" again", "\"x\" is not an integer", "too large",
-                "\"99999999999999999999\" is not an integer", "half of a surrogate pair", "a value is required",
-                "500 bytes at most",
+                "at byte 1 there is no object", "a second member \"n\"", "\"x\" is not an integer", "too large",
+                "\"99999999999999999999\" is not an integer", "an unpaired surrogate", "a value is required",
+                "at most 500 bytes",
             ])
         {
             #expect(bad.contains { $0.hasPrefix("line \(line)") && $0.contains(reason) }, "\(line): \(bad)")
@@ -73,7 +73,7 @@ import Testing
         #expect(try Self.run("/usr/bin/mkfifo", [pipe]) == 0)
         var cases = [
             (folder, "is a folder, not a file"), (folder + "/missing.csv", "No such file"),
-            (pipe, "is no regular file"),
+            (pipe, "is not a regular file"),
             (try tool.file("utf16.csv", Data([0xFF, 0xFE, 0x61, 0])), "is in UTF-16"),
             (try tool.file("empty.csv", ""), "is empty"), (try tool.file("twice.csv", "a,a\n"), "line 1, column 2"),
             (try tool.file("nul.csv", "a\0b\n"), "line 1, column 1"),
@@ -95,10 +95,10 @@ import Testing
         #expect(try tool.run("import", tool.store, catalogue, "--entity", "E", "--key", "k").status == 0)
         for (number, (line, reason)) in [
             ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":{\"x\":1}}}", "a list or an object"),
-            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1,\"n\":2}}", "the member \"n\" again"),
+            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1,\"n\":2}}", "a second member \"n\""),
             ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1e400}}", "a number that is too large"),
-            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1.5}}", "is no integer"),
-            ("{\"op\":\"insert\",\"values\":{\"k\":\"\\udfff\"}}", "half of a surrogate pair"),
+            ("{\"op\":\"update\",\"key\":\"a\",\"values\":{\"n\":1.5}}", "is not an integer"),
+            ("{\"op\":\"insert\",\"values\":{\"k\":\"\\udfff\"}}", "an unpaired surrogate"),
             (
                 "{\"op\":\"delete\",\"key\":\"" + String(repeating: "z", count: 100_000) + "\"}",
                 "there is no E with k \"zz"
@@ -127,7 +127,7 @@ import Testing
         let catalogue = try tool.file("a.jsonl", "{\"k\":1,\"d\":null}\n \t\n{\"k\":2,\"d\":1.5}\n")
         #expect(try tool.run("import", tool.store, catalogue, "--entity", "E", "--key", "k").status == 0)
         let near = try tool.file("n.jsonl", "{\"op\":\"delete\",\"key\":0.99999999999999999999}\n")
-        #expect(try failure("apply", tool.store, near, "--entity", "E").contains("\"key\" is no integer"))
+        #expect(try failure("apply", tool.store, near, "--entity", "E").contains("\"key\" is not an integer"))
         let change = "{\"op\":\"update\",\"key\":1.0,\"values\":{\"d\":\"-inf\"}}\n"
         #expect(try tool.run("apply", tool.store, try tool.file("c.jsonl", change), "--entity", "E").status == 0)
         let rows = try tool.run("export", tool.store, "--entity", "E", "--format", "jsonl").output

@@ -143,7 +143,7 @@ import Testing
         #expect(result.error.contains("\"2016-02-31\" is not a date"))
         #expect(
             try tool.run("import", tool.store, "/dev/null", "--entity", "E", "--format", "csv").error.contains(
-                "no regular file"))
+                "not a regular file"))
     }
 
     @Test func typesThatContradictTheStoredOnesAreWrongUse() throws {

@@ -182,7 +182,7 @@ import Testing
         #expect(batches.components(separatedBy: "row insert").count == 3, "\(batches)")
         let text = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         watch.waitUntilExit()
-        let sentence = "the files of the store \(tool.store) were moved or replaced while this process has them open"
+        let sentence = "the files of the store \(tool.store) were moved or replaced while this process had them open"
         #expect(watch.terminationStatus == 1, "\(text)")
         #expect(text == "fetchindex: \(sentence)\n", "\(text)")
     }

@@ -1,8 +1,7 @@
 internal import CCSV
 
 /// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and
-/// "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field, or hide in
-/// one.
+/// "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
@@ -86,7 +85,7 @@ package final class CommaSeparatedSource: RowSource {
         if row.bytes.count + unfinished > input.longestLine {
             throw input.tooLong("the row", line: line, "; is a quotation mark never closed?")
         }
-        if row.count > CatalogueInput.mostColumns { throw input.tooWide("the row", line: line) }
+        if row.count > CatalogueInput.maximumColumns { throw input.tooWide("the row", line: line) }
     }
 
     private func verifyUnfinished() throws {

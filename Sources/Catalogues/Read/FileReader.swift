@@ -21,43 +21,41 @@ package final class FileReader {
             // Opening a pipe without a writer must not block.
             file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard file >= 0 else {
-                throw Self.unreadable(path, "cannot be opened: \(String(cString: strerror(errno)))")
+                throw UnreadableFile(path: path, reason: "cannot be opened: \(String(cString: strerror(errno)))")
             }
             var status = stat()
             guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
                 close(file)
-                throw Self.unreadable(
-                    path,
-                    status.st_mode & S_IFMT == S_IFDIR
+                throw UnreadableFile(
+                    path: path,
+                    reason: status.st_mode & S_IFMT == S_IFDIR
                         ? "is a folder, not a file"
-                        : "is no regular file; a catalogue is read more than once, so save it to a file first")
+                        : "is not a regular file; a catalogue is read more than once, so save it to a file first")
             }
             length = Int(status.st_size)
             buffer = [UInt8](repeating: 0, count: max(input.pieceLength, 1))
         }
-        try passMark()
+        try skipByteOrderMark()
     }
 
     deinit { if file >= 0 { close(file) } }
 
-    private static func unreadable(_ path: String, _ reason: String) -> UnreadableFile {
-        UnreadableFile(path: path, reason: reason)
-    }
-
-    private func passMark() throws {
+    private func skipByteOrderMark() throws {
         var first = [UInt8](repeating: 0, count: 3)
         if let bytes = input.bytes {
             first = [UInt8](bytes.prefix(3))
         } else {
             let count = first.withUnsafeMutableBytes { pread(file, $0.baseAddress, 3, 0) }
-            guard count >= 0 else { throw Self.unreadable(path, "cannot be read: \(String(cString: strerror(errno)))") }
+            guard count >= 0 else {
+                throw UnreadableFile(path: path, reason: "cannot be read: \(String(cString: strerror(errno)))")
+            }
             first.removeLast(3 - count)
         }
         if first == [0xEF, 0xBB, 0xBF] {
             position = 3
             if file >= 0 { lseek(file, 3, SEEK_SET) }
         } else if first.starts(with: [0xFF, 0xFE]) || first.starts(with: [0xFE, 0xFF]) {
-            throw Self.unreadable(path, "is in UTF-16 by its byte-order mark; convert it to UTF-8 first")
+            throw UnreadableFile(path: path, reason: "is in UTF-16 by its byte-order mark; convert it to UTF-8 first")
         }
     }
 
@@ -73,7 +71,9 @@ package final class FileReader {
         return try buffer.withUnsafeMutableBytes { buffer in
             var count = read(file, buffer.baseAddress, buffer.count)
             while count < 0 && errno == EINTR { count = read(file, buffer.baseAddress, buffer.count) }
-            guard count >= 0 else { throw Self.unreadable(path, "cannot be read: \(String(cString: strerror(errno)))") }
+            guard count >= 0 else {
+                throw UnreadableFile(path: path, reason: "cannot be read: \(String(cString: strerror(errno)))")
+            }
             position += count
             if count == 0 { return false }
             try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))

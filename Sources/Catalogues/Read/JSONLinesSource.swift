@@ -20,14 +20,14 @@ package final class JSONLinesSource: RowSource {
                 ?? UnreadableFile(
                     path: input.path, reason: "has no objects; each line must be a JSON object", isEmpty: true)
         }
-        guard columns.count <= CatalogueInput.mostColumns else { throw input.tooWide("the sample", line: 1) }
+        guard columns.count <= CatalogueInput.maximumColumns else { throw input.tooWide("the sample", line: 1) }
     }
 
     package var progress: (done: Int, total: Int) { splitter.progress }
 
     private struct Sampled: Error {}
 
-    /// Gives the fault of the first line that is bad: without columns there is no turn of that line to report it in.
+    /// Returns the error of the first bad line: without columns no row is read, so that it would never be reported.
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
         var names: Set<String> = []

@@ -19,7 +19,7 @@ package enum JSONScalar: Equatable, Sendable {
     }
 
     /// The integer that a number of JSON's grammar is, by its digits: 2.50e1 is 25. Nil when there is none of 64 bits, and
-    /// for zero below zero, which doubles have and integers have not.
+    /// for -0, which only a double can represent.
     private static func wholeNumber(_ number: String) -> Int64? {
         let parts = number.utf8.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }
         let isNegative = number.utf8.first == UInt8(ascii: "-")

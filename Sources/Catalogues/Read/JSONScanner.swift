@@ -1,8 +1,8 @@
-/// Reads a flat JSON object (RFC 8259), strictly and without recursion: nesting is an error, not a danger.
+/// Reads a flat JSON object (RFC 8259), strictly and without recursion: nesting is an error.
 ///
-/// A member that stands twice is an error, too: which of the two would count is nowhere agreed.
+/// A duplicate member is an error, too: the RFC leaves open which of the two counts.
 struct JSONScanner {
-    /// What is wrong: "at byte 7 there is half of a surrogate pair".
+    /// What is wrong: "at byte 7 there is an unpaired surrogate".
     struct Fault: Error, CustomStringConvertible {
         let offset: Int
         let what: String
@@ -52,10 +52,10 @@ struct JSONScanner {
             guard next == UInt8(ascii: "\"") else { throw fault("no member's name") }
             let name = try text()
             guard names.insert(name).inserted else {
-                throw Fault(offset: start, what: "the member \"\(name.excerpt)\" again")
+                throw Fault(offset: start, what: "a second member \"\(name.excerpt)\"")
             }
-            if names.count > CatalogueInput.mostColumns {
-                throw Fault(offset: start, what: "one member more than the \(CatalogueInput.mostColumns) that may be")
+            if names.count > CatalogueInput.maximumColumns {
+                throw Fault(offset: start, what: "more than \(CatalogueInput.maximumColumns) members")
             }
             guard skip(UInt8(ascii: ":")) else { throw fault("no colon") }
             try member(name, &self)
@@ -175,8 +175,8 @@ struct JSONScanner {
                     if (0xDC00...0xDFFF).contains(low), let scalar = Unicode.Scalar(pair) { return scalar }
                 }
             }
-            throw Fault(offset: start, what: "half of a surrogate pair")
-        default: throw Fault(offset: start, what: "an escape that JSON has not")
+            throw Fault(offset: start, what: "an unpaired surrogate")
+        default: throw Fault(offset: start, what: "an escape sequence that JSON does not have")
         }
     }
 

@@ -4,10 +4,10 @@ internal import SystemBasics
 package final class LineSplitter {
     private let input: CatalogueInput
     private let reader: FileReader
-    /// What came before of the line that the next piece goes on with.
+    /// The unfinished line at the end of the last piece.
     private var rest: [UInt8] = []
     private var line = 1
-    private var isPassingOver = false
+    private var isSkippingLine = false
     private var lastWasReturn = false
 
     package init(_ input: CatalogueInput) throws {
@@ -24,7 +24,7 @@ package final class LineSplitter {
         _ body: (UnsafeRawBufferPointer, Int) throws -> Void, tooLong: (BadInput) throws -> Void
     ) throws {
         while try reader.readPiece({ try split($0, body, tooLong) }) {}
-        if !rest.isEmpty && !isPassingOver { try rest.withUnsafeBytes { try body($0, line) } }
+        if !rest.isEmpty && !isSkippingLine { try rest.withUnsafeBytes { try body($0, line) } }
         rest = []
     }
 
@@ -53,22 +53,22 @@ package final class LineSplitter {
         _ bytes: UnsafeRawBufferPointer, isWhole: Bool, _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
         _ tooLong: (BadInput) throws -> Void
     ) throws {
-        if !isPassingOver && rest.count + bytes.count > input.longestLine {
-            isPassingOver = true
+        if !isSkippingLine && rest.count + bytes.count > input.longestLine {
+            isSkippingLine = true
             rest = []
             try tooLong(input.tooLong("the line", line: line))
         }
         if isWhole {
             defer {
                 line += 1
-                isPassingOver = false
+                isSkippingLine = false
                 rest.removeAll(keepingCapacity: true)
             }
-            if isPassingOver { return }
+            if isSkippingLine { return }
             if rest.isEmpty { return try body(bytes, line) }
             rest.append(contentsOf: bytes)
             try rest.withUnsafeBytes { try body($0, line) }
-        } else if !isPassingOver {
+        } else if !isSkippingLine {
             rest.append(contentsOf: bytes)
         }
     }

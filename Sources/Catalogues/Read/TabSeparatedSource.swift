@@ -38,7 +38,7 @@ package final class TabSeparatedSource: RowSource {
         while let end = line.firstOffset(of: 0x09, from: start) {
             append(UnsafeRawBufferPointer(rebasing: line[start..<end]))
             start = end + 1
-            if row.count >= CatalogueInput.mostColumns { throw input.tooWide("the line", line: number) }
+            if row.count >= CatalogueInput.maximumColumns { throw input.tooWide("the line", line: number) }
         }
         append(UnsafeRawBufferPointer(rebasing: line[start...]))
     }

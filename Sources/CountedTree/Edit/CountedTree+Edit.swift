@@ -1,5 +1,5 @@
 internal import Bytes
-/// A change of one entry, or the question where it stands.
+/// A change of one entry, or a lookup of its rank.
 package struct TreeEdit {
     package enum Change: Equatable, Sendable {
         /// Leaves an entry as it is that is there already.
@@ -19,7 +19,7 @@ package struct TreeEdit {
     }
 }
 
-/// Where an edit's key stood and stands: how many entries have a lesser key.
+/// The rank of an edit's key, the number of entries with a lesser key.
 package struct EditOutcome: Equatable, Sendable {
     /// Before all edits.
     package let oldRank: Int
@@ -30,10 +30,10 @@ package struct EditOutcome: Equatable, Sendable {
 }
 
 extension CountedTree {
-    /// Makes all edits in one pass that rewrites each node at most once, and says where each key stood and stands.
-    /// The keys ascend, which a damaged log may deny: then it throws. O(k log n).
+    /// Makes all edits in one pass that rewrites each node at most once, and returns the ranks of each key.
+    /// Throws `TreeError` unless the keys ascend strictly: edits from a damaged log may not. O(k log n).
     ///
-    /// A node that grows too large is cut into as many as it takes; neighbours are merged when one of them is less
+    /// A node that grows too large is split into as many as needed; neighbours are merged when one of them is less
     /// than a quarter full and both fit into one node.
     @discardableResult
     package mutating func apply(_ edits: [TreeEdit]) throws -> [EditOutcome] {
@@ -44,8 +44,7 @@ extension CountedTree {
         root = try pass.editRoot()
         var added = 0
         return zip(edits, pass.found).map { edit, found in
-            let outcome = EditOutcome(
-                oldRank: found.rank, newRank: found.rank + added, wasPresent: found.isPresent)
+            let outcome = EditOutcome(oldRank: found.rank, newRank: found.rank + added, wasPresent: found.isPresent)
             switch edit.change {
             case .insert where !found.isPresent: added += 1
             case .remove where found.isPresent: added -= 1
@@ -61,7 +60,7 @@ extension CountedTree {
         try !wasPresent(key, .insert(weight: weight))
     }
 
-    /// Takes an entry out; false when the key is not there. O(log n).
+    /// Removes an entry; false when the key is not there. O(log n).
     @discardableResult
     package mutating func remove(_ key: [UInt8]) throws -> Bool { try wasPresent(key, .remove) }
 

@@ -26,9 +26,9 @@ extension EditPass {
             children[index].outcome = outcome
             switch outcome {
             case .unchanged: continue
-            case .changed(let now, let isSparse):
+            case .changed(let now, let isUnderfull):
                 measure += now
-                if isSparse { sparse.append(child.node) }
+                if isUnderfull { sparse.append(child.node) }
             case .emptied: keepsChildren = false
             case .split(let pieces):
                 for piece in pieces { measure += piece.measure }
@@ -94,16 +94,16 @@ extension EditPass {
                 if isWeighted { bytes.replaceNumber(UInt64(truncatingIfNeeded: now.weight), at: offset + 8) }
             }
         }
-        let isSparse = bytes.count < store.capacity / 4
+        let isUnderfull = bytes.count < store.capacity / 4
         try store.write(node, bytes)
-        return .changed(measure, isSparse: isSparse)
+        return .changed(measure, isUnderfull: isUnderfull)
     }
 
     /// Writes a branch whose children were emptied or split.
     private func rewrite(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome {
-        var branch = BranchInTheMaking(writer: NodeWriter(level: level, isWeighted: isWeighted), store: store)
+        var branch = BranchBuilder(writer: NodeWriter(level: level, isWeighted: isWeighted), store: store)
         var isAppended = true
         try read(node, level: level) { view in
             var next = 0
@@ -129,17 +129,12 @@ extension EditPass {
     }
 }
 
-/// A branch that is rewritten from its old cells. The first child's separator is empty, whichever is the first now.
-private struct BranchInTheMaking {
+/// A branch that is being rewritten from its old cells. The first child's separator is empty, whichever is the first now.
+private struct BranchBuilder {
     var writer: NodeWriter
     let store: any NodeStore
-    /// The rests of long separators that are no longer needed.
-    private(set) var freed: [NodeNumber] = []
-
-    init(writer: NodeWriter, store: any NodeStore) {
-        self.writer = writer
-        self.store = store
-    }
+    /// The overflow nodes of long separators that are no longer needed.
+    var freed: [NodeNumber] = []
 
     /// Adds a child with the separator that a slot has.
     mutating func append(_ child: NodeNumber, _ measure: Measure, at slot: Int, of view: NodeView) throws {
@@ -164,6 +159,6 @@ private struct BranchInTheMaking {
 
     /// Leaves out a slot's separator.
     mutating func drop(_ slot: Int, of view: NodeView) throws {
-        freed += try store.restNodes(of: view.cell(at: slot), in: view)
+        freed += try store.overflowNodes(of: view.cell(at: slot), in: view)
     }
 }

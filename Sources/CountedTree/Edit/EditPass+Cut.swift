@@ -10,7 +10,7 @@ extension EditPass {
         }
         if writer.byteCount <= store.capacity {
             try store.write(node, writer.node())
-            return .changed(measure, isSparse: writer.byteCount < store.capacity / 4)
+            return .changed(measure, isUnderfull: writer.byteCount < store.capacity / 4)
         }
         var pieces: [Piece] = []
         var last: [UInt8] = []

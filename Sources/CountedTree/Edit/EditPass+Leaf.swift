@@ -68,7 +68,7 @@ extension EditPass {
                     let cell = try view.cell(at: slot)
                     changes.append(CellChange(slot: slot, drops: true, key: nil, weight: 0))
                     measure -= try view.measure(of: cell)
-                    if cell.hasLongKey { freed += try store.restNodes(of: cell, in: view) }
+                    if cell.hasLongKey { freed += try store.overflowNodes(of: cell, in: view) }
                 case .setWeight(let weight):
                     let key = try view.storedKey(at: slot)
                     changes.append(CellChange(slot: slot, drops: true, key: key, weight: weight))
@@ -81,8 +81,8 @@ extension EditPass {
         }
         for node in freed { try store.free(node) }
         guard let bytes else { return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended) }
-        let isSparse = bytes.count < store.capacity / 4
+        let isUnderfull = bytes.count < store.capacity / 4
         try store.write(node, bytes)
-        return .changed(measure, isSparse: isSparse)
+        return .changed(measure, isUnderfull: isUnderfull)
     }
 }

@@ -1,16 +1,14 @@
 extension EditPass {
-    /// Merges sparse children with neighbours that they fit with.
-    func merge(
-        _ sparse: [NodeNumber], below node: NodeNumber, level: Int, _ outcome: Outcome
-    ) throws -> Outcome {
+    /// Merges underfull children with neighbours where both fit into one node.
+    func merge(_ sparse: [NodeNumber], below node: NodeNumber, level: Int, _ outcome: Outcome) throws -> Outcome {
         switch outcome {
         case .unchanged, .emptied: return outcome
         case .split(let pieces):
             for piece in pieces { _ = try merge(sparse, in: piece.node, level: level) }
             return outcome
-        case .changed(let measure, let isSparse):
+        case .changed(let measure, let isUnderfull):
             let byteCount = try merge(sparse, in: node, level: level)
-            return .changed(measure, isSparse: byteCount.map { $0 < store.capacity / 4 } ?? isSparse)
+            return .changed(measure, isUnderfull: byteCount.map { $0 < store.capacity / 4 } ?? isUnderfull)
         }
     }
 
@@ -50,7 +48,7 @@ extension EditPass {
             children = (view.child(of: lower), view.child(of: upper))
             separator = try view.storedKey(at: slot + 1)
             // Above leaves the separator is no longer needed; above branches it moves down.
-            if level == 1 { rest = try store.restNodes(of: upper, in: view) }
+            if level == 1 { rest = try store.overflowNodes(of: upper, in: view) }
             var measure = try view.measure(of: lower)
             measure += try view.measure(of: upper)
             try parent.append(0..<slot, of: view)

@@ -10,9 +10,9 @@ struct EditPass {
     /// What became of a node.
     enum Outcome {
         case unchanged
-        /// It holds so much now; a sparse one may fit into a neighbour.
-        case changed(Measure, isSparse: Bool)
-        /// It had no other entry; it is freed.
+        /// Its measure now; an underfull node may fit into a neighbour.
+        case changed(Measure, isUnderfull: Bool)
+        /// Its last entry was removed; it is freed.
         case emptied
         /// Its cells went into several nodes, of which the first is the old one.
         case split([Piece])
@@ -52,7 +52,7 @@ struct EditPass {
         }
         let limit = Int(Measure.limit)
         guard (0...limit).contains(root.measure.count), (0...limit).contains(root.measure.weight) else {
-            throw TreeError.corrupted(node: root.node, "its counts cannot be right")
+            throw TreeError.corrupted(node: root.node, "its counts are out of range")
         }
         try lower(&root)
         return root
@@ -96,7 +96,7 @@ struct EditPass {
         }
     }
 
-    /// A root with one child gives way to it.
+    /// Replaces a root that has one child by that child.
     private func lower(_ root: inout TreeRoot) throws {
         while root.level > 0 {
             var only: NodeNumber = 0

@@ -1,5 +1,5 @@
 internal import Bytes
-/// A key as a cell holds it: whole, or the first bytes of a long one and where the rest is.
+/// A key as a cell holds it: all of it, or the first bytes of a long key and the number of its overflow node.
 struct StoredKey {
     var bytes: [UInt8]
     var isLong: Bool
@@ -7,26 +7,26 @@ struct StoredKey {
     static let empty = StoredKey(bytes: [], isLong: false)
 }
 
-/// Keys that are too long for a cell: their rest stands in a chain of nodes of its own.
+/// Keys that are too long for a cell: their other bytes are in a chain of overflow nodes.
 extension NodeStore {
     /// The form of a key for a cell; writes the rest of a long one.
     func storedForm(of key: RawSpan) throws -> StoredKey {
         let maximum = NodeLayout.maximumInlineKey(capacity: capacity)
         if key.byteCount <= maximum { return StoredKey(bytes: [UInt8](copying: key), isLong: false) }
         var bytes = [UInt8](copying: key.extracting(0..<maximum))
-        bytes.appendNumber(try writeRest(key.extracting(maximum..<key.byteCount)))
+        bytes.appendNumber(try writeOverflow(key.extracting(maximum..<key.byteCount)))
         bytes.appendNumber(UInt32(key.byteCount))
         return StoredKey(bytes: bytes, isLong: true)
     }
 
     /// Writes the chain from its end, so that each node knows the next.
-    private func writeRest(_ rest: RawSpan) throws -> NodeNumber {
-        let room = capacity - NodeLayout.restHeaderLength
+    private func writeOverflow(_ rest: RawSpan) throws -> NodeNumber {
+        let room = capacity - NodeLayout.overflowHeaderLength
         var next: NodeNumber = 0
         var end = rest.byteCount
         while end > 0 {
             let start = (end - 1) / room * room
-            var bytes: [UInt8] = [NodeLayout.Kind.longKeyRest.rawValue, 0, 0, 0]
+            var bytes: [UInt8] = [NodeLayout.Kind.overflow.rawValue, 0, 0, 0]
             bytes.appendNumber(next)
             bytes.appendBytes(rest.extracting(start..<end))
             let node = try allocate()
@@ -41,7 +41,7 @@ extension NodeStore {
     func longKey(of cell: NodeView.Cell, in view: NodeView) throws -> [UInt8] {
         var key = [UInt8](copying: view.inlineKey(of: cell))
         let (first, length) = reference(of: cell, in: view)
-        try forEachRestNode(from: first) { node, rest, _ in
+        try forEachOverflowNode(from: first) { node, rest in
             guard key.count + rest.byteCount <= length else {
                 throw TreeError.corrupted(node: node, "it has more bytes than its key's length")
             }
@@ -55,10 +55,10 @@ extension NodeStore {
     }
 
     /// The nodes of the rest of a cell's key, to be freed with it.
-    func restNodes(of cell: NodeView.Cell, in view: NodeView) throws -> [NodeNumber] {
+    func overflowNodes(of cell: NodeView.Cell, in view: NodeView) throws -> [NodeNumber] {
         guard cell.hasLongKey else { return [] }
         var nodes: [NodeNumber] = []
-        try forEachRestNode(from: reference(of: cell, in: view).first) { node, _, _ in
+        try forEachOverflowNode(from: reference(of: cell, in: view).first) { node, _ in
             nodes.append(node)
             return true
         }
@@ -72,21 +72,21 @@ extension NodeStore {
         return (UInt64(littleEndian: first), Int(UInt32(littleEndian: length)))
     }
 
-    /// Visits a chain while the body says so. A chain's nodes are numbered downwards, so that it cannot circle.
-    private func forEachRestNode(
-        from first: NodeNumber, _ body: (NodeNumber, RawSpan, NodeNumber) throws -> Bool
+    /// Visits a chain until the body returns false. The numbers of its nodes descend, so that it cannot form a cycle.
+    private func forEachOverflowNode(
+        from first: NodeNumber, _ body: (NodeNumber, RawSpan) throws -> Bool
     ) throws {
         var node = first
         while node != 0 {
             var next: NodeNumber = 0
             try read(node) { bytes in
-                guard bytes.byteCount > NodeLayout.restHeaderLength,
-                    bytes.unsafeLoad(as: UInt8.self) == NodeLayout.Kind.longKeyRest.rawValue
-                else { throw TreeError.corrupted(node: node, "it is no rest of a long key") }
+                guard bytes.byteCount > NodeLayout.overflowHeaderLength,
+                    bytes.unsafeLoad(as: UInt8.self) == NodeLayout.Kind.overflow.rawValue
+                else { throw TreeError.corrupted(node: node, "it is not an overflow node") }
                 next = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt64.self))
                 guard next < node else { throw TreeError.corrupted(node: node, "its chain goes backwards") }
-                let rest = bytes.extracting(NodeLayout.restHeaderLength..<bytes.byteCount)
-                if try !body(node, rest, next) { next = 0 }
+                let rest = bytes.extracting(NodeLayout.overflowHeaderLength..<bytes.byteCount)
+                if try !body(node, rest) { next = 0 }
             }
             node = next
         }

@@ -1,7 +1,7 @@
 internal import Bytes
 /// A node's bytes, read in place. Every offset is checked before it is used.
 struct NodeView: ~Escapable {
-    /// Up to the end of the last cell: a store may have put a filling behind it.
+    /// Up to the end of the last cell, without a store's padding.
     let bytes: RawSpan
     let node: NodeNumber
     let slotCount: Int
@@ -26,7 +26,7 @@ struct NodeView: ~Escapable {
         let kind = NodeLayout.kind(level: level, isWeighted: isWeighted)
         guard bytes.unsafeLoad(as: UInt8.self) == kind.rawValue,
             bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self) == level
-        else { throw TreeError.corrupted(node: node, "it is no \(kind) of level \(level)") }
+        else { throw TreeError.corrupted(node: node, "it is not a \(kind) of level \(level)") }
         self.node = node
         self.isLeaf = level == 0
         self.isWeighted = isWeighted
@@ -67,7 +67,7 @@ struct NodeView: ~Escapable {
             hasLongKey: hasLongKey)
     }
 
-    /// The bytes of the key that stand in the cell: all of it, or a long key's first ones.
+    /// The bytes of the key that are in the cell: all of it, or the first bytes of a long key.
     @_lifetime(copy self)
     func inlineKey(of cell: Cell) -> RawSpan {
         let end = cell.keyRange.upperBound - (cell.hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
@@ -87,7 +87,7 @@ struct NodeView: ~Escapable {
     /// A branch cell's child.
     func child(of cell: Cell) -> NodeNumber { number(at: cell.range.lowerBound) }
 
-    /// How many entries a cell stands for, and their weight.
+    /// The number of entries below a cell, and their weight.
     func measure(of cell: Cell) throws(TreeError) -> Measure {
         let count = isLeaf ? 1 : number(at: cell.range.lowerBound + 8)
         let weight = isWeighted ? number(at: cell.keyRange.lowerBound - 8) : count
@@ -120,7 +120,7 @@ struct NodeView: ~Escapable {
     }
 }
 
-/// How many entries there are in a part of a tree, and their summed weight.
+/// The number of entries in a part of a tree, and their total weight.
 package struct Measure: Equatable, Sendable {
     package var count: Int
     package var weight: Int

@@ -102,8 +102,8 @@ struct NodeWriter {
         return bytes
     }
 
-    /// Where to cut cells that are too many for one node: into full nodes when they were added at the end, as keys that
-    /// arrive in order leave full nodes so; else into even ones.
+    /// How to split cells that do not fit into one node: into full nodes when all were added at the end, so that ascending
+    /// keys leave full nodes; otherwise into nodes of equal size.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Range<Int>] {
         let parts = (byteCount + capacity - 1) / capacity
         let wanted = fillsNodes ? capacity : byteCount / parts

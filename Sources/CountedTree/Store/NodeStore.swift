@@ -35,11 +35,11 @@ extension NodeStore {
     }
 }
 
-/// Tells stores which nodes may get a filling behind their bytes.
-package enum NodeFilling {
-    /// Whether a node says itself where it ends, so that what stands behind it is passed over: all but rests of long keys.
+/// Which nodes a store may pad.
+package enum NodePadding {
+    /// Whether a node encodes its own length, so that padding after it is ignored: all but overflow nodes do.
     package static func isAllowed(behind node: [UInt8]) -> Bool {
-        node.first.map { $0 != NodeLayout.Kind.longKeyRest.rawValue } ?? false
+        node.first.map { $0 != NodeLayout.Kind.overflow.rawValue } ?? false
     }
 }
 

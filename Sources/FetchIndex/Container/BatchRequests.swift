@@ -25,7 +25,7 @@ public struct BatchInsertRequest: Sendable {
     }
 }
 
-/// Gives attributes of all members of a predicate new values, without making objects.
+/// Sets attributes of all objects that match a predicate, without creating managed objects.
 public struct BatchUpdateRequest: Sendable {
     public var entityName: String
     public var predicate: FetchPredicate?
@@ -38,7 +38,7 @@ public struct BatchUpdateRequest: Sendable {
     }
 }
 
-/// Deletes all members of a predicate, without making objects.
+/// Deletes all objects that match a predicate, without creating managed objects.
 public struct BatchDeleteRequest: Sendable {
     public var entityName: String
     public var predicate: FetchPredicate?
@@ -75,10 +75,10 @@ extension ManagedObjectContext {
                     throw RequestError.wrongType(
                         "\(entityName) has no unique attribute by which rows could update objects")
                 }
-                var assembler = entity.assembler
+                var builder = RecordBuilder()
                 var count = 0
                 while let values = try next() {
-                    let record = try assembler.record(values)
+                    let record = try builder.record(values, of: entity)
                     switch onUniqueConflict {
                     case .error: try writer.insert(number, record.span.bytes)
                     case .update:
@@ -100,13 +100,13 @@ extension ManagedObjectContext {
                 let number = try writer.model.number(of: request.entityName)
                 let entity = writer.model.entities[number]
                 let values = try request.propertiesToUpdate.map { (try entity.requireSlot(of: $0.key), $0.value) }
-                var assembler = entity.assembler
+                var builder = RecordBuilder()
                 var count = 0
                 for object in try members(of: request.predicate, request.entityName, in: writer) {
                     var new: [Value] = []
                     _ = try writer.record(object) { new = try entity.values(of: $0) }
                     for (slot, value) in values { new[slot] = value }
-                    let record = try assembler.record(new)
+                    let record = try builder.record(new, of: entity)
                     if try writer.update(object, record.span.bytes) { count += 1 }
                 }
                 return count

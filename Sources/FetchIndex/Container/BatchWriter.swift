@@ -55,7 +55,7 @@ public final class BatchWriter {
         if let writer { return writer }
         let begun = try store.beginWrite(author: author, limit: writeTimeout)
         guard begun.model.entities[entityNumber] == entity else {
-            throw StoreError.modelMismatch(entity: entity.name, "another process changed it; begin with a new writer")
+            throw StoreError.modelMismatch(entity: entity.name, "another process changed it; create a new writer")
         }
         writer = begun
         return begun

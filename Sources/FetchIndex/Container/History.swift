@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     }
 
     /// Deletes the history of the commits before one. Caches that were last current before it are rebuilt at their next
-    /// opening. The store also trims the log from its start: at the store's limit, and at 16 MiB what no cache needs. Throws
+    /// opening. The store also trims the log by itself: to the store's limit, and beyond 16 MiB by what no cache needs. Throws
     /// `StoreError`.
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
@@ -52,12 +52,12 @@ extension ManagedObjectContext {
 }
 
 extension ChangeKind {
-    fileprivate init(_ kind: RecordChangeKind) {
+    fileprivate init(_ kind: LogEntryKind) {
         self =
             switch kind {
-            case .insert: .insert
-            case .update: .update
-            case .delete: .delete
+            case .inserted: .insert
+            case .updated: .update
+            case .deleted: .delete
             }
     }
 }

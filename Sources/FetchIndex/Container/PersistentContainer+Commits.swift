@@ -4,11 +4,11 @@ internal import Records
 internal import Synchronization
 
 extension PersistentContainer {
-    /// The pause between two looks. A look costs a read of shared memory and two calls of stat.
+    /// The pause between two polls. A poll costs a read of shared memory and two calls of stat.
     static let commitInterval = Duration.milliseconds(40)
 
     /// The numbers of new commits as they arrive, from this process and from others; of several at once, the last. A number
-    /// arrives within 40 ms, at 25 looks a second. Ends when the task is cancelled, and a second after the store's files were
+    /// arrives within 40 ms, at 25 polls per second. Ends when the task is cancelled, and a second after the store's files were
     /// moved or replaced.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)
@@ -36,7 +36,7 @@ private final class CommitWatch: Sendable {
     }
 
     /// The newest commit, if it is new.
-    private func look() -> UInt64? {
+    private func poll() -> UInt64? {
         seen.withLock { seen in
             guard let last = try? store.lastTransaction(), last != seen.transaction, let newest = try? store.snapshot()
             else { return nil }
@@ -53,7 +53,7 @@ private final class CommitWatch: Sendable {
     func next() async -> UInt64? {
         var missed = 0
         while !Task.isCancelled, missed <= Self.mostMissed {
-            if let newest = look() { return newest }
+            if let newest = poll() { return newest }
             do {
                 try store.requireInPlace()
                 missed = 0

@@ -63,7 +63,7 @@ public final class PersistentContainer: Sendable {
     }
 
     /// Runs work in a context of its own, on no actor, and returns its result. The work may wait for other writers: it runs on
-    /// a thread that no task needs, while the caller is suspended. Throws what the work throws, and `CancellationError`.
+    /// a thread outside of the cooperative pool, while the caller is suspended. Throws what the work throws, and `CancellationError`.
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -152,7 +152,7 @@ extension PersistentContainer {
 
         /// Whether the exact change since the cache was last current is wanted at any cost. Else an order is rebuilt, with the
         /// reason `tooManyChanges`, when a rebuild costs less than the changes.
-        public var wantsChange = false
+        public var needsExactChange = false
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
 
@@ -171,7 +171,7 @@ extension PersistentContainer {
     }
 
     package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
-        if options.cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
+        if options.cacheName != nil, let what = definition.uncacheableReason { throw ContextError.notCacheable(what) }
         return options.applied(to: try definition.compile(in: try store.snapshot().model))
     }
 
@@ -197,7 +197,7 @@ extension PersistentContainer {
                 return try body(FetchedOrder(computed, snapshot, in: self))
             }
             let cache = CacheRequest(
-                name: name, order: try compile(definition, options), needsExactChange: options.wantsChange)
+                name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange)
             let damage = FetchedOrder.Damage()
             do {
                 let (opened, snapshot) = try cacheEngine.open(cache)

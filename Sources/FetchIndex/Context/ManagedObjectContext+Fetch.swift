@@ -44,8 +44,7 @@ extension ManagedObjectContext {
         var count = Int(clamping: try snapshot.entityState(entity).count)
         if let predicate = request.predicate {
             let prepared = try CompiledPredicate(predicate, model.entities[entity])
-            let planner = try FetchPlanner(
-                predicate, prepared, entity: entity, in: snapshot, leadingOrders(of: entity))
+            let planner = try FetchPlanner(predicate, prepared, entity: entity, in: snapshot, leadingOrders(of: entity))
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             (count, compiled) = (exact, prepared)
         }
@@ -122,9 +121,7 @@ extension ManagedObjectContext {
         return found
     }
 
-    private func walk(
-        _ definition: OrderDefinition, includesPending: Bool, _ body: (RecordKey) throws -> Bool
-    ) throws {
+    private func walk(_ definition: OrderDefinition, includesPending: Bool, _ body: (RecordKey) throws -> Bool) throws {
         let (request, source) = try plan(definition)
         try request.builder.walkMembers(
             of: try snapshot(), from: source, replacing: includesPending ? edits.reported : [:],
@@ -151,9 +148,7 @@ extension ManagedObjectContext {
     /// The object with an id, as an object of a class. Throws `StoreError.unknownObject` when it is missing or deleted in the
     /// context, `StoreError.corrupted` when its record is damaged, `ContextError.wrongClass` when the context has it as an
     /// object of another class, and `ContextError.otherStore` for an id of another store.
-    public func existingObject<Object: ManagedObject>(
-        with id: ObjectID, as type: Object.Type
-    ) throws -> Object {
+    public func existingObject<Object: ManagedObject>(with id: ObjectID, as type: Object.Type) throws -> Object {
         try withPublicErrors {
             let key = try container.key(of: id)
             guard model.entities.indices.contains(key.entity) else { throw StoreError.unknownObject("\(id.number)") }
@@ -167,8 +162,6 @@ extension ManagedObjectContext {
 
     /// The id of an entity's object by its number. Throws `StoreError.unknownEntity`.
     public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
-        try withPublicErrors {
-            id(of: RecordKey(entity: try model.number(of: entityName), number: number))
-        }
+        id(of: RecordKey(entity: try model.number(of: entityName), number: number))
     }
 }

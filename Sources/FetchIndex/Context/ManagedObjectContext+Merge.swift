@@ -25,10 +25,10 @@ extension ManagedObjectContext {
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
     ) throws {
-        try inTransition { try advanceInTransition(to: new, stored, written, isDirect: isDirect) }
+        try deferringObservations { try applyAdvance(to: new, stored, written, isDirect: isDirect) }
     }
 
-    private func advanceInTransition(
+    private func applyAdvance(
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
@@ -62,7 +62,7 @@ extension ManagedObjectContext {
                 continue
             }
             throw StoreError.modelMismatch(
-                entity: stored.name, "it was dropped or given other attributes; go on with a new context")
+                entity: stored.name, "it was dropped or its attributes changed; use a new context")
         }
     }
 
@@ -146,9 +146,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func advance(
-        _ follower: any ContextFollower, _ step: LiveOrder.Step, _ stored: [String: OpenedOrder]
-    ) {
+    private func advance(_ follower: any ContextFollower, _ step: LiveOrder.Step, _ stored: [String: OpenedOrder]) {
         follower.advance(edits.permanentKeys, step.net) { [container] order in
             try order.advance(step) { cache in
                 try stored[cache.name] ?? container.cacheEngine.open(cache, in: self.snapshot())
@@ -170,11 +168,14 @@ extension ManagedObjectContext {
             mergesWhenUsed = newValue && isolation == nil
             guard newValue, let isolation else { return }
             let context = UncheckedContext(context: self, isolation: isolation)
+            // The next commit tries again after an error. An explicit `mergeChanges` throws it.
+            let merge: @Sendable (ManagedObjectContext) -> Void = { try? $0.mergeChanges() }
             mergeTask = Task { [commits = container.commits] in
                 // First what was committed already, then what arrives.
-                guard await context.merge() else { return }
-                for await _ in commits { guard await context.merge() else { return } }
-                await context.stopMerging()
+                guard await context.run(merge) != nil else { return }
+                for await _ in commits { guard await context.run(merge) != nil else { return } }
+                // A task that was cancelled is not the context's any more.
+                await context.run { if !Task.isCancelled { $0.mergeTask = nil } }
             }
         }
     }
@@ -187,7 +188,12 @@ extension ManagedObjectContext {
         guard !isProcessingScheduled, let isolation else { return }
         isProcessingScheduled = true
         let context = UncheckedContext(context: self, isolation: isolation)
-        Task { await context.process() }
+        Task {
+            await context.run {
+                $0.isProcessingScheduled = false
+                $0.processPendingChanges()
+            }
+        }
     }
 }
 
@@ -202,40 +208,15 @@ private final class UncheckedContext: @unchecked Sendable {
         self.isolation = isolation
     }
 
-    /// Processes what was edited.
-    func process() async {
-        guard let isolation else { return }
-        await process(isolation)
+    /// Calls the body with the context in its isolation domain; nil when the context or its actor is gone.
+    @discardableResult
+    func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) -> Result) async -> Result? {
+        guard let isolation else { return nil }
+        return await run(on: isolation, body)
     }
 
-    private func process(_ isolation: isolated any Actor) {
-        guard let context else { return }
-        context.isProcessingScheduled = false
-        context.processPendingChanges()
-    }
-
-    /// No more commits will arrive.
-    func stopMerging() async {
-        guard let isolation else { return }
-        await stopMerging(isolation)
-    }
-
-    /// A task that was cancelled is not the context's any more.
-    private func stopMerging(_ isolation: isolated any Actor) {
-        if !Task.isCancelled { context?.mergeTask = nil }
-    }
-
-    /// False when the context or its actor is gone.
-    func merge() async -> Bool {
-        guard let isolation else { return false }
-        return await merge(isolation)
-    }
-
-    private func merge(_ isolation: isolated any Actor) -> Bool {
-        guard let context else { return false }
-        // The next commit tries again. An explicit `mergeChanges` throws the error.
-        try? context.mergeChanges()
-        return true
+    private func run<Result>(on isolation: isolated any Actor, _ body: (ManagedObjectContext) -> Result) -> Result? {
+        context.map(body)
     }
 }
 

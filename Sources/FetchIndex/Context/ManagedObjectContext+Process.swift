@@ -44,7 +44,7 @@ extension ManagedObjectContext {
         try withPublicErrors {
             try delivery.requireNone()
             processPendingChanges()
-            inTransition { restoreSavedValues() }
+            deferringObservations { restoreSavedValues() }
         }
     }
 

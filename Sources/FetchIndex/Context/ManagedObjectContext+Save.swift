@@ -1,5 +1,4 @@
 internal import OrderCaches
-internal import Bytes
 internal import Models
 internal import Records
 
@@ -89,7 +88,6 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
     func failure(_ attribute: String?, _ reason: String) -> ValidationError.Failure {
-        ValidationError.Failure(
-            objectID: objectID, entityName: entity.name, attribute: attribute, reason: reason)
+        ValidationError.Failure(objectID: objectID, entityName: entity.name, attribute: attribute, reason: reason)
     }
 }

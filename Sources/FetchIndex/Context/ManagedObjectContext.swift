@@ -16,7 +16,7 @@ public final class ManagedObjectContext {
     public var mergePolicy = MergePolicy.error
     /// What a save does with a new object whose unique value a stored object has. With `.update` the stored object takes the
     /// values that were set on the new one after its insertion, null included, and keeps its other values. Defaults do not
-    /// count as set. The new object then stands for the stored one and has its id. Where the context has an object of it
+    /// count as set. The new object then represents the stored one and has its id. Where the context has an object of it
     /// already, that object takes the values, and the new one leaves the context: its `managedObjectContext` is nil. Such a
     /// save cannot be undone. Two new objects with one unique value are an error.
     public var onUniqueConflict = UniqueConflictPolicy.error
@@ -42,8 +42,8 @@ public final class ManagedObjectContext {
     var undoStack = UndoStack()
     private var followers: [WeakFollower] = []
     let delivery = Delivery()
-    /// Whether objects are on their way to another state: their observers are told at the end.
-    private(set) var isInTransition = false
+    /// Whether observers are notified later, when all objects have their new state.
+    private(set) var isDeferringObservations = false
     var observations: [() -> Void] = []
     var mergeTask: Task<Void, Never>?
     /// Whether edits are processed at the end of the actor's turn.
@@ -96,12 +96,10 @@ public final class ManagedObjectContext {
 
     /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.
     public func insert(_ entityName: String) throws -> ManagedObject {
-        try withPublicErrors {
-            let number = try model.number(of: entityName)
-            let object = (classes[entityName] ?? ManagedObject.self).init(registrationOfNew(number))
-            didInsert(object)
-            return object
-        }
+        let number = try model.number(of: entityName)
+        let object = (classes[entityName] ?? ManagedObject.self).init(registrationOfNew(number))
+        didInsert(object)
+        return object
     }
 
     func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {
@@ -174,8 +172,7 @@ public final class ManagedObjectContext {
     func typedObject<Object: ManagedObject>(with id: RecordKey, as type: Object.Type) throws -> Object {
         if let object = object(with: id) as? Object { return object }
         let name = model.entities[id.entity].name
-        throw ContextError.wrongClass(
-            entity: name, "\(classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
+        throw ContextError.wrongClass(entity: name, "\(classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
     /// Makes objects of an entity objects of a class, unless the context knows a class already, which must be a subclass.
@@ -239,17 +236,15 @@ public final class ManagedObjectContext {
     /// As `savedRecord`, and throws when the record cannot be read.
     func readRecord(of id: RecordKey) throws -> [UInt8]? {
         if id.isTemporary { return nil }
-        var record: [UInt8]?
-        _ = try snapshot().record(id) { record = [UInt8](copying: $0) }
-        return record
+        return try snapshot().copy(of: id)
     }
 
-    /// Takes objects to another state, and tells their observers at the end.
-    func inTransition<Result>(_ body: () throws -> Result) rethrows -> Result {
-        if isInTransition { return try body() }
-        isInTransition = true
+    /// Runs a change of state of objects, and notifies their observers at its end.
+    func deferringObservations<Result>(_ body: () throws -> Result) rethrows -> Result {
+        if isDeferringObservations { return try body() }
+        isDeferringObservations = true
         defer {
-            isInTransition = false
+            isDeferringObservations = false
             let told = observations
             observations = []
             for tell in told { tell() }

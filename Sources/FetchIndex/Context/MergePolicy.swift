@@ -95,13 +95,13 @@ extension ContextError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .delivering:
-            "a context cannot be saved, merged or rolled back while it delivers changes, and a controller that delivers them takes no other request"
+            "a context cannot be saved, merged or rolled back while it delivers changes, and a controller that delivers them cannot change its request"
         case .cacheNameInUse(let name):
             "another controller of the context uses the cache \"\(name)\" for another request"
-        case .notCacheable(let what): "\(what), so the order cannot be kept under a name"
+        case .notCacheable(let what): "\(what), so the order cannot be cached"
         case .noSortKeys: "a fetched results controller needs a sort key"
         case .wrongClass(let entity, let name, let asked):
-            "objects of \(entity) are of the class \(name) in this context, which is no \(asked)"
+            "objects of \(entity) are of the class \(name) in this context, which is not a \(asked)"
         case .otherStore(let id):
             "\(id.entityName) \(id) is an object of another store, \(id.storeIdentifier?.uuidString ?? "unknown")"
         }

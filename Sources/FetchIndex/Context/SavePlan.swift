@@ -3,7 +3,7 @@ internal import Bytes
 internal import Models
 internal import Records
 
-/// What a save does with each object, once conflicts are settled.
+/// What a save does with each object, after conflicts are resolved.
 struct SavePlan {
     private enum Action {
         case insert
@@ -27,8 +27,8 @@ struct SavePlan {
         var conflicts: [MergeConflict] = []
         // Then the store has the records that the context has.
         let isNewest = try writer.commit == context.snapshot().commit
+        try context.requireSameAttributes(in: writer.model)
         let objects = context.unsavedObjects
-        try Self.requireStoredAttributes(of: objects, in: writer.model)
         actions.reserveCapacity(objects.count)
         for object in objects {
             if object.status.isInserted {
@@ -38,8 +38,7 @@ struct SavePlan {
             let base = object.savedRecord()
             var stored = base
             if !isNewest || base == nil || object.isGoneFromStore {
-                stored = nil
-                _ = try writer.record(object.key) { stored = [UInt8](copying: $0) }
+                stored = try writer.copy(of: object.key)
             }
             if stored == base, let base {
                 let action =
@@ -54,17 +53,6 @@ struct SavePlan {
             }
         }
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
-    }
-
-    /// Throws when an entity was dropped or has other attributes than when the context read it.
-    private static func requireStoredAttributes(of objects: [ManagedObject], in model: Model) throws {
-        var known: Set<Int> = []
-        for object in objects where known.insert(object.key.entity).inserted {
-            let stored = model.entities[object.key.entity]
-            if stored.attributes.starts(with: object.entity.attributes) { continue }
-            throw StoreError.modelMismatch(
-                entity: object.entity.name, "it was dropped or given other attributes; go on with a new context")
-        }
     }
 
     /// What the policy makes of an object that was changed or deleted elsewhere.
@@ -104,7 +92,7 @@ struct SavePlan {
                 try named(object) { _ = try writer.update(object.key, new.span.bytes) }
                 if old != new { written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
                 written.records.append((object, new))
-            case .forget: written.records.append((object, try record(object.key, in: writer)))
+            case .forget: written.records.append((object, try writer.copy(of: object.key)))
             case .insert, .delete: break
             }
         }
@@ -137,7 +125,7 @@ struct SavePlan {
         _ object: ManagedObject, into key: RecordKey, _ written: inout ManagedObjectContext.Written,
         in writer: StoreWriter
     ) throws {
-        guard let old = try record(key, in: writer) else { throw StoreError.unknownObject("\(key.number)") }
+        guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(key.number)") }
         written.hasUpserts = true
         for slot in object.givenSlots where object.changes[slot] == nil { object.changes[slot] = Value.null }
         let new = object.assembled(over: old, slots: object.givenSlots)
@@ -171,12 +159,6 @@ struct SavePlan {
             failures: missing.map { object.failure(object.entity.attributes[$0].name, "is required") })
     }
 
-    private func record(_ id: RecordKey, in writer: StoreWriter) throws -> [UInt8]? {
-        var record: [UInt8]?
-        _ = try writer.record(id) { record = [UInt8](copying: $0) }
-        return record
-    }
-
     /// Names the object in errors of its values.
     private func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
         do {
@@ -185,12 +167,12 @@ struct SavePlan {
             throw ValidationError(failures: [
                 object.failure(
                     attribute,
-                    "\(attribute.contains(", ") ? "are unique together" : "is unique"), and another object has \"\(value)\""
+                    "must be unique\(attribute.contains(", ") ? " together" : ""), but another object has \"\(value)\""
                 )
             ])
         } catch StoreError.uniqueValueTooLong(_, let attribute) {
             throw ValidationError(failures: [
-                object.failure(attribute, "is too long: a unique value has 500 bytes at most")
+                object.failure(attribute, "is too long: a unique value has at most 500 bytes")
             ])
         }
     }

@@ -125,10 +125,10 @@ extension ManagedObjectContext {
             switch (from, to) {
             case (_, nil): delete(object)
             case (nil, let values?):
-                guard bringBack(object) else { continue }
+                guard restore(object) else { continue }
                 for (slot, value) in values.enumerated() { object.setValue(value, at: slot) }
             case (let old?, let new?):
-                // Someone else deleted it.
+                // Another context or process deleted it.
                 if object.managedObjectContext !== self { continue }
                 for slot in new.indices where old[slot] != new[slot] {
                     object.setValue(new[slot], at: slot)
@@ -139,9 +139,9 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Brings a deleted object back into the context; one that is no longer in the store is inserted again. False when its
+    /// Restores a deleted object in the context; one that is no longer in the store is inserted again. False when its
     /// entity was dropped.
-    private func bringBack(_ object: ManagedObject) -> Bool {
+    private func restore(_ object: ManagedObject) -> Bool {
         switch object.status {
         case .inserted, .saved: return object.managedObjectContext === self
         case .deleted(let wasSaved): object.status = wasSaved ? .saved : .inserted

@@ -13,8 +13,8 @@ internal import Records
 /// undo        is an edit
 /// ```
 ///
-/// An object that leaves the context is kept until its leaving is delivered. Records are given by the caller: the value
-/// knows no store, and of objects only their identity.
+/// An object that leaves the context is retained until its removal is delivered. The caller passes records in: the value
+/// does not access the store, and uses only the identity of objects.
 struct UnsavedEdits<Object: AnyObject> {
     /// The objects with unsaved values, and those that are inserted or deleted.
     private(set) var unsaved: [RecordKey: Object] = [:]
@@ -129,6 +129,6 @@ struct UnsavedEdits<Object: AnyObject> {
 
     func leavingRecord(_ key: RecordKey) -> [UInt8]? { leavingRecords[key] }
 
-    /// Lets go of the objects that leave: their leaving is delivered.
+    /// Releases the objects whose removal was delivered.
     mutating func didDeliver() { (leaving, leavingRecords) = ([:], [:]) }
 }

@@ -78,7 +78,7 @@ extension AttributeError: CustomStringConvertible {
         switch self {
         case .unknownAttribute(let entity, let attribute): "\(entity) has no attribute \"\(attribute)\""
         case .unreadable(let entity, let attribute, let value, let type):
-            "\(entity).\(attribute) is \(value.isNull ? "null" : "\"\(value)\""), which is no \(type)"
+            "\(entity).\(attribute) is \(value.isNull ? "null" : "\"\(value)\""), which is not a \(type)"
         case .missing(let entity, let attribute, let reason): "\(entity).\(attribute) cannot be read: \(reason)"
         }
     }

@@ -28,6 +28,11 @@ extension AttributeValue {
     public static var isOptional: Bool { false }
     public static var placeholder: Self? { nil }
     public var predicateValue: PredicateValue { .one(attributeValue) }
+
+    fileprivate init?(stored value: Self?) {
+        guard let value else { return nil }
+        self = value
+    }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
@@ -50,30 +55,21 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
 extension String: AttributeValue {
     public static var valueType: ValueType { .string }
     public static var placeholder: String? { "" }
-    public init?(attributeValue value: Value) {
-        guard case .string(let text) = value else { return nil }
-        self = text
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.stringValue) }
     public var attributeValue: Value { .string(self) }
 }
 
 extension Bool: AttributeValue {
     public static var valueType: ValueType { .boolean }
     public static var placeholder: Bool? { false }
-    public init?(attributeValue value: Value) {
-        guard case .boolean(let value) = value else { return nil }
-        self = value
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.booleanValue) }
     public var attributeValue: Value { .boolean(self) }
 }
 
 extension Double: AttributeValue {
     public static var valueType: ValueType { .double }
     public static var placeholder: Double? { 0 }
-    public init?(attributeValue value: Value) {
-        guard case .double(let number) = value else { return nil }
-        self = number
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.doubleValue) }
     public var attributeValue: Value { .double(self) }
 }
 
@@ -157,49 +153,34 @@ extension Array: CodableAttributeValue where Element: Codable & AttributeValue {
 extension Decimal: AttributeValue {
     public static var valueType: ValueType { .decimal }
     public static var placeholder: Decimal? { 0 }
-    public init?(attributeValue value: Value) {
-        guard case .decimal(let number) = value else { return nil }
-        self = number
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.decimalValue) }
     public var attributeValue: Value { .decimal(self) }
 }
 
 extension Date: AttributeValue {
     public static var valueType: ValueType { .date }
     public static var placeholder: Date? { Date(timeIntervalSinceReferenceDate: 0) }
-    public init?(attributeValue value: Value) {
-        guard case .date(let date) = value else { return nil }
-        self = date
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.dateValue) }
     public var attributeValue: Value { .date(self) }
 }
 
 extension Data: AttributeValue {
     public static var valueType: ValueType { .data }
     public static var placeholder: Data? { Data() }
-    public init?(attributeValue value: Value) {
-        guard case .data(let data) = value else { return nil }
-        self = data
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.dataValue) }
     public var attributeValue: Value { .data(self) }
 }
 
 extension UUID: AttributeValue {
     public static var valueType: ValueType { .uuid }
     public static var placeholder: UUID? { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
-    public init?(attributeValue value: Value) {
-        guard case .uuid(let uuid) = value else { return nil }
-        self = uuid
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.uuidValue) }
     public var attributeValue: Value { .uuid(self) }
 }
 
 extension URL: AttributeValue {
     public static var valueType: ValueType { .url }
     public static var placeholder: URL? { URL(fileURLWithPath: "/") }
-    public init?(attributeValue value: Value) {
-        guard case .url(let url) = value else { return nil }
-        self = url
-    }
+    public init?(attributeValue value: Value) { self.init(stored: value.urlValue) }
     public var attributeValue: Value { .url(self) }
 }

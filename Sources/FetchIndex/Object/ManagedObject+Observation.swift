@@ -33,9 +33,9 @@ extension ManagedObject {
     /// Tells observers that the object's state has changed.
     func noteChangeOfState() { if let registrar = observers?.registrar { tell(registrar, ObservedKeyPaths.state) } }
 
-    /// Observers are told at once, and may do anything: not while the context moves.
+    /// Observers are notified at once and may do anything, so not while the context advances.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
-        if let context = managedObjectContext, context.isInTransition {
+        if let context = managedObjectContext, context.isDeferringObservations {
             context.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
         } else {
             registrar.withMutation(of: self, keyPath: keyPath) {}
@@ -68,7 +68,7 @@ extension ManagedObject {
     }
 }
 
-/// Those who observe an object or results. A class, since asking whether there is a registrar costs more than a read.
+/// The observers of an object or of results. A class, since asking whether there is a registrar costs more than a read.
 final class Observers {
     let registrar = ObservationRegistrar()
 }

@@ -1,4 +1,3 @@
-internal import Bytes
 public import Models
 internal import Records
 
@@ -50,7 +49,7 @@ open class ManagedObject {
     var status: Status
     /// The record as the context's snapshot has it; nil for a fault and for an object that was never saved.
     var base: [UInt8]?
-    /// Whether someone else deleted it under unsaved edits: `base` is its last record then.
+    /// Whether another context or process deleted it while it has unsaved edits: `base` is its last record then.
     var isGoneFromStore = false
     /// Unsaved values by slot.
     var changes: [Int: Value] = [:]
@@ -140,7 +139,7 @@ open class ManagedObject {
         if !hasBeenSaved { return .null }
         let reason =
             if case .gone = status {
-                "the object has left its context, which was reset, or deleted or rolled it back"
+                "the object has left its context: the context was reset, or the object was deleted or rolled back"
             } else if managedObjectContext == nil {
                 "the object's context is gone; keep it as long as its objects"
             } else {
@@ -165,7 +164,7 @@ open class ManagedObject {
     func setValue(_ value: Value, at slot: Int) {
         if status.isDeleted { return }
         guard let context = managedObjectContext else {
-            preconditionFailure("\(self) is in no context, so that nothing of it can be set.")
+            preconditionFailure("\(self) has no context, so that its attributes cannot be set.")
         }
         let attribute = entity.attributes[slot]
         if let type = value.type, type != attribute.type {

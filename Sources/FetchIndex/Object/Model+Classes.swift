@@ -55,7 +55,8 @@ extension ManagedObject {
 
 /// Notes which attribute was read of a prototype.
 final class AttributeProbe {
-    /// What an attribute is read as, by its type: values that a calculation hardly gives back unchanged, twice.
+    /// The value that each attribute reads as, by its type. Two samples, because a computed property is unlikely to return both
+    /// unchanged.
     typealias Sample = [ValueType: Value]
 
     static let samples: [Sample] = [

@@ -1,5 +1,4 @@
 internal import Models
-internal import Records
 
 /// What a context gives an object to begin with.
 public struct ObjectRegistration {

@@ -3,7 +3,7 @@ internal import Values
 
 /// An interval of OrderKeys: those that are not less than `lower`, and less than `upper`.
 ///
-/// The keys have no suffix here that they have in a tree. No key is a prefix of another, so a bound may be a key or a prefix of
+/// The bounds lack the suffix that keys have in a tree. No key is a prefix of another, so a bound may be a key or a prefix of
 /// keys: all keys with a prefix lie between the prefix and its successor.
 struct KeyInterval: Equatable {
     var lower: [UInt8]

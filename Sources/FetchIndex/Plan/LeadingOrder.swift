@@ -6,15 +6,15 @@ internal import Records
 /// A current cache whose row keys begin with an attribute, so a range of the attribute is a range of rows.
 final class LeadingOrder {
     let name: String
-    private let kept: KeptOrder
+    private let kept: FreshCache
     private var opened: SectionedOrder?
     let slot: Int
     let isDescending: Bool
     private let identity: CacheIdentity
     private let model: Model
 
-    /// Nil when its row keys begin with something else. The predicate is parsed on demand.
-    private init?(_ kept: KeptOrder, entity number: Int, _ model: Model) {
+    /// Nil when its row keys do not begin with an attribute. The predicate is parsed on demand.
+    private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
         guard let leading = Self.leadingKey(of: kept.identity, model.entities[number]) else { return nil }
         name = kept.name
         self.kept = kept
@@ -59,7 +59,7 @@ final class LeadingOrder {
 
     /// The leading orders of an entity in a reader's state. O(caches).
     static func all(of entity: Int, in reader: StoreReader) throws -> [LeadingOrder] {
-        try CacheDirectory.keptOrders(of: entity, in: reader).compactMap {
+        try CacheDirectory.freshCaches(of: entity, in: reader).compactMap {
             LeadingOrder($0, entity: entity, reader.model)
         }
     }

@@ -11,11 +11,9 @@ extension FetchPredicate {
     /// code point, as everywhere here. Throws `FetchPredicateError.notExpressible`, which names the part that the format
     /// language has no words for.
     public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
-        do {
-            var conversion = PredicateConversion()
-            conversion.variables[predicate.variable.key] = .object
-            self.init(try conversion.predicate(predicate.expression))
-        } catch { throw publicError(error) }
+        var conversion = PredicateConversion()
+        conversion.variables[predicate.variable.key] = .object
+        self.init(try conversion.predicate(predicate.expression))
     }
 }
 

@@ -1,4 +1,3 @@
-internal import Bytes
 public import Predicates
 internal import Values
 
@@ -119,7 +118,7 @@ extension KeyPath where Root: ManagedObject, Value: TextAttributeValue {
         search(.matches, pattern, folding)
     }
 
-    /// `==` that overlooks case or diacritics.
+    /// `==` that ignores case or diacritics.
     public func isEqual(to text: String, _ folding: TextFolding) -> ObjectPredicate<Root> {
         search(.equal, text, folding)
     }

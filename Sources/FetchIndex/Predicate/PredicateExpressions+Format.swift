@@ -2,7 +2,7 @@ internal import SystemBasics
 internal import Predicates
 internal import Values
 
-// The parts of a `#Predicate`, one by one. The casts from their types are dynamic, so that each stands for itself.
+// The parts of a `#Predicate`. Each type converts itself: generic parameters are cast to `FormatExpressible` at run time.
 
 extension PredicateExpressions.Variable: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {

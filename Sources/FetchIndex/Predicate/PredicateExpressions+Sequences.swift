@@ -57,50 +57,42 @@ extension PredicateConversion {
 // MARK: Ranges
 
 /// A range with its bounds as expressions; whether the upper one belongs to it.
+private typealias Bounds = (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
+
 private protocol BoundedRange {
-    func bounds(_ conversion: PredicateConversion) throws
-        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
+    func bounds(_ conversion: PredicateConversion) throws -> Bounds
 }
 
 extension PredicateExpressions.ClosedRange: BoundedRange {
-    fileprivate func bounds(_ conversion: PredicateConversion) throws
-        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
-    { (try conversion.expression(lower), try conversion.expression(upper), true) }
+    fileprivate func bounds(_ conversion: PredicateConversion) throws -> Bounds {
+        (try conversion.expression(lower), try conversion.expression(upper), true)
+    }
 }
 
 extension PredicateExpressions.Range: BoundedRange {
-    fileprivate func bounds(_ conversion: PredicateConversion) throws
-        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
-    { (try conversion.expression(lower), try conversion.expression(upper), false) }
+    fileprivate func bounds(_ conversion: PredicateConversion) throws -> Bounds {
+        (try conversion.expression(lower), try conversion.expression(upper), false)
+    }
 }
 
 extension PredicateExpressions.Value: BoundedRange {
-    fileprivate func bounds(_ conversion: PredicateConversion) throws
-        -> (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
-    {
+    fileprivate func bounds(_ conversion: PredicateConversion) throws -> Bounds {
         guard let range = value as? any AttributeRange else { throw conversion.notExpressible(self) }
-        return (.value(range.values.lower), .value(range.values.upper), range.isClosed)
+        return range.bounds
     }
 }
 
 /// A range of Swift whose bounds are attribute values.
 private protocol AttributeRange {
-    var values: (lower: Values.Value, upper: Values.Value) { get }
-    var isClosed: Bool { get }
+    var bounds: Bounds { get }
 }
 
 extension ClosedRange: AttributeRange where Bound: AttributeValue {
-    fileprivate var values: (lower: Values.Value, upper: Values.Value) {
-        (lowerBound.attributeValue, upperBound.attributeValue)
-    }
-    fileprivate var isClosed: Bool { true }
+    fileprivate var bounds: Bounds { (.value(lowerBound.attributeValue), .value(upperBound.attributeValue), true) }
 }
 
 extension Range: AttributeRange where Bound: AttributeValue {
-    fileprivate var values: (lower: Values.Value, upper: Values.Value) {
-        (lowerBound.attributeValue, upperBound.attributeValue)
-    }
-    fileprivate var isClosed: Bool { false }
+    fileprivate var bounds: Bounds { (.value(lowerBound.attributeValue), .value(upperBound.attributeValue), false) }
 }
 
 extension PredicateExpressions.RangeExpressionContains: FormatExpressible {

@@ -40,7 +40,7 @@ public struct ComputedSection: Hashable, Sendable {
 
 extension SectionKey {
     /// Why an order with this key cannot have a cache; nil when it can.
-    var whyNotCacheable: String? {
+    var uncacheableReason: String? {
         if case .function(let section) = self, section.version == nil {
             return "the computed section key \(section.name) has no version"
         }

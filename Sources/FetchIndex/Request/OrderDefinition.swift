@@ -58,7 +58,7 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     /// Why an order of this definition cannot have a cache; nil when it can.
-    var whyNotCacheable: String? { predicate?.whyNotCacheable ?? sectionKey?.whyNotCacheable }
+    var uncacheableReason: String? { predicate?.uncacheableReason ?? sectionKey?.uncacheableReason }
 
     /// The definition of a cache, parsed from its fingerprint.
     package init(_ identity: CacheIdentity) throws {

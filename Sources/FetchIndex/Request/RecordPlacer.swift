@@ -1,6 +1,5 @@
 internal import OrderCaches
 internal import Records
-internal import Bytes
 internal import Models
 /// Places the records of an entity by a definition: member or not, section value, sort key.
 final class RecordPlacer: RowPlacer {

@@ -1,5 +1,4 @@
 internal import Records
-internal import Bytes
 internal import Models
 /// Computes the section value of a record.
 final class SectionColumn {
@@ -45,8 +44,7 @@ final class SectionColumn {
             guard SectionKey.bucketWidths.contains(width) else {
                 throw RequestError.malformed("a bucket's width is from 1e-9 to 1e15, not \(width)")
             }
-            try require(
-                type == .integer || type == .double || type == .decimal, "a number", key, entity, type)
+            try require(type == .integer || type == .double || type == .decimal, "a number", key, entity, type)
             return .bucket(NumberBuckets(width: width))
         case .indexTitle(_, let locale):
             try require(type == .string, "a text", key, entity, type)

@@ -18,24 +18,22 @@ extension SectionKey: CustomStringConvertible {
 
     /// Reads `description`'s form.
     public init(parsing text: String) throws {
-        do {
-            guard let (function, arguments) = RequestText.call(text) else {
-                guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {
-                    throw Self.malformed(text)
-                }
-                self = .attribute(RequestText.unquoted(text))
-                return
+        guard let (function, arguments) = RequestText.call(text) else {
+            guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {
+                throw Self.malformed(text)
             }
-            if function == "computed" {
-                throw RequestError.malformed(
-                    "the section key \(text) is a function of the program that made the order; only that can make it again"
-                )
-            }
-            let name = RequestText.unquoted(arguments[0])
-            if name.isEmpty { throw Self.malformed(text) }
-            guard let key = try Self.read(function, name, arguments.dropFirst()) else { throw Self.malformed(text) }
-            self = key
-        } catch { throw publicError(error) }
+            self = .attribute(RequestText.unquoted(text))
+            return
+        }
+        if function == "computed" {
+            throw RequestError.malformed(
+                "the section key \(text) is a function of the program that made the order; only that can make it again"
+            )
+        }
+        let name = RequestText.unquoted(arguments[0])
+        if name.isEmpty { throw Self.malformed(text) }
+        guard let key = try Self.read(function, name, arguments.dropFirst()) else { throw Self.malformed(text) }
+        self = key
     }
 
     /// Nil when there is no function with this name and number of arguments.
@@ -68,7 +66,7 @@ extension SectionKey: CustomStringConvertible {
     private static func unknownCalendar(_ name: String) -> RequestError {
         let names = ["iso8601"] + SectionCalendar.System.allCases.map(\.rawValue)
         return .malformed(
-            "\"\(name)\" is no calendar; write one of \(names.joined(separator: ", ")), or one with the day that its "
+            "\"\(name)\" is not a calendar; write one of \(names.joined(separator: ", ")), or one with the day that its "
                 + "weeks begin with, like gregorian=sunday")
     }
 }

@@ -11,18 +11,16 @@ extension SectionOrder {
 
     /// Reads `text`'s form.
     public init(parsing text: String) throws {
-        do {
-            switch text {
-            case "first-row": self = .byFirstRow
-            case "count", "count:desc": self = .byCount(descending: true)
-            case "count:asc": self = .byCount(descending: false)
-            default:
-                guard let key = try? SortKey(parsing: text), key.attribute == "name" else {
-                    throw RequestError.malformed(
-                        "a section order is first-row, name, name:desc, count or count:asc, not \"\(text)\"")
-                }
-                self = .byName(descending: key.direction == .descending, key.textOrder)
+        switch text {
+        case "first-row": self = .byFirstRow
+        case "count", "count:desc": self = .byCount(descending: true)
+        case "count:asc": self = .byCount(descending: false)
+        default:
+            guard let key = try? SortKey(parsing: text), key.attribute == "name" else {
+                throw RequestError.malformed(
+                    "a section order is first-row, name, name:desc, count or count:asc, not \"\(text)\"")
             }
-        } catch { throw publicError(error) }
+            self = .byName(descending: key.direction == .descending, key.textOrder)
+        }
     }
 }

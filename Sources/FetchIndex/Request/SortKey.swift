@@ -40,34 +40,30 @@ extension SortKey: CustomStringConvertible {
 
     /// Parses the form of `description`; `asc` and `binary` are accepted too. Throws `RequestError`.
     public init(parsing text: String) throws {
-        do {
-            let parts = RequestText.split(text, at: ":")
-            guard let first = parts.first, !first.isEmpty else {
-                throw RequestError.malformed("a sort key is KEY[:desc][:text order], not \"\(text)\"")
-            }
-            var direction = SortDirection.ascending
-            var textOrder = TextOrder.binary
-            for part in parts.dropFirst() {
-                switch part {
-                case "desc": direction = .descending
-                case "asc": direction = .ascending
-                default:
-                    guard let order = TextOrder(name: part) else {
-                        throw RequestError.malformed(
-                            "in the sort key \"\(text)\", \"\(part)\" is none of desc, binary, caseInsensitive, "
-                                + "diacriticInsensitive, caseDiacriticInsensitive, localized=ja, localizedStandard=ja")
-                    }
-                    textOrder = order
+        let parts = RequestText.split(text, at: ":")
+        guard let first = parts.first, !first.isEmpty else {
+            throw RequestError.malformed("a sort key is KEY[:desc][:text order], not \"\(text)\"")
+        }
+        var direction = SortDirection.ascending
+        var textOrder = TextOrder.binary
+        for part in parts.dropFirst() {
+            switch part {
+            case "desc": direction = .descending
+            case "asc": direction = .ascending
+            default:
+                guard let order = TextOrder(name: part) else {
+                    throw RequestError.malformed(
+                        "in the sort key \"\(text)\", \"\(part)\" is none of desc, binary, caseInsensitive, "
+                            + "diacriticInsensitive, caseDiacriticInsensitive, localized=ja, localizedStandard=ja")
                 }
+                textOrder = order
             }
-            self.init(RequestText.unquoted(first), direction, textOrder)
-        } catch { throw publicError(error) }
+        }
+        self.init(RequestText.unquoted(first), direction, textOrder)
     }
 
     /// Parses sort keys that are separated by commas. Throws as above.
     public static func list(parsing text: String) throws -> [SortKey] {
-        try withPublicErrors {
-            text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try SortKey(parsing: $0) }
-        }
+        text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try SortKey(parsing: $0) }
     }
 }

@@ -29,24 +29,24 @@ extension FetchedResultsController: ContextFollower {
             undelivered = change
             merged = change
         } catch {
-            mend(before, renumbered, edits)
+            recompute(before, renumbered, edits)
         }
     }
 
     /// The update met damage. The new state comes from the records. The change is the difference of the rows, or unknown when
     /// the old order cannot be read.
-    private func mend(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
-        let mended: LiveOrder
-        do { mended = try mend(order) } catch { return fail(error) }
+    private func recompute(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
+        let repaired: LiveOrder
+        do { repaired = try recompute(order) } catch { return fail(error) }
         let updated = Set(edits.lazy.filter { $0.old != $0.new }.map(\.object))
         do {
-            undelivered = try order.change(to: mended, updated: updated, renumbered: renumbered)
+            undelivered = try order.change(to: repaired, updated: updated, renumbered: renumbered)
         } catch {
             undelivered = OrderChange(rebuilt: .damaged)
         }
         undelivered?.renumbered = renumbered
         merged = undelivered
-        live = mended
+        live = repaired
     }
 
     /// The new ids of objects that are or were members of the order: a limit or an offset may have shown an object under its

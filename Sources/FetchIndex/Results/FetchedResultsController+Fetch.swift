@@ -87,7 +87,7 @@ extension FetchedResultsController {
         let context = managedObjectContext
         let opened: OpenedOrder
         if let cacheName {
-            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: wantsChange)
+            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: needsExactChange)
             let engine = context.container.cacheEngine
             if context.delivery.isUnderWay {
                 opened = try engine.open(cache, in: try context.snapshot())

@@ -28,15 +28,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public internal(set) var failure: (any Error)?
 
     let requiresSortKeys: Bool
-    let wantsChange: Bool
+    let needsExactChange: Bool
     var live: LiveOrder?
     /// The observers of results; nil before the first observed read.
     var observers: Observers?
     /// What was fetched last.
     var fetched: Fetched?
-    /// The last change.
+    /// The newest change.
     var merged: OrderChange?
-    /// The same, until it is delivered.
+    /// The same; nil once it is delivered.
     var undelivered: OrderChange?
     var isFailureUndelivered = false
     /// Whether the order was found damaged since the last fetch.
@@ -59,9 +59,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The tool also watches orders without sort keys, and wants the exact change since a cache was last current at any cost.
     package init(
         _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
-        sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, wantsChange: Bool = false
+        sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, needsExactChange: Bool = false
     ) throws {
-        self.wantsChange = wantsChange
+        self.needsExactChange = needsExactChange
         self.requiresSortKeys = requiresSortKeys
         self.fetchRequest = fetchRequest
         self.managedObjectContext = context
@@ -76,7 +76,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     func validate() throws {
         if requiresSortKeys, fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
         let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
-        if cacheName != nil, let what = definition.whyNotCacheable { throw ContextError.notCacheable(what) }
+        if cacheName != nil, let what = definition.uncacheableReason { throw ContextError.notCacheable(what) }
     }
 
     struct Fetched: Equatable {
@@ -98,9 +98,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
         guard let broken = live else { return nil }
         do { return try body(broken.window) } catch {}
         do {
-            let mended = try mend(broken)
-            live = mended
-            return try body(mended.window)
+            let repaired = try recompute(broken)
+            live = repaired
+            return try body(repaired.window)
         } catch {
             fail(error)
             if !managedObjectContext.delivery.isUnderWay { deliver() }
@@ -108,15 +108,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
         }
     }
 
-    /// The order, computed from the context's records in memory.
-    func mend(_ broken: LiveOrder) throws -> LiveOrder {
+    /// Recomputes a damaged order in memory, from the context's records.
+    func recompute(_ broken: LiveOrder) throws -> LiveOrder {
         metDamage = true
         let context = managedObjectContext
         let computed = try CacheEngine.compute(broken.request, in: try context.snapshot())
-        var mended = try LiveOrder(broken.request, computed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
+        var repaired = try LiveOrder(broken.request, computed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
         let unsaved = context.reportedEdits
-        if !unsaved.isEmpty { _ = try mended.edit(unsaved) }
-        return mended
+        if !unsaved.isEmpty { _ = try repaired.edit(unsaved) }
+        return repaired
     }
 
     func fail(_ error: any Error) {

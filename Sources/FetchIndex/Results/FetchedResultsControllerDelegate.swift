@@ -6,7 +6,7 @@ public enum ChangeKind: Hashable, Sendable {
     case update
 }
 
-/// Hears what changes in the results of a controller: will change; sections deleted, inserted and moved; rows deleted,
+/// Receives the changes of the results of a controller: will change; sections deleted, inserted and moved; rows deleted,
 /// inserted, moved and updated; did change. All methods are optional.
 ///
 /// Paths and indexes named `at` are of the state before the batch, the new ones of the state after it. The controller has the

@@ -30,9 +30,7 @@ extension ResultsChange {
     }
 
     /// The deletion and insertion of a moved section include the rows that leave and enter it.
-    private func rowsWithoutMoves(
-        _ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]
-    ) -> [RowEvent] {
+    private func rowsWithoutMoves(_ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]) -> [RowEvent] {
         var deletes: [(ObjectID, RowPath)] = []
         var inserts: [(ObjectID, RowPath)] = []
         var updates: [RowEvent] = []

@@ -1,6 +1,5 @@
 public import Models
 internal import OrderCaches
-internal import Records
 
 /// The exact change between two states of results.
 ///

@@ -18,7 +18,7 @@ struct ApplyCommand: ParsableCommand {
     @Option(help: "The entity.") var entity: String
     @Option(
         help:
-            "The unique attribute that \"key\" is of; the entity's own unless said. Without one it is the object's number."
+            "The unique attribute that \"key\" holds a value of; by default the entity's own. Without one it is the object's number."
     )
     var key: String?
     @Option(name: .customLong("cache"), help: "The order whose changes are printed.") var cacheName: String?
@@ -117,7 +117,7 @@ private final class ChangeApplier {
         guard let scalar = change.key else { throw bad("\"\(change.operation)\" needs a \"key\"") }
         if let key, let slot = writer.entity.attributes.firstIndex(where: { $0.name == key }) {
             guard let value = scalar.value(as: writer.entity.attributes[slot].type), !value.isNull else {
-                throw bad("\"key\" is no \(writer.entity.attributes[slot].type.name)")
+                throw bad("\"key\" is not \(writer.entity.attributes[slot].type.nameWithArticle)")
             }
             guard let object = try writer.object(key: value) else {
                 throw bad("there is no \(writer.entity.name) with \(key) \"\(value.description.excerpt)\"")
@@ -139,7 +139,7 @@ private final class ChangeApplier {
             }
             let type = writer.entity.attributes[slot].type
             guard let value = scalar.value(as: type) else {
-                throw bad("\"\(scalar.text.excerpt)\" for \(name) is no \(type.name)")
+                throw bad("\"\(scalar.text.excerpt)\" for \(name) is not \(type.nameWithArticle)")
             }
             values[slot] = value
         }

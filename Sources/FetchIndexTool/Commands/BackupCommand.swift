@@ -8,13 +8,13 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy a store's newest state to a new folder, while others write.",
         discussion: """
-            The back-up is a store of its own, with caches and log, and without unused pages. To restore it, put its \
+            The backup is a store of its own, with caches and log, and without unused pages. To restore it, put its \
             folder in the place of the store's while no process has that open. Pages are looked at before they are \
-            copied, values are not: `check` on the back-up compares these with their checksums.
+            copied, values are not: `check` on the backup compares these with their checksums.
             """)
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The back-up's folder: new or empty.") var destination: String
+    @Argument(help: "The backup's folder: new or empty.") var destination: String
     @OptionGroup var output: OutputOption
 
     private struct Report: Encodable {
@@ -46,7 +46,8 @@ struct CompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
         abstract: "Rewrite a store's file without unused pages, when no other process has it open.",
-        discussion: "Who opens the store meanwhile waits. An interrupted compaction leaves the store as it was.")
+        discussion:
+            "Processes that open the store wait until it ends. An interrupted compaction leaves the store as it was.")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption

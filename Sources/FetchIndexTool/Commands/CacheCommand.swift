@@ -121,8 +121,7 @@ struct CacheShowCommand: ParsableCommand {
             }
             // A computed key cannot be read back; its sections are no index titles.
             let key = listing.header.flatMap { try? OrderDefinition($0.identity).sectionKey }
-            return try Output.jsonLine(
-                Shown(cache: report, sections: sections.map { SectionReport($0, key) }))
+            return try Output.jsonLine(Shown(cache: report, sections: sections.map { SectionReport($0, key) }))
         }
         var lines = [("cache", report.name), ("state", report.state)]
         lines += [
@@ -151,7 +150,7 @@ struct CacheVerifyCommand: ParsableCommand {
         commandName: "verify", abstract: "Compute orders anew and compare; exit 1 when a cache is wrong.")
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The cache's name; all caches unless said.") var name: String?
+    @Argument(help: "The cache's name; all caches by default.") var name: String?
     @OptionGroup var output: OutputOption
 
     func run() throws {
@@ -180,7 +179,7 @@ struct CacheRebuildCommand: ParsableCommand {
         commandName: "rebuild", abstract: "Compute a cache anew from the records.")
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The cache's name; all caches unless said.") var name: String?
+    @Argument(help: "The cache's name; all caches by default.") var name: String?
     @OptionGroup var output: OutputOption
 
     private struct Rebuilt: Encodable {

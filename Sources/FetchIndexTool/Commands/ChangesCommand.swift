@@ -8,7 +8,7 @@ struct ChangesCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
-    @Option(help: "The entity; the cache's own unless said.") var entity: String?
+    @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
 
@@ -17,7 +17,7 @@ struct ChangesCommand: ParsableCommand {
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
-        let options = request.orderOptions(cacheName: cacheName, bar, wantsChange: true)
+        let options = request.orderOptions(cacheName: cacheName, bar, needsExactChange: true)
         try container.withOrder(definition, options) { order in
             let report = ChangeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()

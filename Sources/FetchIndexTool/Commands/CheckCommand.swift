@@ -7,17 +7,17 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Check every structure of a store; exit 1 with a list of defects.",
         discussion: """
-            --repair mends what the records tell: unique keys, counters and caches are made anew, and the log is cut \
-            behind damage. Records are never touched: damaged ones are listed, and a back-up has them whole. Exit 0 when \
-            nothing is left.
+            --repair rebuilds what can be derived from the records: unique keys, counters and caches; the log is trimmed up \
+            to the last damaged commit. Records are never changed: damaged ones are listed, and must be restored from a \
+            backup. Exit 0 when no defect is left.
             """)
 
     @OptionGroup var store: StoreArgument
-    @Flag(help: "Mend what can be mended without touching records, and check again.") var repair = false
+    @Flag(help: "Repair what can be repaired without changing records, and check again.") var repair = false
     @OptionGroup var output: OutputOption
 
     func run() throws {
-        let bar = ProgressBar(repair ? "checking and mending" : "checking")
+        let bar = ProgressBar(repair ? "checking and repairing" : "checking")
         defer { bar.finish() }
         if repair {
             let repair = try PersistentContainer.repair(at: store.store) { bar.show(rows: $0, of: $1) }

@@ -18,13 +18,12 @@ struct ExportCommand: ParsableCommand {
     private static let pieceLength = 1 << 18
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The file, which is replaced when all of it is written; standard output unless said.")
+    @Argument(help: "The file, which is replaced when all of it is written; standard output by default.")
     var file: String?
     @Option(help: "The entity.") var entity: String
-    @Option(
-        name: .customLong("where"), parsing: .unconditional, help: "A predicate; all records unless said.")
+    @Option(name: .customLong("where"), parsing: .unconditional, help: "A predicate; all records by default.")
     var predicate: String?
-    @Option(help: "Sort keys as of `fetch`; by object number unless said.") var sort: String?
+    @Option(help: "Sort keys as of `fetch`; by object number by default.") var sort: String?
     @Option(help: "jsonl, csv or tsv; as the file's name tells, or jsonl.") var format: CatalogueFormat?
     @Flag(help: "Leave out damaged records, name them, and exit with 1.") var skipDamaged = false
     @Flag(help: "Instead of records, the attributes' types, as for `import --types`.") var printTypes = false
@@ -40,12 +39,9 @@ struct ExportCommand: ParsableCommand {
             let types = entity.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
             return Output.line(types.joined(separator: ","))
         }
-        let request = try RequestOptions.parse([])
-        var definition = try request.definition(of: entity.name)
-        definition.predicate = try predicate.map { format in
-            try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
-        }
-        definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
+        var request = try RequestOptions.parse([])
+        (request.predicate, request.sort) = (predicate, sort)
+        let definition = try request.definition(of: entity.name)
         let file = try file.map { try ExportFile(at: $0) }
         let damaged = try write(definition, entity, container, format) { bytes in
             if let file { return try file.write(bytes) }

@@ -12,12 +12,11 @@ struct FetchCommand: ParsableCommand {
     @OptionGroup var store: StoreArgument
     @Option(help: "The entity.") var entity: String
     @OptionGroup var request: RequestOptions
-    @Option(name: .customLong("cache"), help: "The name under which the order is kept.") var cacheName: String?
+    @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
     @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
-    @Option(parsing: .unconditional, help: "Rows to print (tables: 50 unless said).") var limit: Int?
+    @Option(parsing: .unconditional, help: "Rows to print (tables: 50 by default).") var limit: Int?
     @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
-    @Option(
-        parsing: .unconditional, help: "Sections to print (tables: 20 unless said, all with --sections-only).")
+    @Option(parsing: .unconditional, help: "Sections to print (tables: 20 by default, all with --sections-only).")
     var sectionLimit: Int?
     @Flag(help: "No rows.") var sectionsOnly = false
     @Flag(help: "Instead of rows, how they are found: the plan, rows read and rows matched.") var explain = false
@@ -50,7 +49,7 @@ struct FetchCommand: ParsableCommand {
             do {
                 try print(order, outcome, definition, range)
             } catch  where error.isDamage {
-                throw Failure("\(error); the output ends there")
+                throw Failure("\(error); the output is incomplete")
             }
         }
     }

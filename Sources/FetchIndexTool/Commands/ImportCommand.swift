@@ -58,17 +58,14 @@ struct ImportCommand: ParsableCommand {
         let types = try givenTypes(source.columns)
         if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
         let container = try PersistentContainer(path: store.store, model: nil)
-        try prepareEntity(
-            container, columns: source.columns, given: types, inferred: try inferTypes(source, format))
+        try prepareEntity(container, columns: source.columns, given: types, inferred: try inferTypes(source, format))
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
         try importRows(of: source, with: writer, &report)
         report.inserted = writer.counts.inserted
         report.updated = writer.counts.updated
         report.unchanged = writer.counts.unchanged
-        report.commit = try container.store.snapshot().commit
-        report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
-        try printReport(report)
+        try finish(&report, container, start)
     }
 
     /// Imports zero rows from an empty file. The entity must be in the store, or `--types` must define it.
@@ -79,7 +76,7 @@ struct ImportCommand: ParsableCommand {
             container = try PersistentContainer(
                 path: store.store, options: StoreArgument.options(creates: !given.isEmpty))
         } catch StoreError.missing {
-            throw empty  // Where a store could be made, that the file is empty says more than that there is none.
+            throw empty  // The empty file says more than the missing store.
         }
         let stored = try container.model().entity(named: entity)
         if stored == nil && given.isEmpty { throw empty }
@@ -88,6 +85,12 @@ struct ImportCommand: ParsableCommand {
         }
         try prepareEntity(container, columns: [], given: given, inferred: [])
         var report = Report()
+        try finish(&report, container, start)
+    }
+
+    private func finish(
+        _ report: inout Report, _ container: PersistentContainer, _ start: ContinuousClock.Instant
+    ) throws {
         report.commit = try container.store.snapshot().commit
         report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         try printReport(report)
@@ -146,8 +149,8 @@ struct ImportCommand: ParsableCommand {
         try writer.update(object, values)
     }
 
-    /// Makes the entity when it is missing: with the file's columns, or without a file's with those that `--types` tell. A
-    /// stored one keeps its types, unless it has no objects: what an import that failed took for their types is no law.
+    /// Creates a missing entity with the file's columns or, if it has none, with those of `--types`. A stored entity keeps its
+    /// types, unless it has no objects: a failed import may have inferred wrong ones.
     private func prepareEntity(
         _ container: PersistentContainer, columns: [String], given: [(name: String, type: ValueType)],
         inferred: @autoclosure () throws -> [ValueType]
@@ -221,7 +224,7 @@ struct ImportCommand: ParsableCommand {
                 let type = ValueType(name: String(part[part.index(after: colon)...]))
             else {
                 let names = ValueType.allCases.map(\.name).joined(separator: ", ")
-                throw ValidationError("--types wants NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
+                throw ValidationError("--types expects NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
             }
             let name = RequestText.unquoted(String(part[..<colon]))
             guard columns?.contains(name) ?? true else {

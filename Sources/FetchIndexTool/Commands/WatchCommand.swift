@@ -17,7 +17,7 @@ struct WatchCommand: AsyncParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
-    @Option(help: "The entity; the cache's own unless said.") var entity: String?
+    @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
 
@@ -32,7 +32,7 @@ struct WatchCommand: AsyncParsableCommand {
         fetch.sortKeys = definition.sortKeys
         let controller = try FetchedResultsController(
             fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
-            cacheName: cacheName, requiresSortKeys: false, wantsChange: true)
+            cacheName: cacheName, requiresSortKeys: false, needsExactChange: true)
         let printer = WatchPrinter(isJSON: output.isJSON)
         controller.delegate = printer
         let start = ContinuousClock.now
@@ -46,14 +46,14 @@ struct WatchCommand: AsyncParsableCommand {
             printer.start = ContinuousClock.now
             try context.mergeChanges()
             if let error = printer.error { throw error }
-            giveMemoryBack()
+            releaseFreeMemory()
         }
         throw StoreError.moved(path: container.store.path)
     }
 }
 
-/// A large batch leaves memory that the next ones do not need, and a watch lasts.
-private func giveMemoryBack() {
+/// A large batch leaves free memory that later ones do not need, and a watch runs for a long time.
+private func releaseFreeMemory() {
     #if canImport(Glibc)
         malloc_trim(0)
     #endif
@@ -65,7 +65,7 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
 
     private let isJSON: Bool
     private(set) var error: (any Error)?
-    /// When the commit was noticed whose batches come.
+    /// When the commit of the current batches was detected.
     var start = ContinuousClock.now
 
     init(isJSON: Bool) { self.isJSON = isJSON }

@@ -1,5 +1,4 @@
 internal import Records
-internal import Bytes
 internal import Models
 internal import Catalogues
 internal import FetchIndex

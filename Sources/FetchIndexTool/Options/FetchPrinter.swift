@@ -6,9 +6,7 @@ struct FetchedRange {
     let rows: Range<Int>
 
     /// Clamped to what there is.
-    init(
-        of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?
-    ) {
+    init(of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?) {
         sections = Self.range(sectionOffset, sectionLimit, order.sectionCount)
         rows = Self.range(rowOffset, rowLimit, order.rowCount)
     }

@@ -1,10 +1,11 @@
+internal import Administration
 internal import FetchIndex
 
 // The JSON of the tool.
 
 struct OutcomeReport: Encodable {
     let kind: String
-    let reason: String?
+    @NullWhenMissing private(set) var reason: String?
     let milliseconds: Double
 
     init(_ outcome: FetchOutcome, _ duration: Duration) {
@@ -17,18 +18,6 @@ struct OutcomeReport: Encodable {
         }
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case kind, reason, milliseconds
-    }
-
-    /// The reason is always there, null where there is none.
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(kind, forKey: .kind)
-        try container.encode(reason, forKey: .reason)
-        try container.encode(milliseconds, forKey: .milliseconds)
-    }
-
     /// rebuilt (first), in 12.3 ms
     var sentence: String {
         "\(kind)\(reason.map { " (\($0))" } ?? ""), in \(Numbers.duration(milliseconds: milliseconds))"
@@ -37,7 +26,7 @@ struct OutcomeReport: Encodable {
 
 struct SectionReport: Encodable {
     /// Nil for the section of the rows without a value.
-    let name: String?
+    @NullWhenMissing private(set) var name: String?
     let indexTitle: String
     let count: Int
 
@@ -45,18 +34,6 @@ struct SectionReport: Encodable {
         name = section.isNull ? nil : section.name
         indexTitle = SectionKey.indexTitle(ofSectionNamed: section.name, key) ?? ""
         count = section.count
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case name, indexTitle, count
-    }
-
-    /// The name is always there, null where there is none.
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .name)
-        try container.encode(indexTitle, forKey: .indexTitle)
-        try container.encode(count, forKey: .count)
     }
 
     /// As tables show it: a section without a value, and that of an empty text, are told apart.
@@ -72,20 +49,7 @@ struct ChangeReport: Encodable {
         var from: Int?
         var to: Int?
         /// Nil for the section of the rows without a value.
-        let name: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case kind, from, to, name
-        }
-
-        /// The name is always there, null where there is none.
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(kind, forKey: .kind)
-            try container.encodeIfPresent(from, forKey: .from)
-            try container.encodeIfPresent(to, forKey: .to)
-            try container.encode(name, forKey: .name)
-        }
+        @NullWhenMissing private(set) var name: String?
     }
 
     struct RowEvent: Encodable {
@@ -144,7 +108,7 @@ struct ChangeReport: Encodable {
 
     /// A change batch as lines for people.
     var lines: [String] {
-        guard let sections, let rows else { return ["\(outcome.sentence); what changed is not known: fetch anew"] }
+        guard let sections, let rows else { return ["\(outcome.sentence); what changed is not known: fetch again"] }
         if sections.isEmpty && rows.isEmpty { return ["no changes"] }
         func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
         func steps(_ from: String, _ to: String) -> String {

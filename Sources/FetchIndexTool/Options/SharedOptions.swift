@@ -81,9 +81,7 @@ struct RequestOptions: ParsableArguments {
 
     /// The definition of the request options; without any, the definition of the cache.
     /// Nil when neither is there.
-    func definition(
-        of entity: String?, cache: String, in container: PersistentContainer
-    ) throws -> OrderDefinition? {
+    func definition(of entity: String?, cache: String, in container: PersistentContainer) throws -> OrderDefinition? {
         let identity: CacheIdentity
         do {
             guard let header = try CacheDirectory.header(cache, in: try container.store.snapshot()) else {
@@ -120,10 +118,10 @@ struct RequestOptions: ParsableArguments {
     }
 
     func orderOptions(
-        cacheName: String?, _ bar: ProgressBar, wantsChange: Bool = false
+        cacheName: String?, _ bar: ProgressBar, needsExactChange: Bool = false
     ) -> PersistentContainer.OrderOptions {
         var options = PersistentContainer.OrderOptions(cacheName: cacheName)
-        options.wantsChange = wantsChange
+        options.needsExactChange = needsExactChange
         options.memoryBudget = memory << 20
         options.progress = { done, total in bar.show(rows: done, of: total) }
         return options

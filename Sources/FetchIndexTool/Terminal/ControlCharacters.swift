@@ -1,42 +1,31 @@
-// Texts of stores, files and arguments may hold characters that a terminal would obey: none of them reaches it.
+// Texts of stores, files and arguments may hold control characters, which must not reach a terminal.
 
 extension String {
     /// On one line, with pictures in the place of control characters: ␛ for an escape, ␊ for a line end.
-    var visible: String {
-        replacingControls { _ in
-            true
-        } _: {
-            $0.picture
-        }
-    }
+    var visible: String { replacingControls(\.picture) }
 
     /// The same, but for line ends.
-    var withoutControls: String {
-        replacingControls {
-            $0 != "\n"
-        } _: {
-            $0.picture
-        }
-    }
+    var withoutControls: String { replacingControls(except: "\n", \.picture) }
+
+    /// On one line, with spaces in the place of control characters.
+    var withBlankControls: String { replacingControls { _ in " " } }
 
     /// JSON whose texts have no control characters left; the encoder leaves DEL and those above it.
     var withControlsEscaped: String {
-        replacingControls {
-            $0 != "\n"
-        } _: { scalar in
+        replacingControls(except: "\n") { scalar in
             let digits = String(scalar.value, radix: 16)
             return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
         }
     }
 
     private func replacingControls(
-        _ isMeant: (Unicode.Scalar) -> Bool, _ replacement: (Unicode.Scalar) -> String
+        except kept: Unicode.Scalar? = nil, _ replacement: (Unicode.Scalar) -> String
     ) -> String {
-        // Most texts have none, which their bytes tell: C2 begins the control characters above ASCII, E2 line separators.
+        // Most texts have none, as their bytes show: C2 begins the control characters above ASCII, E2 line separators.
         guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else { return self }
         var text = ""
         for scalar in unicodeScalars {
-            if scalar.isControl && isMeant(scalar) {
+            if scalar.isControl && scalar != kept {
                 text += replacement(scalar)
             } else {
                 text.unicodeScalars.append(scalar)

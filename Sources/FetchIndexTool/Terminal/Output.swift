@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-    // `stdout` is a variable to Swift, which nothing here changes.
+    // `stdout` and `stderr` are variables to Swift, which nothing here changes.
     @preconcurrency internal import Glibc
 #else
     internal import Darwin
@@ -13,23 +13,10 @@ enum Output {
     /// Bytes as they are.
     static func bytes(_ bytes: [UInt8]) { bytes.withUnsafeBytes { _ = fwrite($0.baseAddress, 1, $0.count, stdout) } }
 
-    /// False when the file takes no more.
-    private static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) -> Bool {
-        var rest = bytes
-        while !rest.isEmpty {
-            let written = rest.withUnsafeBytes { systemWrite(file, $0.baseAddress, $0.count) }
-            if written < 0 && errno == EINTR { continue }
-            if written <= 0 { return false }
-            rest = rest.dropFirst(written)
-        }
-        return true
-    }
-
     /// Text for people. What may have line ends of its own, from a store or a file, is made `visible` before.
     static func line(_ text: String) { write(text.withoutControls + "\n") }
 
-    /// Brings what was written so far to its file. Throws when it, or something before, did not get there: output that
-    /// is lost is never exit code 0.
+    /// Writes what is buffered. Throws when that or an earlier write failed: lost output is never exit code 0.
     static func flush() throws {
         errno = 0
         guard fflush(stdout) == 0, ferror(stdout) == 0 else {
@@ -38,19 +25,14 @@ enum Output {
         }
     }
 
-    /// One sentence on standard error. Paths and names in it may hold anything: what a terminal would obey is blanked.
+    /// One sentence on standard error. Paths and names in it may hold anything: control characters become spaces.
     static func error(_ sentence: String) {
-        var plain = ""
-        for scalar in sentence.unicodeScalars {
-            let isControl = [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
-            plain.unicodeScalars.append(isControl ? " " : scalar)
-        }
-        errorLines("fetchindex: " + plain)
+        errorLines("fetchindex: " + sentence.withBlankControls)
     }
 
     static func errorLines(_ text: String) { errorText(text.withoutControls + "\n") }
 
-    static func errorText(_ text: String) { _ = write(Array(text.utf8)[...], to: 2) }
+    static func errorText(_ text: String) { fputs(text, stderr) }
 
     static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
@@ -69,9 +51,3 @@ enum Output {
         return isTerminal ? Int(size.ws_col) : 100
     }
 }
-
-#if canImport(Glibc)
-    private let systemWrite = Glibc.write
-#else
-    private let systemWrite = Darwin.write
-#endif

@@ -1,7 +1,7 @@
 internal import LMDB
 
-/// Sorts byte keys, none of which begins another, in a set amount of memory: what does not fit goes to sorted runs on
-/// disk, which are merged in the end.
+/// Sorts byte keys, none of which is a prefix of another, in bounded memory: what does not fit is written to sorted runs on
+/// disk, which are merged at the end.
 struct KeySorter {
     /// A key in the arena: eight of its bytes at the depth being sorted, and where its length and bytes are.
     struct Entry {
@@ -22,7 +22,7 @@ struct KeySorter {
 
     init(memoryBudget: Int, folder: String) {
         var budget = max(memoryBudget, Self.smallestBudget)
-        // An array that grows needs its old room and twice as much; a process may have been given little.
+        // A growing array needs three times its old size for a moment; the process may have a memory limit.
         while budget > Self.smallestBudget, !Environment.hasRoom(for: 4 * budget) { budget /= 2 }
         self.memoryBudget = budget
         self.folder = folder
@@ -40,7 +40,7 @@ struct KeySorter {
         count += 1
     }
 
-    /// Hands out all keys in order, once. O(n log n).
+    /// Calls the body with all keys in order, once. O(n log n).
     mutating func forEachSorted(_ body: (RawSpan) throws -> Void) throws {
         if runs.isEmpty {
             try forEachInMemory(body)

@@ -1,5 +1,4 @@
 internal import Bytes
-internal import CountedTree
 
 /// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with
 /// eight bytes a step kept beside each key (Rantala's caching variant), so that keys with long common beginnings
@@ -18,7 +17,7 @@ enum MultikeyQuicksort {
 
     static func sort(_ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer) {
         load(entries, in: arena, depth: 0)
-        // Twice the depth that a lucky choice of pivots needs; past it, hostile keys are sorted by comparison.
+        // Twice the depth of balanced partitions; beyond it, adversarial keys are sorted by comparison.
         let limit = 2 * (Int.bitWidth - entries.count.leadingZeroBitCount) + 8
         sort(entries, in: arena, depth: 0, limit: limit)
     }
@@ -125,9 +124,7 @@ enum MultikeyQuicksort {
         }
     }
 
-    private static func isLess(
-        _ left: Entry, _ right: Entry, in arena: UnsafeRawBufferPointer, depth: Int
-    ) -> Bool {
+    private static func isLess(_ left: Entry, _ right: Entry, in arena: UnsafeRawBufferPointer, depth: Int) -> Bool {
         if left.cache != right.cache { return left.cache < right.cache }
         let leftKey = key(of: left, in: arena)
         let rightKey = key(of: right, in: arena)

@@ -2,8 +2,8 @@ package import Models
 package import Records
 
 extension OrderBuilder {
-    /// Hands out the members of an order among a reader's records, of which some are replaced or, with nil, left out,
-    /// until the body returns false. In the order of their numbers as they are read, or sorted: O(n), or O(n log n).
+    /// Calls the body with each member of an order among a reader's records, until it returns false. `replaced` substitutes
+    /// records; nil excludes one. By object number in O(n), or with `isSorted` in the order of the rows in O(n log n).
     package func walkMembers(
         of reader: StoreReader, from source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
         isSorted: Bool = false, _ body: (RecordKey) throws -> Bool
@@ -16,22 +16,22 @@ extension OrderBuilder {
             try sorter.append(placement.key)
             return true
         }
-        var goesOn = true
+        var shouldContinue = true
         try sorter.forEachSorted { key in
-            guard goesOn, let object = RowKey.object(in: key, entity: entity) else { return }
-            goesOn = try body(object)
+            guard shouldContinue, let object = RowKey.object(in: key, entity: entity) else { return }
+            shouldContinue = try body(object)
         }
     }
 
-    /// Hands out the members with their places, by number, new ones last.
+    /// Calls the body with the members and their placements, by object number, new ones last.
     private func walkPlaced(
         of reader: StoreReader, _ source: RecordSource, _ own: [RecordKey: [UInt8]?],
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws {
-        // No local function takes the placement: what one shares with closures is checked at each access.
+        // No local function captures the placement: a captured variable pays an exclusivity check at each access.
         var placement = RowPlacement()
         let hasOwn = !own.isEmpty
-        var goesOn = true
+        var shouldContinue = true
         var source = source
         if hasOwn, let found = source.objects {
             // A replaced record may match where the stored one did not.
@@ -41,14 +41,14 @@ extension OrderBuilder {
             guard hasOwn, let replacement = own[object] else {
                 placement.begin()
                 guard try placer.place(RecordView(record), &placement) else { return true }
-                goesOn = try body(object, &placement)
-                return goesOn
+                shouldContinue = try body(object, &placement)
+                return shouldContinue
             }
-            if let replacement { goesOn = try place(object, replacement, &placement, body) }
-            return goesOn
+            if let replacement { shouldContinue = try place(object, replacement, &placement, body) }
+            return shouldContinue
         }
-        for (object, record) in own.sorted(by: { $0.key < $1.key }) where goesOn && object.isTemporary {
-            if let record { goesOn = try place(object, record, &placement, body) }
+        for (object, record) in own.sorted(by: { $0.key < $1.key }) where shouldContinue && object.isTemporary {
+            if let record { shouldContinue = try place(object, record, &placement, body) }
         }
     }
 

@@ -1,6 +1,5 @@
+internal import Models
 internal import Bytes
-internal import CountedTree
-internal import Records
 
 /// Merges sorted runs into one sequence with a binary heap of their next keys.
 struct RunMerger {
@@ -24,15 +23,17 @@ struct RunMerger {
         func advance() throws -> Bool {
             let start = SortedRun.prefixLength
             guard offset + next < run.length else { return false }
-            guard try fill(start) else { throw TemporaryFileError.damaged }
+            guard try fill(start) else { throw StoreError.temporaryFileDamaged }
             let length = Int(number(at: next))
             guard length <= run.length - offset - next - start, try fill(start + length) else {
-                throw TemporaryFileError.damaged
+                throw StoreError.temporaryFileDamaged
             }
             let checksum = number(at: next + 4)
             key = next + start..<next + start + length
             next = key.upperBound
-            guard bytes.withUnsafeBytes({ $0.bytes.checksum }) == checksum else { throw TemporaryFileError.damaged }
+            guard bytes.withUnsafeBytes({ $0.bytes.checksum }) == checksum else {
+                throw StoreError.temporaryFileDamaged
+            }
             return true
         }
 
@@ -40,7 +41,7 @@ struct RunMerger {
             buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: index, as: UInt32.self) }
         }
 
-        /// Sees to it that the buffer holds so many bytes from `next` on. False at the end of the run.
+        /// Ensures that the buffer holds `count` bytes from `next` on. False at the end of the run.
         private func fill(_ count: Int) throws -> Bool {
             if next + count <= filled { return true }
             offset += next

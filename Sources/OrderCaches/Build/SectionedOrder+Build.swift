@@ -14,10 +14,10 @@ package struct OrderBuilder {
     package let placer: any RowPlacer
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
-    /// Whether pages of the file that were read are given back while records are placed: memory that a build of a large
-    /// cache does not need. Reading them again costs a fifth of a scan.
+    /// Whether the mapped pages of the file are released while records are placed: memory that a build of a large cache does
+    /// not need. Reading them again costs a fifth of a scan.
     var releasesPages = false
-    /// Called now and then with the records read and all records.
+    /// Called from time to time with the number of records read and of all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     package init(entity: Int, shape: OrderShape, placer: any RowPlacer) {
@@ -68,7 +68,7 @@ package struct OrderBuilder {
     }
 
     /// A section whose rows are coming in.
-    private struct OpenSection {
+    struct OpenSection {
         var value: [UInt8] = []
         var firstRow: [UInt8] = []
         var count = 0
@@ -90,7 +90,7 @@ package struct OrderBuilder {
             count += 1
         }
 
-        /// The section's key with its count behind it, which never decides the order of two sections.
+        /// The section's key followed by its count, which never decides the order of two sections.
         func keyAndCount(_ shape: OrderShape) -> [UInt8] {
             var key = shape.sectionKey(value: value, firstRow: firstRow, count: count)
             key.appendBigEndian(UInt64(count))
@@ -127,12 +127,11 @@ extension StoreReader {
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
         guard let objects = source.objects else { return try scan(entity, body) }
-        var goesOn = true
-        for object in objects where goesOn {
-            let isFound = try record(object) { goesOn = try body(object, $0) }
+        var shouldContinue = true
+        for object in objects where shouldContinue {
+            let isFound = try record(object) { shouldContinue = try body(object, $0) }
             if !isFound && !mayBeGone(object) {
-                throw SectionedOrder.corrupted(
-                    "a cache or unique key names object \(object.number), which is gone")
+                throw SectionedOrder.corrupted("a cache or unique key names object \(object.number), which is gone")
             }
         }
     }

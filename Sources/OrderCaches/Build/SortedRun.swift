@@ -1,29 +1,21 @@
 internal import Files
+internal import Models
 internal import Bytes
 internal import SystemBasics
-internal import LMDB
-internal import Records
 
-/// A temporary file of the store failed.
-package enum TemporaryFileError: Error, Equatable, CustomStringConvertible {
-    /// A system call failed, with this errno: most likely the disk is full.
-    case unusable(code: Int32)
-    /// What was read is not what was written.
-    case damaged
-
-    package var reason: String {
-        switch self {
-        case .unusable(let code):
-            "a temporary file in the store's folder cannot be used: \(SystemError(rawValue: code))"
-        case .damaged: "a temporary file in the store's folder was damaged on the disk"
-        }
+extension StoreError {
+    /// A system call on a temporary file failed: most likely the disk is full.
+    fileprivate static var temporaryFileFailed: StoreError {
+        .notSaved("a temporary file in the store's folder cannot be used: \(SystemError.last)")
     }
 
-    package var description: String { "nothing of this transaction was saved: \(reason)" }
+    /// What was read from a temporary file is not what was written.
+    static let temporaryFileDamaged = StoreError.notSaved(
+        "a temporary file in the store's folder was damaged on the disk")
 }
 
 /// Sorted keys in a temporary file: length 4, checksum 4, bytes, one after the other. The file is in the store's folder
-/// and has no name, so that nothing is left of it when the process dies.
+/// and has no name, so that it disappears when the process dies.
 final class SortedRun {
     private static let bufferLength = 1 << 20
     /// Of an entry's length and checksum.
@@ -34,13 +26,13 @@ final class SortedRun {
     private(set) var length = 0
 
     init(inFolder folder: String) throws {
-        // A new name, readable by the owner alone: no link can stand in its place.
+        // A new name, readable by the owner alone: no link can be there already.
         var template = Array((folder + "/sort-XXXXXX").utf8CString)
         let opened = mkstemp(&template)
-        guard opened >= 0 else { throw TemporaryFileError.unusable(code: errno) }
+        guard opened >= 0 else { throw StoreError.temporaryFileFailed }
         unlink(template)
         file = Descriptors.raised(opened)
-        guard file >= 0 else { throw TemporaryFileError.unusable(code: errno) }
+        guard file >= 0 else { throw StoreError.temporaryFileFailed }
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)
     }
 
@@ -66,7 +58,7 @@ final class SortedRun {
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
                 let count = pwrite(file, rest.baseAddress, rest.count, off_t(length + written))
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { throw TemporaryFileError.unusable(code: errno) }
+                guard count > 0 else { throw StoreError.temporaryFileFailed }
                 written += count
             }
             length += written
@@ -79,7 +71,7 @@ final class SortedRun {
         while true {
             let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))
             if count >= 0 { return count }
-            guard errno == EINTR else { throw TemporaryFileError.unusable(code: errno) }
+            guard errno == EINTR else { throw StoreError.temporaryFileFailed }
         }
     }
 }

@@ -1,12 +1,12 @@
-internal import CountedTree
 internal import LMDB
 package import Records
 
 extension CacheDirectory {
-    /// Deletes a cache that cannot be rebuilt. Returns a sentence that says why.
+    /// Deletes a cache that cannot be rebuilt. Returns the sentence to print.
     package func remove(_ name: String, because reason: String, in writer: StoreWriter) throws -> String {
         _ = try delete(name, in: writer)
-        return "cache \"\(name)\" was damaged and is gone, since \(reason): fetch with its request to make it again"
+        return
+            "cache \"\(name)\" was damaged and has been deleted, because \(reason): fetch with its request to build it again"
     }
 
     /// Deletes caches with damaged names, and nodes that belong to no cache. Returns what was done.
@@ -14,8 +14,8 @@ extension CacheDirectory {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
         for number in strays { try LMDBNodeStore.deleteNodes(of: number, in: writer) }
-        return (unnamed > 0 ? ["\(unnamed) caches had names that are not UTF-8: gone"] : [])
-            + strays.map { "nodes of number \($0) belonged to no cache: taken out" }
+        return (unnamed > 0 ? ["\(unnamed) caches had names that are not UTF-8: deleted"] : [])
+            + strays.map { "nodes of number \($0) belonged to no cache: deleted" }
     }
 
     private static func removeUnnamed(in writer: StoreWriter) throws -> Int {
@@ -31,7 +31,7 @@ extension CacheDirectory {
 
     /// The numbers of caches that nodes are there of, and no header.
     package static func strayCaches(in reader: StoreReader) throws -> [UInt32] {
-        var known = Set(try names(in: reader).compactMap { try storedNumber(of: $0, in: reader) })
+        var known = Set(try storedNumbers(in: reader))
         if let building = try? reader.markedBuild() { known.insert(building) }
         return try LMDBNodeStore.caches(in: reader).filter { !known.contains($0) }
     }

@@ -1,6 +1,5 @@
 internal import Models
 internal import LMDBCheck
-internal import CountedTree
 internal import LMDB
 package import Records
 
@@ -10,35 +9,22 @@ package struct CacheDirectory {
 
     package init(_ store: Store) { self.store = store }
 
-    /// A name that no cache can have: 1 to 511 bytes of UTF-8.
-    package struct InvalidName: Error, CustomStringConvertible {
-        package let name: String
-        package var description: String {
-            "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
-        }
-    }
-
     static func validate(_ name: String) throws {
-        guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw InvalidName(name: name) }
+        guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw StoreError.invalidCacheName(name) }
     }
-
-    static func now() -> Double { currentTime() }
 
     /// The header of a cache; nil when there is none of the name. Throws `UnusableHeader` when it cannot be used.
     package static func header(_ name: String, in reader: StoreReader) throws -> CacheHeader? {
         try validate(name)
         var header: CacheHeader?
-        let key = Array(name.utf8)
-        _ = try reader.view.get(key.span.bytes, in: reader.tables.caches) { value in
+        _ = try reader.view.get(Array(name.utf8), in: reader.tables.caches) { value in
             header = try CacheHeader(name: name, decoding: value)
         }
         return header
     }
 
     static func put(_ header: CacheHeader, in writer: StoreWriter) throws {
-        let key = Array(header.name.utf8)
-        let value = header.encoded
-        try writer.view.put(value.span.bytes, for: key.span.bytes, in: writer.tables.caches)
+        try writer.view.put(header.encoded, for: Array(header.name.utf8), in: writer.tables.caches)
     }
 
     /// What is known of a cache without looking at its request.
@@ -47,9 +33,9 @@ package struct CacheDirectory {
         /// Nil when the header cannot be used; then the reason says why.
         package let header: CacheHeader?
         package let unusable: RebuildCause?
-        /// Whether the order is of the newest records: nothing of its entity changed since.
+        /// Whether the order reflects the newest records: nothing of its entity changed since its commit.
         package let isFresh: Bool
-        /// How many changes of its entity the cache is behind; nil when the log no longer tells.
+        /// How many changes of its entity the cache is behind; nil when the log no longer has them.
         package let changesBehind: Int?
         package let nodeCount: Int
         /// Of its nodes, without LMDB's own overhead.
@@ -147,40 +133,35 @@ package struct CacheDirectory {
 
     func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
         try Self.validate(name)
-        let key = Array(name.utf8)
         if let number = try Self.number(of: name, in: writer) {
             try LMDBNodeStore.deleteNodes(of: number, in: writer)
             HitCounters(inFolder: store.path).reset(number)
         }
-        return try writer.view.delete(key.span.bytes, in: writer.tables.caches)
+        return try writer.view.delete(Array(name.utf8), in: writer.tables.caches)
     }
 
     /// The number of a cache, read even from a header that is otherwise unusable; nil when there is none, or when
     /// another cache has it, so that it must be wrong.
     static func number(of name: String, in reader: StoreReader) throws -> UInt32? {
         guard let number = try storedNumber(of: name, in: reader) else { return nil }
-        for other in try names(in: reader) where other != name {
-            if try storedNumber(of: other, in: reader) == number { return nil }
-        }
-        return number
+        return try storedNumbers(in: reader).filter { $0 == number }.count > 1 ? nil : number
     }
 
     /// The numbers that several caches have: all but one of them must be wrong. O(caches).
     package static func sharedNumbers(in reader: StoreReader) throws -> Set<UInt32> {
         var seen: Set<UInt32> = []
         var shared: Set<UInt32> = []
-        for name in try names(in: reader) {
-            if let number = try storedNumber(of: name, in: reader), !seen.insert(number).inserted {
-                shared.insert(number)
-            }
-        }
+        for number in try storedNumbers(in: reader) where !seen.insert(number).inserted { shared.insert(number) }
         return shared
+    }
+
+    static func storedNumbers(in reader: StoreReader) throws -> [UInt32] {
+        try names(in: reader).compactMap { try storedNumber(of: $0, in: reader) }
     }
 
     static func storedNumber(of name: String, in reader: StoreReader) throws -> UInt32? {
         var number: UInt32?
-        let key = Array(name.utf8)
-        _ = try reader.view.get(key.span.bytes, in: reader.tables.caches) { value in
+        _ = try reader.view.get(Array(name.utf8), in: reader.tables.caches) { value in
             if value.byteCount >= 6 {
                 number = UInt32(littleEndian: value.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt32.self))
             }
@@ -190,16 +171,13 @@ package struct CacheDirectory {
 
     /// The least number that no cache has and no node is left of. O(caches x log n).
     static func newNumber(in reader: StoreReader) throws -> UInt32 {
-        var used = Set(try LMDBNodeStore.caches(in: reader))
-        for name in try names(in: reader) {
-            if let number = try storedNumber(of: name, in: reader) { used.insert(number) }
-        }
+        let used = Set(try LMDBNodeStore.caches(in: reader) + storedNumbers(in: reader))
         if let number = (1...LMDBNodeStore.maximumCache).first(where: { !used.contains($0) }) { return number }
-        throw SectionedOrder.corrupted("all numbers of caches are used")
+        throw SectionedOrder.corrupted("no number for a cache is free")
     }
 
-    /// Trims what no cache needs of the log, except its newest bytes, when a quarter more than these has accumulated.
-    /// Without caches the log is kept, up to its limit.
+    /// Trims what no cache needs from the log, down to `keptLogBytes`, once the log exceeds that by a quarter. Without caches
+    /// the log grows up to its limit.
     static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }

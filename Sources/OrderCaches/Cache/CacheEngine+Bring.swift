@@ -88,7 +88,7 @@ extension CacheEngine {
         }
         let stored = try next.publish(to: nodes)
         var header = old
-        header.take(stored, commit: writer.commit, time: CacheDirectory.now())
+        header.take(stored, commit: writer.commit, time: currentTime())
         if !change.isEmpty { header.catchUps &+= 1 }
         try CacheDirectory.put(header, in: writer)
         return OpenedOrder(stored, outcome, in: .stored(header), from: old.commit)
@@ -105,7 +105,7 @@ extension CacheEngine {
         let number = try ownNumber ?? CacheDirectory.newNumber(in: writer)
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         let order = try cache.order.builder.build(from: writer, in: LMDBNodeStore(header, writingIn: writer))
-        header.take(order, commit: writer.commit, time: CacheDirectory.now())
+        header.take(order, commit: writer.commit, time: currentTime())
         try CacheDirectory.put(header, in: writer)
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
@@ -116,7 +116,6 @@ extension CacheEngine {
         _ outcome: OrderOutcome = .computed
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
-        return OpenedOrder(
-            try request.builder.build(from: reader, source, in: nodes), outcome, in: .memory(nodes))
+        return OpenedOrder(try request.builder.build(from: reader, source, in: nodes), outcome, in: .memory(nodes))
     }
 }

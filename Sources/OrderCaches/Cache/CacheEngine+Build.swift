@@ -1,22 +1,22 @@
 internal import Models
 internal import Records
 
-/// Building a cache without keeping other writers waiting.
+/// Building a cache without blocking other writers.
 ///
 ///     build lock     one build at a time
 ///     snapshot       place, sort          memory: the request's budget
 ///     pieces         nodes, a transaction a piece, under a number of their own that the store marks
 ///     last           header of the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
-    /// The most bytes of nodes that one transaction writes: LMDB keeps them in memory until it ends.
-    private static let longestPiece = 16 << 20
+    /// The maximum bytes of nodes that one transaction writes: LMDB holds them in memory until it ends.
+    private static let maximumPiece = 16 << 20
     /// How long a build waits for another one, before the order is computed in memory.
     private static let patience = Duration.seconds(60)
-    /// After so many attempts that end with too many changes, the build keeps other writers waiting.
-    private static let mostAttempts = 3
+    /// After so many attempts that end with too many changes, the build blocks other writers.
+    private static let maximumAttempts = 3
 
-    /// Builds a cache, unless it is not forced and another build has just made it. Where the store is read-only, or this
-    /// process is writing, in memory: the open writer may be the caller's own, which would wait for itself.
+    /// Builds a cache; an unforced build returns the cache that another build has just finished. Builds in memory when the
+    /// store is read-only or this process is writing: the open writer may be the caller's own, and waiting a deadlock.
     func build(
         _ cache: CacheRequest, _ reason: RebuildCause, isForced: Bool = false
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
@@ -26,7 +26,7 @@ extension CacheEngine {
         defer { withExtendedLifetime(build) {} }
         if !isForced, try isBuilt(cache) { return try open(cache) }
         try removeLeftovers()
-        for _ in 0..<Self.mostAttempts {
+        for _ in 0..<Self.maximumAttempts {
             let pieces = PieceNodeStore(store, pieceLength: Self.pieceLength(cache.order.builder.memoryBudget))
             do {
                 if let built = try buildOnce(cache, reason, build, pieces) { return built }
@@ -42,7 +42,7 @@ extension CacheEngine {
         return try commit(bring(cache, .unusable(reason), to: .cache(writer)), writer)
     }
 
-    private static func pieceLength(_ memoryBudget: Int) -> Int { min(longestPiece, max(memoryBudget / 4, 1 << 16)) }
+    private static func pieceLength(_ memoryBudget: Int) -> Int { min(maximumPiece, max(memoryBudget / 4, 1 << 16)) }
 
     /// Whether another build has ended while this one waited.
     private func isBuilt(_ cache: CacheRequest) throws -> Bool {
@@ -85,9 +85,9 @@ extension CacheEngine {
         if let oldNumber { try LMDBNodeStore.deleteNodes(of: oldNumber, in: writer) }
         let number = try pieces.finish(in: writer)
         var header = CacheHeader(replacing: cache, number: number, in: writer)
-        header.take(order, commit: snapshot.commit, time: CacheDirectory.now())
+        header.take(order, commit: snapshot.commit, time: currentTime())
         try CacheDirectory.put(header, in: writer)
-        // Whatever the request wants: a long catch-up would keep other writers waiting.
+        // Without `needsExactChange`: a long catch-up would block other writers.
         let assessment = try assess(CacheRequest(name: cache.name, order: cache.order), in: writer)
         if case .unusable = assessment { return nil }
         let built = try commit(bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason)), writer)

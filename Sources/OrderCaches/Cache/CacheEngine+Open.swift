@@ -69,12 +69,12 @@ extension CacheEngine {
     }
 
     private func noteHit(_ header: CacheHeader, in snapshot: Snapshot) {
-        HitCounters(inFolder: store.path).count(header.number, time: CacheDirectory.now())
-        // Trimming the log can wait: an error here does not spoil the hit.
+        HitCounters(inFolder: store.path).count(header.number, time: currentTime())
+        // Trimming the log can wait: an error here does not affect the hit.
         if snapshot.commit - header.commit > Self.idleCommits { try? raiseCommit(of: header, to: snapshot.commit) }
     }
 
-    /// Raises the commit of a cache that is current, unless a writer is busy or was faster.
+    /// Raises the commit of a cache that is current, unless a writer is busy or has done so already.
     private func raiseCommit(of header: CacheHeader, to commit: UInt64) throws {
         guard !store.isReadOnly, let writer = try store.tryBeginWrite(), writer.commit == commit,
             var stored = try? CacheDirectory.header(header.name, in: writer), stored.commit == header.commit
@@ -89,9 +89,7 @@ extension CacheEngine {
 
     /// The newest state of the store, and the orders of followed caches that are stored in it, by name. Caches that are
     /// behind are brought to it, where no other writer is busy.
-    package func openNewest(
-        _ followed: [CacheRequest]
-    ) throws -> (snapshot: Snapshot, stored: [String: OpenedOrder]) {
+    package func openNewest(_ followed: [CacheRequest]) throws -> (snapshot: Snapshot, stored: [String: OpenedOrder]) {
         let snapshot = try store.snapshot()
         var stored: [String: OpenedOrder] = [:]
         for cache in followed {

@@ -28,10 +28,10 @@ extension CacheEngine {
         guard (1...LMDBNodeStore.maximumCache).contains(header.number),
             try !(shared ?? CacheDirectory.sharedNumbers(in: reader)).contains(header.number)
         else {
-            return ["its number \(header.number) is another cache's too, or none that a cache can have"]
+            return ["its number \(header.number) is invalid, or also that of another cache"]
         }
         guard header.commit <= reader.commit else {
-            return ["it is of commit \(header.commit), and the newest is \(reader.commit)"]
+            return ["its commit \(header.commit) is newer than the newest, \(reader.commit)"]
         }
         let nodes = LMDBNodeStore(header, in: reader)
         let shape = try request?.builder.shape ?? OrderShape(hasSections: !header.identity.section.isEmpty)
@@ -55,7 +55,7 @@ extension CacheEngine {
             let current = try catchUp(header, request, .memory(reader), nil)
             return try current.order.compare(withRowsOf: request.builder, from: reader)
         } catch  where error.isCacheDamage {
-            return ["it cannot be brought to the newest records: \(error)"]
+            return ["it cannot be caught up with the newest records: \(error)"]
         }
     }
 
@@ -64,42 +64,9 @@ extension CacheEngine {
         do {
             let cache = CacheRequest(name: name, order: request)
             let rebuilt = try bring(cache, .unusable(.damaged), to: .cache(writer))
-            return "cache \"\(name)\" was damaged: computed anew, \(rebuilt.order.rowCount) rows"
+            return "cache \"\(name)\" was damaged: rebuilt, \(rebuilt.order.rowCount) rows"
         } catch StoreError.corrupted {
             return try directory.remove(name, because: "its records cannot be read", in: writer)
         }
-    }
-}
-
-extension SectionedOrder {
-    /// Where the rows differ from those that a builder computes, one sentence.
-    fileprivate func compare(withRowsOf builder: OrderBuilder, from reader: StoreReader) throws -> [String] {
-        var row = 0
-        var defects: [String] = []
-        var page: [[UInt8]] = []
-        var next = 0
-        try builder.forEachSortedKey(from: reader) { key in
-            if next == page.count {
-                page = try keys(from: row, count: 512)
-                next = 0
-            }
-            let stored = next < page.count ? page[next] : []
-            if defects.isEmpty && !key.isEqual(to: stored.span.bytes) {
-                defects.append("row \(row) of the rows tree is not the one that the records give")
-            }
-            next = min(next + 1, page.count)
-            row += 1
-        }
-        if defects.isEmpty && row != rowCount { defects.append("it has \(rowCount) rows; the records give \(row)") }
-        return defects
-    }
-
-    private func keys(from rank: Int, count: Int) throws -> [[UInt8]] {
-        var keys: [[UInt8]] = []
-        try rows.walk(from: rank) { key, _ in
-            keys.append([UInt8](copying: key))
-            return keys.count < count
-        }
-        return keys
     }
 }

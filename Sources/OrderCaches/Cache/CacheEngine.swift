@@ -1,5 +1,3 @@
-internal import Bytes
-internal import CountedTree
 package import Records
 
 /// Decides whether a cache can be used, and brings its order to a state of the store: for all callers in the same way.
@@ -39,7 +37,7 @@ package struct CacheEngine {
         }
         if let reason = header.identity.difference(from: cache.order.identity) { return .unusable(reason) }
         let entity = cache.order.builder.entity
-        // A log that cannot be read is as good as one that is too short.
+        // A log that cannot be read is treated like one that is too short.
         guard let behind = try? header.changesBehind(of: entity, in: reader) else { return .unusable(.logTooShort) }
         if behind == 0 { return .current(header) }
         if cache.needsExactChange { return .behind(header) }

@@ -16,7 +16,7 @@ package struct CacheHeader: Sendable {
     package let name: String
     package let number: UInt32
     package internal(set) var identity: CacheIdentity
-    /// The commit whose records the order is of.
+    /// The commit that the order reflects.
     package internal(set) var commit: UInt64
     var nextNode: NodeNumber
     var roots: OrderRoots
@@ -46,7 +46,7 @@ package struct CacheHeader: Sendable {
         let old = try? CacheDirectory.header(cache.name, in: reader)
         self.init(
             name: cache.name, number: number, identity: cache.order.identity,
-            created: old?.created ?? CacheDirectory.now())
+            created: old?.created ?? currentTime())
         builds = (old?.builds ?? 0) &+ 1
         catchUps = old?.catchUps ?? 0
     }

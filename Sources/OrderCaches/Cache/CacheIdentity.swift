@@ -35,7 +35,7 @@ package struct CacheIdentity: Sendable {
     }
 }
 
-/// By bytes: texts that merely look alike name different rows.
+/// By bytes: canonically equivalent texts are different values.
 extension CacheIdentity: Equatable {
     package static func == (left: CacheIdentity, right: CacheIdentity) -> Bool { left.difference(from: right) == nil }
 }

@@ -18,18 +18,19 @@ final class LMDBNodeStore: NodeStore {
     static let maximumCache: UInt32 = (1 << 24) - 1
     private static let nodeMask: UInt64 = (1 << 40) - 1
 
-    /// Kept, so that its transaction lives as long as the nodes are read.
+    /// Retained, so that its transaction lives as long as the nodes are read.
     private let reader: StoreReader
     private let cache: UInt32
     private(set) var nextNode: NodeNumber
-    /// Numbers from here on are of nodes that were not there when this store was made.
+    /// The first number of nodes that were created after this store was opened.
     private let firstNew: NodeNumber
     private var canAppend = true
-    /// Where nodes lately read are in the map, by their number's low bits: the upper levels of a tree are read in every
-    /// descent. LMDB keeps a page in place until its transaction writes or ends; after the first write they are not used.
-    private lazy var lately = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
+    /// The mapped addresses of recently read nodes, by the low bits of their numbers: every
+    /// descent reads the upper levels of a tree. LMDB leaves a page in place until its transaction writes or ends; after the
+    /// first write they are not used.
+    private lazy var recentNodes = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
     private var hasWritten = false
-    /// What `prefetch` read, kept so that it is read.
+    /// Accumulates the bytes that `prefetch` loads, so that the compiler does not remove the loads.
     private var touched: UInt8 = 0
     private static let placeCount = 256
     /// Of the processor, in bytes.
@@ -47,9 +48,7 @@ final class LMDBNodeStore: NodeStore {
     /// when pages are so large that it never does.
     private let ownPageLength: Int?
 
-    private init(
-        _ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?
-    ) {
+    private init(_ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?) {
         self.reader = reader
         self.cache = cache
         self.nextNode = nextNode
@@ -91,12 +90,12 @@ final class LMDBNodeStore: NodeStore {
 
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
         let index = Self.index(of: node)
-        var place = lately[index]
+        var place = recentNodes[index]
         if place.node != node || node == 0 || hasWritten { place = try find(node) }
         if !place.isChecked {
             try check(place)
             place.isChecked = true
-            if !hasWritten { lately[index] = place }
+            if !hasWritten { recentNodes[index] = place }
         }
         try body(place.value.bytes.extracting(first: place.value.count - Self.checksumLength))
     }
@@ -109,7 +108,7 @@ final class LMDBNodeStore: NodeStore {
         }
     }
 
-    /// Mixed into a node's checksum, so that no node is taken for another.
+    /// XORed with a node's checksum, so that no node is mistaken for another.
     private static func checksum(ofKey key: UInt64) -> UInt32 {
         withUnsafeBytes(of: key.littleEndian) { $0.bytes.checksum }
     }
@@ -133,11 +132,11 @@ final class LMDBNodeStore: NodeStore {
     }
 
     /// Looks up nodes in the order of their numbers, so that neighbours are found on one page of LMDB's, and then
-    /// touches them all, so that the memory they are in is fetched at once and not one after the other. What it does not
-    /// find, `read` will miss.
+    /// touches them all, so that their cache misses overlap. Missing nodes are ignored here; `read`
+    /// reports them.
     func prefetch(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
-        var unknown = nodes.filter { $0 > 0 && $0 < nextNode && lately[Self.index(of: $0)].node != $0 }
+        var unknown = nodes.filter { $0 > 0 && $0 < nextNode && recentNodes[Self.index(of: $0)].node != $0 }
         if unknown.isEmpty { return }
         unknown.sort()
         var places: [Place] = []
@@ -150,7 +149,7 @@ final class LMDBNodeStore: NodeStore {
             }
         }
         for place in places {
-            lately[Self.index(of: place.node)] = place
+            recentNodes[Self.index(of: place.node)] = place
             for offset in stride(from: 0, to: place.value.count, by: Self.cacheLine) { touched &+= place.value[offset] }
         }
     }
@@ -186,7 +185,7 @@ final class LMDBNodeStore: NodeStore {
     }
 
     private func put(_ bytes: [UInt8], for key: UInt64, at cursor: inout Cursor, appending: Bool) throws {
-        let length = filledLength(of: bytes)
+        let length = paddedLength(of: bytes)
         try cursor.put(reserving: length + Self.checksumLength, for: key, appending: appending) { value in
             value.copyBytes(from: bytes)
             if length > bytes.count {
@@ -199,9 +198,9 @@ final class LMDBNodeStore: NodeStore {
         }
     }
 
-    /// The bytes of a node with the filling that gives it a page of its own, if it is to have one.
-    private func filledLength(of bytes: [UInt8]) -> Int {
-        guard let ownPageLength, bytes.count >= capacity / 4, NodeFilling.isAllowed(behind: bytes) else {
+    /// The length of a node with the padding that gives it a page of its own, if it is to have one.
+    private func paddedLength(of bytes: [UInt8]) -> Int {
+        guard let ownPageLength, bytes.count >= capacity / 4, NodePadding.isAllowed(behind: bytes) else {
             return bytes.count
         }
         return max(bytes.count, ownPageLength - Self.checksumLength)

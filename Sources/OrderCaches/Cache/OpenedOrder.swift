@@ -50,8 +50,7 @@ package struct OpenedOrder {
     /// The same stored order, read through a snapshot of the state that it was stored in.
     package func reopened(in snapshot: Snapshot) -> OpenedOrder {
         guard case .stored(let header) = place else { return self }
-        return OpenedOrder(
-            order.reopened(in: LMDBNodeStore(header, in: snapshot)), outcome, in: place, from: start)
+        return OpenedOrder(order.reopened(in: LMDBNodeStore(header, in: snapshot)), outcome, in: place, from: start)
     }
 
     func with(_ outcome: OrderOutcome) -> OpenedOrder { OpenedOrder(order, outcome, in: place, from: start) }

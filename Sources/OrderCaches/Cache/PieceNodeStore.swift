@@ -1,8 +1,8 @@
 internal import CountedTree
 internal import Records
 
-/// Takes nodes that are written once and not read, and writes them in pieces, a transaction each, under a number that no
-/// cache has. What fits into one piece is written by the last transaction alone.
+/// Writes nodes that are not read again, in pieces of one transaction each, under a number that no cache has. Nodes that fit
+/// into one piece are written by the last transaction.
 final class PieceNodeStore: NodeStore {
     let capacity = LMDBNodeStore.nodeCapacity
     private(set) var nextNode: NodeNumber = 1
@@ -42,7 +42,7 @@ final class PieceNodeStore: NodeStore {
     func number(in writer: StoreWriter) throws -> UInt32 {
         if let number {
             guard try writer.markedBuild() == number else {
-                throw SectionedOrder.corrupted("a build's nodes were taken out under it")
+                throw SectionedOrder.corrupted("the nodes of a running build were deleted")
             }
             return number
         }

@@ -1,3 +1,4 @@
+internal import Values
 /// Finds the fewest items that must move to turn one sequence into another, when only some items' places changed.
 ///
 /// The items that stay put are a longest increasing subsequence of old positions read in new order. Items whose keys
@@ -22,7 +23,7 @@ struct FewestMoves {
     private struct Item {
         /// The place in old order: unchanged items before it, changed before a run that begins there, old position.
         let oldOrder: (Int, Int, Int)
-        /// Its weight: items, and as a tie-break unchanged items, which are rather left alone.
+        /// Its weight: items, and as a tie-break unchanged items, which preferably stay in place.
         let weight: Int
         /// The run of unchanged items, or the index of a changed one.
         let content: Content
@@ -33,15 +34,12 @@ struct FewestMoves {
         case run(Range<Int>)
     }
 
-    /// `oldLeft` and `newCame` are the old positions of items that are gone and the new positions of new ones,
-    /// ascending.
-    static func find(
-        _ changed: [Changed], oldCount: Int, oldLeft: [Int], newCame: [Int]
-    ) -> Result {
+    /// `oldLeft` and `newCame` are the old positions of removed items and the new positions of inserted ones, ascending.
+    static func find(_ changed: [Changed], oldCount: Int, oldLeft: [Int], newCame: [Int]) -> Result {
         let oldOthers = merged(oldLeft, changed.map(\.old).sorted())
         let newOthers = merged(newCame, changed.map(\.new).sorted())
         let unchangedCount = oldCount - oldOthers.count
-        // How many unchanged items stand before each changed one.
+        // The number of unchanged items before each changed one.
         let before = changed.map { item in
             (
                 old: item.old - count(of: oldOthers, below: item.old),
@@ -98,24 +96,12 @@ struct FewestMoves {
 
     /// How many of ascending numbers are below one.
     static func count(of ascending: [Int], below number: Int) -> Int {
-        var low = 0
-        var high = ascending.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ascending[middle] < number { low = middle + 1 } else { high = middle }
-        }
-        return low
+        (0..<ascending.count).firstNumber { ascending[$0] >= number }
     }
 
     /// The position of the n-th (from 0) item that is not among ascending positions.
     static func position(ofOther ordinal: Int, without ascending: [Int]) -> Int {
-        var low = 0
-        var high = ascending.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ascending[middle] - middle <= ordinal { low = middle + 1 } else { high = middle }
-        }
-        return ordinal + low
+        ordinal + (0..<ascending.count).firstNumber { ascending[$0] - $0 > ordinal }
     }
 }
 

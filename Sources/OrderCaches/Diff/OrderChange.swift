@@ -1,5 +1,4 @@
 package import Models
-internal import Records
 
 /// Exactly what changed between two states of an order: from old rows to new rows.
 ///

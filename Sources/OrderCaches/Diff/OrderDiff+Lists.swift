@@ -1,6 +1,4 @@
 internal import Models
-internal import CountedTree
-internal import Records
 
 extension OrderDiff {
     /// The change from one window to another, of one order or of two. O((rows of both) x log): every row is looked at.
@@ -23,13 +21,13 @@ extension OrderDiff {
             let newRank = newRanks.removeValue(forKey: object)
             rowChanges.append(
                 RowChange(
-                    object: object, old: .someOld, new: newRank.map { _ in .someNew },
+                    object: object, old: .placeholderOld, new: newRank.map { _ in .placeholderNew },
                     isUpdated: updated.contains(object)))
             oldRows.append(ChangedPlaces.Row(section: row.section, rank: rank))
             newRows.append(newRank.map { ChangedPlaces.Row(section: newList.rows[$0].section, rank: $0) })
         }
         for (rank, row) in newList.rows.enumerated() where newRanks[row.object] != nil {
-            rowChanges.append(RowChange(object: row.object, old: nil, new: .someNew))
+            rowChanges.append(RowChange(object: row.object, old: nil, new: .placeholderNew))
             oldRows.append(nil)
             newRows.append(ChangedPlaces.Row(section: row.section, rank: rank))
         }
@@ -84,8 +82,7 @@ private struct WindowList {
 }
 
 extension RowKey {
-    /// Stand for rows of lists, whose keys are not known: they differ from the old list to the new one, so that each row
-    /// may move.
-    fileprivate static let someOld = RowKey(bytes: [0], sectionLength: 0)
-    fileprivate static let someNew = RowKey(bytes: [1], sectionLength: 0)
+    /// Placeholder keys for rows of lists, whose keys are unknown. They differ between the lists, so that each row may move.
+    fileprivate static let placeholderOld = RowKey(bytes: [0], sectionLength: 0)
+    fileprivate static let placeholderNew = RowKey(bytes: [1], sectionLength: 0)
 }

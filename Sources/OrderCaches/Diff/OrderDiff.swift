@@ -1,6 +1,4 @@
 internal import Models
-internal import CountedTree
-internal import Records
 
 /// Computes what changed between two states of an order from the objects that were touched. O(k log n) for k objects.
 struct OrderDiff {
@@ -8,13 +6,13 @@ struct OrderDiff {
     private let oldSectionCount: Int
     private let places: ChangedPlaces
     /// The name of a section by its index in the new state, and the object of a row by its rank in the old one's rows
-    /// tree: of those that no change names, and that have to move all the same.
+    /// tree. Used for sections and rows that no change names and that move nevertheless.
     private let sectionName: (Int) throws -> String?
     private let oldObject: (Int) throws -> RecordKey
 
-    /// What happened to the rows of one section that is in both states.
+    /// The changes of the rows of one section that is in both states.
     private struct SectionEdits {
-        /// Old row indexes of rows that left, new ones of rows that came.
+        /// Old row indexes of removed rows, new row indexes of inserted ones.
         var left: [Int] = []
         var came: [Int] = []
         /// Rows whose sort key changed, and rows that changed but kept it.
@@ -30,7 +28,7 @@ struct OrderDiff {
     }
 
     /// The change from one state to another; the changes name every object whose record changed between them, and
-    /// `places` where their rows and sections stood and stand, as `update` returned it.
+    /// `places` the old and new positions of their rows and sections, as `update` returned it.
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
     ) throws -> OrderChange {
@@ -47,8 +45,7 @@ struct OrderDiff {
     /// The change between two lists of sections and rows, of which every row that is in both is a change and every
     /// section is named in `places`.
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
-        throws
-        -> OrderChange
+        throws -> OrderChange
     {
         let diff = OrderDiff(
             hasSections: hasSections, oldSectionCount: oldSectionCount, places: places,
@@ -98,14 +95,13 @@ struct OrderDiff {
             default: break
             }
         }
-        // In an order of their own, so that equal states give equal batches.
+        // In a deterministic order, so that equal states give equal batches.
         changed.sort { $0.new < $1.new }
         deleted.sort { $0.0 < $1.0 }
         inserted.sort { $0.0 < $1.0 }
         var events = deleted.map { OrderChange.SectionEvent.delete(from: $0.0, name: $0.1) }
         events += inserted.map { OrderChange.SectionEvent.insert(to: $0.0, name: $0.1) }
-        let moves = try Self.moves(
-            changed, oldCount: oldSectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
+        let moves = try Self.moves(changed, oldCount: oldSectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
         for move in moves.sorted(by: { $0.new < $1.new }) {
             let name = if let known = names[move.new] { known } else { try sectionName(move.new) }
             events.append(.move(from: move.old, to: move.new, name: name))
@@ -159,7 +155,7 @@ struct OrderDiff {
                 if oldRow.section == newRow.section {
                     let row = StayingRow(
                         object: rowChange.object, old: from.row, new: to.row, isUpdated: rowChange.isUpdated)
-                    if rowChange.keepsPlace {
+                    if rowChange.keepsKey {
                         sections[newRow.section].updated.append(row)
                     } else {
                         sections[newRow.section].changed.append(row)
@@ -196,7 +192,7 @@ struct OrderDiff {
     private func addEvents(
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
-        // In an order of their own, so that equal states give equal batches.
+        // In a deterministic order, so that equal states give equal batches.
         let changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }.sorted { $0.new < $1.new }
         let moves = try Self.moves(
             changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
@@ -211,7 +207,7 @@ struct OrderDiff {
                 events.updates.append((row.object, from, to))
             }
         }
-        // What is left are rows that did not change: moving them explains more than moving those that did.
+        // The rest are rows that did not change: moving these takes fewer moves than moving those that did.
         for (oldRow, newRow) in moved {
             let object = try oldObject(oldPlace.firstRank + oldRow)
             events.moves.append((object, path(oldPlace, oldRow), path(newPlace, newRow)))

@@ -85,7 +85,7 @@ package struct LiveOrder {
         var next = ForkedOrder(over: current)
         let places = try next.update(rows)
         let change = try self.change(to: try window(on: next.order), edits, rows, places)
-        // All was read: what follows is in memory and does not throw.
+        // All reads are done: the rest works in memory and does not throw.
         if case .edited(_, let fork) = state { next = try next.publish(to: fork) }
         window = try window(on: next.order)
         state = .edited(saved, next)
@@ -154,7 +154,7 @@ package struct LiveOrder {
             !isEdited && fork == nil
             ? try self.change(to: nextWindow, step.committed, rows, places)
             : try self.change(to: nextWindow, step.net, rowChanges(step.net), nil)
-        // All was read: what follows is in memory and does not throw.
+        // All reads are done: the rest works in memory and does not throw.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = fork?.rebased(over: nodes)
         window = try window(on: rebased?.order ?? published.order)
@@ -169,7 +169,7 @@ package struct LiveOrder {
         try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
     }
 
-    /// Whether an object with a record is among the order's rows, whatever its window shows. No record is no member.
+    /// Whether an object with a record is among the order's rows, also outside of its window. False without a record.
     package func isMember(_ record: [UInt8]?) throws -> Bool {
         guard let record else { return false }
         var placement = RowPlacement()

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import CountedTree
-internal import Records
 
 /// Where changed rows and their sections stood and stand. Sections go by numbers here, so that a thousand changes do not
 /// look up a thousand values.
@@ -59,7 +58,7 @@ struct ChangedKeys {
         var keys: [(key: RowKey, rowChange: Int, change: TreeEdit.Change)] = []
         keys.reserveCapacity(2 * rowChanges.count)
         for (index, rowChange) in rowChanges.enumerated() {
-            if rowChange.keepsPlace {
+            if rowChange.keepsKey {
                 if let key = rowChange.old { keys.append((key, index, .find)) }
             } else {
                 if let old = rowChange.old { keys.append((old, index, .remove)) }
@@ -70,7 +69,7 @@ struct ChangedKeys {
         for index in Self.order(of: keys.map(\.key)) {
             let (key, rowChange, change) = keys[index]
             // Rows of a section are neighbours, as in the tree.
-            if ascending.isEmpty || !key.hasSection(of: ascending[ascending.count - 1].key) {
+            if ascending.isEmpty || !key.isInSection(of: ascending[ascending.count - 1].key) {
                 sections.append(key.section)
             }
             ascending.append(Key(key: key, rowChange: rowChange, section: sections.count - 1, change: change))

@@ -1,10 +1,9 @@
 internal import Bytes
-internal import Records
 package import Values
 
 /// What shapes the sections of an order besides its placements.
 package struct OrderShape: Sendable {
-    /// The order in which sections stand.
+    /// The order of sections.
     package enum SectionOrder: Hashable, Sendable {
         /// By each section's first row, under the sort keys.
         case byFirstRow

@@ -1,6 +1,4 @@
 package import Models
-internal import CountedTree
-internal import Records
 
 /// The rows of an order from one up to another over all its sections, as a limit and an offset leave them, with the
 /// sections that they stand in.

@@ -6,8 +6,8 @@ struct RowChange {
     let object: RecordKey
     let old: RowKey?
     let new: RowKey?
-    /// Whether the row's key stays.
-    let keepsPlace: Bool
+    /// Whether the row's key is unchanged.
+    let keepsKey: Bool
     /// Whether the record changed; else the row is reported only if it has to move.
     let isUpdated: Bool
 
@@ -15,7 +15,7 @@ struct RowChange {
         self.object = object
         self.old = old
         self.new = new
-        self.keepsPlace = old == new
+        self.keepsKey = old == new
         self.isUpdated = isUpdated
     }
 }

@@ -1,15 +1,14 @@
 internal import Bytes
 internal import Models
-internal import CountedTree
 package import Records
 
-/// Says where an object stands in an order. A pure function of the record: no clock, no locale of the moment.
+/// Places an object in an order. A pure function of the record: no clock, no current locale.
 package protocol RowPlacer: AnyObject {
-    /// Writes the object's place into `placement`. False when the object is not a member.
+    /// Writes the object's key into `placement`. False when the object is not a member.
     func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool
 }
 
-/// A row's place: the key of the rows tree in the making.
+/// The placement of a row: the key of the rows tree under construction.
 ///
 ///     section value as ascending OrderKey (none without sections) | sort key | object number 6 BE
 ///
@@ -47,8 +46,8 @@ struct RowKey: Hashable, Comparable, Sendable {
     /// The section's value.
     var section: [UInt8] { Array(bytes[..<sectionLength]) }
 
-    /// Whether both rows stand in one section.
-    func hasSection(of other: RowKey) -> Bool {
+    /// Whether both rows are in the same section.
+    func isInSection(of other: RowKey) -> Bool {
         guard sectionLength == other.sectionLength else { return false }
         let (bytes, others) = (bytes.span.bytes, other.bytes.span.bytes)
         return bytes.extracting(first: sectionLength).isEqual(to: others.extracting(first: sectionLength))

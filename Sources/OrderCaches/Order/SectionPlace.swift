@@ -1,6 +1,5 @@
 internal import Bytes
 internal import CountedTree
-internal import Records
 
 /// Where a section stands in one state of an order.
 struct SectionPlace {

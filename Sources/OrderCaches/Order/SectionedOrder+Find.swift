@@ -1,6 +1,5 @@
 package import Models
 internal import CountedTree
-internal import Records
 
 extension SectionedOrder {
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount.
@@ -77,7 +76,7 @@ extension SectionedOrder {
                 skipped = row - before.weight
             }
         }
-        var goesOn = true
+        var shouldContinue = true
         try walkSections(from: index) { section in
             let first = try firstRank(of: section.value)
             var next = skipped
@@ -87,12 +86,12 @@ extension SectionedOrder {
                 guard let object = RowKey.object(in: key, entity: entity) else {
                     throw Self.corrupted("a row key is too short")
                 }
-                goesOn = try body(object, RowPosition(section: index, row: next))
+                shouldContinue = try body(object, RowPosition(section: index, row: next))
                 next += 1
-                return goesOn && next < section.count
+                return shouldContinue && next < section.count
             }
             index += 1
-            return goesOn
+            return shouldContinue
         }
     }
 

@@ -1,6 +1,5 @@
 package import Models
 internal import CountedTree
-internal import Records
 
 extension SectionedOrder {
     /// How many row keys are less than some bytes. O(log n).

@@ -1,21 +1,19 @@
 internal import Bytes
 internal import CountedTree
-internal import Records
 
 extension SectionedOrder {
-    /// Brings the order from objects' old rows to their new ones, and says where those rows and their sections stood
-    /// and stand. O(k log n).
+    /// Applies changes of rows, and returns the old and new positions of these rows and of their sections. O(k log n).
     @discardableResult
     mutating func update(_ rowChanges: [RowChange]) throws -> ChangedPlaces {
         let keys = ChangedKeys(rowChanges)
         var places = ChangedPlaces(keys, count: rowChanges.count)
-        // Also of rows that stay: their sections may come to stand elsewhere.
+        // Also for rows that keep their keys: their sections may move.
         for (number, section) in keys.sections.enumerated() {
             places.oldSections[number] = try entry(of: section)
         }
         let firstRanks = try updateRows(keys, &places)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
-        guard rowChanges.contains(where: { !$0.keepsPlace }) else {
+        guard rowChanges.contains(where: { !$0.keepsKey }) else {
             places.newSections = places.oldSections
             return places
         }
@@ -58,7 +56,7 @@ extension SectionedOrder {
             next += 1
             guard outcome.wasPresent == (key.change != .insert()) else {
                 throw Self.corrupted(
-                    outcome.wasPresent ? "a row is there already" : "a row that should be there is missing")
+                    outcome.wasPresent ? "an inserted row is already there" : "an expected row is missing")
             }
             if outcome.wasPresent { places.oldRows[key.rowChange]?.rank = outcome.oldRank }
             if key.change != .remove { places.newRows[key.rowChange]?.rank = outcome.newRank }
@@ -90,7 +88,7 @@ extension SectionedOrder {
                     index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key)
             }
         }
-        // Then every section stands where it stood.
+        // Then no section moves.
         if changes.allSatisfy({ $0.edit.change == .find }) { return }
         changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
         let outcomes = try sections.apply(changes.map(\.edit))

@@ -1,6 +1,5 @@
 internal import Bytes
 package import CountedTree
-internal import Records
 
 /// A section of an order.
 package struct OrderSection: Equatable, Sendable {

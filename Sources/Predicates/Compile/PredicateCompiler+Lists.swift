@@ -3,7 +3,7 @@ internal import Values
 // Operators whose right side is a list or a text to look into.
 
 extension PredicateCompiler {
-    /// The elements of a list, each with its type; nil for what is no list that is written out.
+    /// The elements of a list, each with its type; nil for what is not a list literal.
     private func elements(_ expression: ExpressionSyntax, _ scope: [String]) throws -> [Typed]? {
         guard case .list(let elements) = expression else { return nil }
         return try elements.map { try operand($0, scope) }
@@ -66,8 +66,8 @@ extension PredicateCompiler {
         let isMembership = comparator == .contains && left.type == .list
         guard isMembership || left.type.isText && (right.type.isText || left.type == .unknown) else {
             throw FetchPredicateError.typeMismatch(
-                "\(comparator.rawValue) in \(comparison.shown) looks for a text in a text, not for "
-                    + "\(right.type.name) in \(left.type.name)")
+                "\(comparator.rawValue) in \(comparison.shown) needs two texts, not "
+                    + "\(left.type.name) and \(right.type.name)")
         }
         if case .constant(.one(let value)) = right.operand {
             if value.isNull { return .constant(false) }

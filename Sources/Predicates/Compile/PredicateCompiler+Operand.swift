@@ -25,8 +25,7 @@ extension PredicateCompiler {
         case .operation(let sign, let left, let right):
             let (left, right) = (try operand(left, scope), try operand(right, scope))
             let type = try resultType(of: sign, left.type, right.type, in: expression)
-            return try folded(
-                .operation(sign, left.operand, right.operand), [left.operand, right.operand], type)
+            return try folded(.operation(sign, left.operand, right.operand), [left.operand, right.operand], type)
         case .call(.now, _): return (.constant(.one(.date(now))), .one(.date))
         case .call(let function, let arguments):
             let typed = try arguments.map { try operand($0, scope) }
@@ -36,8 +35,7 @@ extension PredicateCompiler {
         case .subquery(let collection, let variable, let predicate):
             let collection = try operand(collection, scope)
             guard collection.type == .list || collection.type.isOpen else {
-                throw FetchPredicateError.typeMismatch(
-                    "\(expression.shown) needs a list, not \(collection.type.name)")
+                throw FetchPredicateError.typeMismatch("\(expression.shown) needs a list, not \(collection.type.name)")
             }
             return (.subquery(collection.operand, try compile(predicate, scope + [variable])), .list)
         case .ternary(let predicate, let first, let second):
@@ -47,7 +45,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// An operand whose parts are all constants is one.
+    /// Folds an operand of constants into a constant.
     private func folded(_ operand: Operand, _ parts: [Operand], _ type: StaticType) throws -> Typed {
         let isConstant = parts.allSatisfy { part in
             if case .constant = part { true } else { false }

@@ -1,8 +1,7 @@
-internal import Bytes
 package import SystemBasics
 internal import Values
 
-/// Turns a syntax tree into a compiled one. What no row could decide is refused here.
+/// Compiles a syntax tree. Throws for type errors, which would fail for every row.
 struct PredicateCompiler {
     typealias Node = CompiledPredicate.Node
     typealias Operand = CompiledPredicate.Operand
@@ -33,7 +32,7 @@ struct PredicateCompiler {
                 "\(quantifier.rawValue) in \(comparison.shown) needs a list, and \(comparison.left) is "
                     + left.type.name)
         }
-        // The elements of a list that is written out have types; those of others may be anything.
+        // The elements of a list literal have types; those of other lists are unknown.
         var types: Set<StaticType> = []
         if case .list(let elements) = comparison.left {
             types = Set(try elements.map { try operand($0, scope).type })
@@ -56,12 +55,10 @@ struct PredicateCompiler {
 
     // MARK: Relations
 
-    func relation(_ comparison: Comparison, _ comparator: Comparator, _ left: Typed, _ right: Typed) throws
-        -> Node
-    {
+    func relation(_ comparison: Comparison, _ comparator: Comparator, _ left: Typed, _ right: Typed) throws -> Node {
         if case .constant = left.operand, case .constant = right.operand {
         } else if case .constant = left.operand {
-            return try relation(comparison, comparator.turned, right, left)
+            return try relation(comparison, comparator.mirrored, right, left)
         }
         let right = try converted(right, for: left.type, in: comparison)
         let left = try converted(left, for: right.type, in: comparison)
@@ -110,7 +107,7 @@ struct PredicateCompiler {
         if case .string(let text) = value {
             guard let value = Value(text, as: type) else {
                 throw FetchPredicateError.typeMismatch(
-                    "\(comparison.shown) compares \(type.nameWithArticle) with a text that reads as none")
+                    "\(comparison.shown) compares \(type.nameWithArticle) with a text that is not one")
             }
             return (.constant(.one(value)), .one(type))
         }
@@ -124,8 +121,8 @@ struct PredicateCompiler {
 }
 
 extension Comparator {
-    /// The same with the sides exchanged.
-    fileprivate var turned: Comparator {
+    /// The comparator for exchanged operands.
+    fileprivate var mirrored: Comparator {
         switch self {
         case .less: .greater
         case .lessOrEqual: .greaterOrEqual
@@ -137,7 +134,7 @@ extension Comparator {
 }
 
 extension Comparator {
-    /// What an integer must be so that it is less or greater than a number that is none: `< 2.5` is `<= 2`.
+    /// The comparison with an integer that equals one with a fraction: `< 2.5` is `<= 2`.
     fileprivate func whole(_ number: Double) -> (Comparator, Int64)? {
         switch self {
         case .less, .lessOrEqual: Int64(exactly: number.rounded(.down)).map { (.lessOrEqual, $0) }

@@ -18,7 +18,7 @@ extension ArithmeticOperator {
         }
     }
 
-    /// Swift's shifts take any amount: beyond 64 bits nothing is left but the sign, a negative one shifts back.
+    /// Smart shifts: beyond 64 bits only the sign is left, and a negative amount shifts in the other direction.
     private func bits(_ left: Int64, _ right: Int64) -> Int64 {
         switch self {
         case .and: left & right
@@ -29,7 +29,7 @@ extension ArithmeticOperator {
         }
     }
 
-    /// A date and seconds are a date, two dates are seconds apart.
+    /// A date plus or minus seconds is a date; the difference of two dates is seconds.
     private func moment(_ left: PredicateValue, _ right: PredicateValue) -> PredicateValue? {
         switch (self, left, right) {
         case (.add, .one(.date(let date)), _), (.subtract, .one(.date(let date)), _):

@@ -25,7 +25,7 @@ extension Comparator {
             }
         }
         guard case .one(let leftValue) = left, case .one(let rightValue) = right else {
-            return isEquality && left.isAlike(right, folding) == (self == .equal)
+            return isEquality && left.isEqualText(right, folding) == (self == .equal)
         }
         if case .string(let left) = leftValue, case .string(let right) = rightValue, !folding.isEmpty {
             return holds(
@@ -42,14 +42,14 @@ extension Comparator {
 
 extension PredicateValue {
     /// `==`, element by element for lists and name by name for dictionaries.
-    func isAlike(_ other: PredicateValue, _ folding: TextFolding) -> Bool {
+    func isEqualText(_ other: PredicateValue, _ folding: TextFolding) -> Bool {
         switch (self, other) {
         case (.one, .one): Comparator.equal.holds(self, other, folding)
         case (.list(let left), .list(let right)):
-            left.count == right.count && zip(left, right).allSatisfy { $0.isAlike($1, folding) }
+            left.count == right.count && zip(left, right).allSatisfy { $0.isEqualText($1, folding) }
         case (.dictionary(let left), .dictionary(let right)):
             left.count == right.count
-                && left.allSatisfy { name, value in right[name].map { value.isAlike($0, folding) } ?? false }
+                && left.allSatisfy { name, value in right[name].map { value.isEqualText($0, folding) } ?? false }
         default: false
         }
     }
@@ -57,7 +57,7 @@ extension PredicateValue {
     /// Whether a value, which may be null, is an element of a list.
     func contains(_ value: PredicateValue, _ folding: TextFolding) -> Bool {
         guard case .list(let elements) = self else { return false }
-        return elements.contains { value.isAlike($0, folding) }
+        return elements.contains { value.isEqualText($0, folding) }
     }
 }
 

@@ -40,8 +40,7 @@ extension CompiledPredicate.Node {
             return comparator.holds(try left.value(row, variables), try right.value(row, variables), folding)
         case .test(let operand, let test): return try test.holds(try operand.value(row, variables))
         case .search(let left, let comparator, let right, let folding):
-            return try comparator.finds(
-                try right.value(row, variables), in: try left.value(row, variables), folding)
+            return try comparator.finds(try right.value(row, variables), in: try left.value(row, variables), folding)
         case .isIn(let left, let right, let folding):
             let (left, right) = (try left.value(row, variables), try right.value(row, variables))
             if case .one(.string) = right { return try Comparator.contains.finds(left, in: right, folding) }

@@ -5,7 +5,7 @@ enum DecimalText {
     private static let point = UInt8(ascii: ".")
     private static let zero = UInt8(ascii: "0")
 
-    /// A decimal's digits before and behind the point, without zeros that say nothing.
+    /// A decimal's digits before and after the point, without insignificant zeros.
     private struct Digits {
         let isNegative: Bool
         let whole: UnsafeRawBufferPointer.SubSequence
@@ -27,8 +27,8 @@ enum DecimalText {
 
         private static func isDigit(_ byte: UInt8) -> Bool { (zero...zero + 9).contains(byte) }
 
-        /// Negative when this one is nearer to zero.
-        func orderOfSize(against other: Digits) -> Int {
+        /// Negative when this one has the smaller magnitude.
+        func compareMagnitude(against other: Digits) -> Int {
             if whole.count != other.whole.count { return whole.count - other.whole.count }
             let order = RawSpan.order(whole, other.whole)
             // Further digits make a fraction greater.
@@ -42,7 +42,7 @@ enum DecimalText {
             right.withUnsafeBytes { right in
                 guard let left = Digits(left), let right = Digits(right) else { return nil }
                 if left.isNegative != right.isNegative { return left.isNegative ? -1 : 1 }
-                let order = left.orderOfSize(against: right)
+                let order = left.compareMagnitude(against: right)
                 return left.isNegative ? -order : order
             }
         }

@@ -1,8 +1,8 @@
 internal import Bytes
 internal import Values
 
-/// A pattern of LIKE: `?` is one character, `*` any number of them, a backslash takes the meaning from what follows.
-/// Characters are Swift's: what a reader takes for one.
+/// A pattern of LIKE: `?` is one character, `*` any number of them, a backslash escapes the next
+/// character. Characters are grapheme clusters, as Swift's are.
 struct LikePattern: Sendable {
     private enum Piece: Equatable, Sendable {
         /// Folded UTF-8.
@@ -15,9 +15,9 @@ struct LikePattern: Sendable {
         }
     }
 
-    /// Comparisons of a piece or a pattern, 64 bytes at a time, that one text may take: more is somebody's explosive
-    /// pattern. They take about a second.
-    static let mostComparisons = 50_000_000
+    /// The maximum number of comparisons of 64 bytes that one text may take, about a second: beyond it, the pattern
+    /// backtracks excessively.
+    static let maximumComparisons = 50_000_000
 
     /// The error of a test that takes too long.
     static func tooMuch(_ comparator: String, textLength: Int) -> FetchPredicateError {
@@ -59,7 +59,7 @@ struct LikePattern: Sendable {
     func matches(_ text: RawSpan) throws -> Bool {
         try text.withUnsafeBytes { text in
             let bounds = CharacterBounds(text)
-            var left = Self.mostComparisons
+            var left = Self.maximumComparisons
             var piece = 0
             var place = 0
             var star: (piece: Int, place: Int)?

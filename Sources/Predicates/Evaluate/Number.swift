@@ -88,8 +88,8 @@ enum Number {
         return .double(double.truncatingRemainder(dividingBy: other.double))
     }
 
-    /// Two integers give an integer when it fits 64 bits, anything with a double gives a double, the rest decimals, as
-    /// far as they reach.
+    /// Two integers give an integer when it fits 64 bits, anything with a double gives a double, the rest decimals
+    /// within their range.
     private static func calculate(
         _ left: Number, _ right: Number, _ integers: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
         _ doubles: (Double, Double) -> Double, _ decimals: (Decimal, Decimal) -> Decimal
@@ -105,8 +105,8 @@ enum Number {
         return .double(doubles(left.double, right.double))
     }
 
-    /// An integer to the power of one that is not negative is an integer when it fits 64 bits, a decimal a decimal as far
-    /// as it reaches; else a double.
+    /// An integer to the power of one that is not negative is an integer when it fits 64 bits, a decimal is a decimal
+    /// within its range; everything else is a double.
     func power(_ exponent: Number) -> Number {
         if case .decimal = self, let times = exponent.integer, (0...1000).contains(times) {
             return (0..<times).reduce(.decimal(1)) { power, _ in power * self }
@@ -151,7 +151,7 @@ enum Number {
 }
 
 extension Decimal {
-    // Foundation traps where a product's or quotient's exponent leaves a decimal's range, -128 to 127: these stay away.
+    // Foundation traps where a product's or quotient's exponent leaves a decimal's range, -128 to 127: these checks prevent that.
 
     fileprivate func canMultiply(by other: Decimal) -> Bool { (-100...80).contains(exponent + other.exponent) }
 

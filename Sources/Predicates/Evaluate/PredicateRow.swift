@@ -7,9 +7,9 @@ package protocol PredicateRow: ~Escapable {
     func integer(at slot: Int) throws -> Int64?
     /// The double of a slot that holds doubles, or the seconds since 2001 of one that holds dates; nil when it is null.
     func double(at slot: Int) throws -> Double?
-    /// Whether the text of a slot that holds texts stands a test; nil when it is null.
+    /// Whether the text of a slot that holds texts passes a test; nil when it is null.
     func test(at slot: Int, _ test: TextTest) throws -> Bool?
-    /// Hands out the bytes of a slot that holds a UUID, or the digits of one that holds a decimal, as records have them;
+    /// Calls the body with the bytes of a slot that holds a UUID, or the digits of one that holds a decimal, as records have them;
     /// nil when it is null.
     func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result?
     /// A slot's value, of the type that the slot was resolved with.
@@ -59,7 +59,7 @@ struct ValueRow: PredicateRow {
 }
 
 extension PredicateValue {
-    /// What stands under a name: of a list, that of each of its elements; null where there is none.
+    /// The value of a key; of a list, those of its elements. Null where there is none.
     func value(of name: String) -> PredicateValue {
         switch self {
         case .one(let value): return FoundationKey(rawValue: name).map { .one($0.value(of: value)) } ?? .null

@@ -34,8 +34,7 @@ package struct TextTest: Sendable {
         case .matches:
             let pattern = String(decoding: self.folding.fold(pattern), as: UTF8.self)
             do {
-                kind = .matches(
-                    try RegularExpression(pattern, isCaseInsensitive: folding.contains(.caseInsensitive)))
+                kind = .matches(try RegularExpression(pattern, isCaseInsensitive: folding.contains(.caseInsensitive)))
             } catch {
                 throw FetchPredicateError.invalidPattern("\(error)")
             }
@@ -62,7 +61,7 @@ package struct TextTest: Sendable {
         }
     }
 
-    /// The comparator and the text of a comparison that overlooks nothing; nil for another test.
+    /// The comparator and the text of a comparison without folding; nil for other tests.
     var relation: (comparator: Comparator, text: String)? {
         guard folding.isEmpty, case .order(let comparator, let bytes) = kind else { return nil }
         return (comparator, String(decoding: bytes, as: UTF8.self))
@@ -73,7 +72,7 @@ package struct TextTest: Sendable {
         return try text.withUTF8 { try matches(UnsafeRawBufferPointer($0).bytes) }
     }
 
-    /// Whether a value is a text that stands the test.
+    /// Whether a value is a text that passes the test.
     func holds(_ value: PredicateValue) throws -> Bool {
         guard case .one(.string(let text)) = value else { return false }
         return try matches(text)
@@ -128,7 +127,7 @@ extension RawSpan {
                 while left > 0, let found = memchr(place, Int32(first), left) {
                     if memcmp(found, pattern, wanted.count) == 0 { return true }
                     comparisons += 1 + wanted.count / 64
-                    if comparisons > LikePattern.mostComparisons {
+                    if comparisons > LikePattern.maximumComparisons {
                         throw LikePattern.tooMuch("CONTAINS", textLength: text.count)
                     }
                     left -= place.distance(to: UnsafeRawPointer(found)) + 1

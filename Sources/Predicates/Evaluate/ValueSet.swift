@@ -51,6 +51,6 @@ struct ValueSet: Sendable {
             if integers.contains(where: { Comparator.equal.holds(value, .one(.integer($0))) }) { return true }
         default: break
         }
-        return others.contains { value.isAlike($0, folding) }
+        return others.contains { value.isEqualText($0, folding) }
     }
 }

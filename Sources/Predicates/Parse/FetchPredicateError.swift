@@ -24,7 +24,8 @@ extension FetchPredicateError: CustomStringConvertible {
             "the predicate has \(found) at position \(position), where \(expected) was expected"
         case .unusedArguments(let count):
             "the predicate has \(count) more argument\(count == 1 ? "" : "s") than placeholders"
-        case .unknownAttribute(let name, let entity): "the predicate names \"\(name)\", which \(entity) has not"
+        case .unknownAttribute(let name, let entity):
+            "the predicate uses \"\(name)\", which is not an attribute of \(entity)"
         case .unknownVariable(let name): "the predicate's variable $\(name) has no value"
         case .typeMismatch(let text): text
         case .invalidPattern(let text): text

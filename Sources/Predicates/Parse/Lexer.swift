@@ -1,10 +1,10 @@
 internal import SystemBasics
 internal import Values
 
-/// Cuts a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
+/// Splits a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
 /// quote.
 struct Lexer {
-    /// Longer formats are refused: thousands of values belong into the arguments.
+    /// Longer formats are refused: thousands of values belong in the arguments.
     static let maximumLength = 16 << 20
 
     private let characters: [Unicode.Scalar]
@@ -19,7 +19,7 @@ struct Lexer {
         }
     }
 
-    // ASCII is told without the tables of Unicode.
+    // ASCII needs no Unicode tables.
 
     static func startsName(_ character: Unicode.Scalar) -> Bool {
         if character.isASCII { return character.value | 0x20 &- 97 < 26 || character == "_" }
@@ -85,7 +85,7 @@ struct Lexer {
     private func isDigit(_ character: Unicode.Scalar?) -> Bool { character.map { ("0"..."9").contains($0) } ?? false }
 
     private func unexpected(_ found: String, _ expected: String, at index: Int) -> FetchPredicateError {
-        .unexpected(position: index + 1, found: found.shownPiece, expected: expected)
+        .unexpected(position: index + 1, found: found.shownExcerpt, expected: expected)
     }
 
     private mutating func word() -> String {
@@ -203,7 +203,7 @@ struct Lexer {
     private func scalar(_ units: [UInt16], at start: Int) throws(FetchPredicateError) -> Unicode.Scalar {
         let text = String(decoding: units, as: UTF16.self)
         guard let scalar = text.unicodeScalars.first, text.utf16.elementsEqual(units) else {
-            throw unexpected("\\u", "a character, not half of one", at: start)
+            throw unexpected("\\u", "a complete surrogate pair", at: start)
         }
         return scalar
     }
@@ -224,9 +224,9 @@ struct Lexer {
     }
 
     private mutating func symbol() throws(FetchPredicateError) -> Token.Kind {
-        if let pair = pair() {
+        if index + 2 <= characters.count, Self.pairs.contains(text(index..<index + 2)) {
             index += 2
-            return .symbol(pair)
+            return .symbol(text(index - 2..<index))
         }
         let single = text(index..<index + 1)
         guard "=<>!(){}[],-+*/&|^~.@".contains(single) else {
@@ -236,22 +236,6 @@ struct Lexer {
         return .symbol(single)
     }
 
-    /// A symbol of two characters.
-    private func pair() -> String? {
-        switch (next, character(after: 1)) {
-        case ("=", "="): "=="
-        case ("!", "="): "!="
-        case ("<", ">"): "<>"
-        case ("<", "="): "<="
-        case ("=", "<"): "=<"
-        case (">", "="): ">="
-        case ("=", ">"): "=>"
-        case ("&", "&"): "&&"
-        case ("|", "|"): "||"
-        case ("*", "*"): "**"
-        case ("<", "<"): "<<"
-        case (">", ">"): ">>"
-        default: nil
-        }
-    }
+    /// Symbols of two characters.
+    private static let pairs: Set = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", "<<", ">>"]
 }

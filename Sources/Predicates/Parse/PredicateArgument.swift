@@ -24,51 +24,21 @@ extension PredicateValue {
     }
 }
 
-extension Value: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(self) }
-}
-extension String: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.string(self)) }
-}
-extension Int: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.integer(Int64(self))) }
-}
-extension Int64: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.integer(self)) }
-}
-extension Int32: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.integer(Int64(self))) }
-}
-extension Int16: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.integer(Int64(self))) }
-}
-extension Float: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.double(Double(self))) }
-}
-extension PredicateValue: PredicateArgument {
-    public var predicateValue: PredicateValue { self }
-}
-extension Double: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.double(self)) }
-}
-extension Bool: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.boolean(self)) }
-}
-extension Decimal: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.decimal(self)) }
-}
-extension Date: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.date(self)) }
-}
-extension Data: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.data(self)) }
-}
-extension UUID: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.uuid(self)) }
-}
-extension URL: PredicateArgument {
-    public var predicateValue: PredicateValue { .one(.url(self)) }
-}
+extension Value: PredicateArgument { public var predicateValue: PredicateValue { .one(self) } }
+extension String: PredicateArgument { public var predicateValue: PredicateValue { .one(.string(self)) } }
+extension Int: PredicateArgument { public var predicateValue: PredicateValue { .one(.integer(Int64(self))) } }
+extension Int64: PredicateArgument { public var predicateValue: PredicateValue { .one(.integer(self)) } }
+extension Int32: PredicateArgument { public var predicateValue: PredicateValue { .one(.integer(Int64(self))) } }
+extension Int16: PredicateArgument { public var predicateValue: PredicateValue { .one(.integer(Int64(self))) } }
+extension Float: PredicateArgument { public var predicateValue: PredicateValue { .one(.double(Double(self))) } }
+extension PredicateValue: PredicateArgument { public var predicateValue: PredicateValue { self } }
+extension Double: PredicateArgument { public var predicateValue: PredicateValue { .one(.double(self)) } }
+extension Bool: PredicateArgument { public var predicateValue: PredicateValue { .one(.boolean(self)) } }
+extension Decimal: PredicateArgument { public var predicateValue: PredicateValue { .one(.decimal(self)) } }
+extension Date: PredicateArgument { public var predicateValue: PredicateValue { .one(.date(self)) } }
+extension Data: PredicateArgument { public var predicateValue: PredicateValue { .one(.data(self)) } }
+extension UUID: PredicateArgument { public var predicateValue: PredicateValue { .one(.uuid(self)) } }
+extension URL: PredicateArgument { public var predicateValue: PredicateValue { .one(.url(self)) } }
 extension Optional: PredicateArgument where Wrapped: PredicateArgument {
     public var predicateValue: PredicateValue { self?.predicateValue ?? .null }
 }

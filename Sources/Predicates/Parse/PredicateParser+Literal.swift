@@ -75,7 +75,7 @@ extension PredicateParser {
 }
 
 extension Value {
-    /// A number with its sign turned; nil when it is none, or has no such literal.
+    /// A number with the other sign; nil when it is none, or has no such literal.
     package var negated: Value? {
         switch self {
         case .integer(let number) where number != .min: .integer(-number)

@@ -28,8 +28,7 @@ extension PredicateParser {
             try deepen()
             try enter()
             try advance()
-            let right = try expression(
-                sign == .power ? ArithmeticOperator.signPrecedence : sign.precedence + 1)
+            let right = try expression(sign == .power ? ArithmeticOperator.signPrecedence : sign.precedence + 1)
             leave()
             left = .operation(sign, left, right)
         }

@@ -8,7 +8,7 @@ internal import Values
 ///     comparison  = [ ANY | SOME | ALL | NONE ] operand operator [ "[" c d n "]" ] operand | "(" predicate ")"
 ///     operand     = see PredicateParser+Operand
 ///
-/// A parenthesis may hold a predicate or an operand: which one shows only behind it. So each rule returns a `Term`, and
+/// A parenthesis may hold a predicate or an operand: which one is known only after it. So each rule returns a `Term`, and
 /// nothing is read twice.
 struct PredicateParser {
     /// Deeper nesting is refused, because it would overflow the stack.
@@ -47,7 +47,7 @@ struct PredicateParser {
 
     func unexpected(_ expected: String, at token: Token) -> FetchPredicateError {
         .unexpected(
-            position: token.position, found: token.kind == .end ? "the end" : "\"\(token.text.shownPiece)\"",
+            position: token.position, found: token.kind == .end ? "the end" : "\"\(token.text.shownExcerpt)\"",
             expected: expected)
     }
 
@@ -163,8 +163,7 @@ struct PredicateParser {
         let rightStart = token
         let right = try expression()
         try check(right, at: rightStart, of: comparator)
-        return .predicate(
-            .comparison(Comparison(left, comparator, folding: folding, right, quantifier: quantifier)))
+        return .predicate(.comparison(Comparison(left, comparator, folding: folding, right, quantifier: quantifier)))
     }
 
     private mutating func quantifier() throws(FetchPredicateError) -> Quantifier? {
@@ -215,8 +214,8 @@ struct PredicateParser {
 }
 
 extension String {
-    /// On one line, without what a terminal would obey, and cut when it is long.
-    var shownPiece: String {
+    /// On one line, without terminal control characters, and cut off when it is long.
+    var shownExcerpt: String {
         var shown = String.UnicodeScalarView()
         for scalar in unicodeScalars.prefix(40) {
             shown.append(scalar.properties.generalCategory == .control ? " " : scalar)

@@ -42,9 +42,7 @@ extension PredicateSyntax {
 }
 
 extension ExpressionSyntax {
-    fileprivate func contains(
-        _ isSuch: (ExpressionSyntax) -> Bool, _ isSuchComparison: (Comparison) -> Bool
-    ) -> Bool {
+    fileprivate func contains(_ isSuch: (ExpressionSyntax) -> Bool, _ isSuchComparison: (Comparison) -> Bool) -> Bool {
         func contains(_ expression: ExpressionSyntax) -> Bool { expression.contains(isSuch, isSuchComparison) }
         if isSuch(self) { return true }
         switch self {

@@ -4,7 +4,7 @@ internal import SystemBasics
 internal import LMDB
 
 extension Store {
-    /// A back-up that was made: the commit whose state it holds, the bytes of its file, and whether it has no unused pages.
+    /// A backup that was made: the commit whose state it holds, the bytes of its file, and whether it has no unused pages.
     package struct Backup {
         package let commit: UInt64
         package let byteCount: Int
@@ -26,8 +26,7 @@ extension Store {
                 throw error
             }
         } catch let error as SystemError {
-            throw StoreCopyError.failed(
-                path: path, error == .busy ? "another back-up is being made there" : "\(error)")
+            throw StoreCopyError.failed(path: path, error == .busy ? "another backup is being made there" : "\(error)")
         } catch let error as LMDBError {
             throw StoreCopyError.failed(path: path, error.reason)
         }
@@ -45,11 +44,11 @@ extension Store {
     /// Throws when pages of a store's file are damaged: LMDB would copy them, or end the process.
     static func requireWholePages(at path: String) throws {
         if let defect = try checkPages(at: path).first {
-            throw StoreError.corrupted("\(defect); `fetchindex check` tells all, and nothing was copied")
+            throw StoreError.corrupted("\(defect); nothing was copied; run `fetchindex check` for all defects")
         }
     }
 
-    /// Whether the folder is a new one. What a back-up that was killed has left is overwritten.
+    /// Whether the folder is a new one. What a backup that was killed has left is overwritten.
     private static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o700) == 0 { return true }
         guard errno == EEXIST else { throw SystemError.last }
@@ -83,13 +82,13 @@ extension Store {
         }
     }
 
-    /// Opens a back-up, which must be of a commit that there was while it was made.
+    /// Opens a backup, which must be of a commit that there was while it was made.
     private static func verifyBackup(_ path: String, commits: ClosedRange<UInt64>) throws -> UInt64 {
         var options = Options()
         options.isReadOnly = true
         let commit = try Store(at: path, options: options).snapshot().commit
         guard commits.contains(commit) else {
-            throw StoreCopyError.failed(path: path, "the back-up is of commit \(commit), and the store was never at it")
+            throw StoreCopyError.failed(path: path, "the backup has commit \(commit), which the store never had")
         }
         return commit
     }

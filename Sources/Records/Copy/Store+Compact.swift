@@ -25,8 +25,7 @@ extension Store {
             throw StoreCopyError.failed(
                 path: path, "some of its pages are neither used nor free; `backup` makes a copy with them")
         } catch let error as LMDBError {
-            throw StoreCopyError.failed(
-                path: path, error == .busy ? "another process compacts it" : error.reason)
+            throw StoreCopyError.failed(path: path, error == .busy ? "another process is compacting it" : error.reason)
         }
     }
 }

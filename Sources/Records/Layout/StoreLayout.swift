@@ -8,7 +8,7 @@ package import LMDB
 /// XXH3-64. Text is UTF-8; `text` is its length as a varint (LEB128) and its bytes.
 ///
 ///     meta     "format"           version 4 | checksum 4
-///              "model"            model | checksum 4                               -> ModelCoding.swift
+///              "model"            model | checksum 4                               -> Models/Model+Coding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
 ///                                   | LMDB transaction 8 (version 2: none) | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
@@ -27,7 +27,7 @@ package import LMDB
 ///                                 object 8 | checksum 4
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
-///                                 node | [zeros] | checksum 4 (XOR the key's)        -> CountedTree/Node/NodeLayout.swift
+///                                 node | [padding] | checksum 4 (XOR the key's)      -> CountedTree/Node/NodeLayout.swift
 ///
 /// Invariants
 /// - A commit number names one state of the records. It grows by one with each transaction that changes them, and

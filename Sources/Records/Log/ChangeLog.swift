@@ -22,12 +22,12 @@ extension StoreReader {
     func commitHeader(_ commit: UInt64) throws -> CommitHeader {
         var header: CommitHeader?
         let key = StoreLayout.logKey(commit: commit, part: 0)
-        _ = try view.get(key.span.bytes, in: tables.log) { header = try CommitHeader(commit: commit, decoding: $0) }
+        _ = try view.get(key, in: tables.log) { header = try CommitHeader(commit: commit, decoding: $0) }
         guard let header else { throw StoreError.corrupted("the log has no commit \(commit)") }
         return header
     }
 
-    /// How many objects of an entity the commits after one changed, counted once a commit. O(commits).
+    /// How many objects of an entity the commits after one changed, once for each commit that changed them. O(commits).
     package func changeCount(of entity: Int, after commit: UInt64) throws -> Int {
         try commits(after: commit).reduce(0) { $0 + ($1.changes[entity]?.total ?? 0) }
     }
@@ -44,7 +44,7 @@ extension StoreReader {
         let first = StoreLayout.logKey(commit: commit + 1, part: 0)
         try view.walk(tables.log, from: first.span.bytes) { cursor in
             guard let key = LogKey(cursor.key) else {
-                throw StoreError.corrupted("the log has a key of its own kind")
+                throw StoreError.corrupted("the log has a malformed key")
             }
             if key.commit > last { return false }
             try proof.begin(key, cursor.value)
@@ -81,29 +81,21 @@ extension StoreReader {
 
     /// What a commit did to each object, from the log: an object that it inserted counts as inserted, whatever came
     /// after. O(changes). Throws `logTooShort` when the log was cut.
-    package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: RecordChangeKind)] {
+    package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: LogEntryKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
-        var changes: [(object: RecordKey, kind: RecordChangeKind)] = []
+        var changes: [(object: RecordKey, kind: LogEntryKind)] = []
         try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, _ in
             switch kind {
-            case .updated: changes.append((object, .update))
-            case .deleted: changes.append((object, .delete))
+            case .updated, .deleted: changes.append((object, kind))
             case .inserted:
                 guard model.entities.indices.contains(object.entity) else { return }
                 let end = min(object.number &+ count, try entityState(object.entity).nextObject)
                 guard object.number < end else { return }
                 for number in object.number..<end {
-                    changes.append((RecordKey(entity: object.entity, number: number), .insert))
+                    changes.append((RecordKey(entity: object.entity, number: number), kind))
                 }
             }
         }
         return changes
     }
-}
-
-/// What a commit did to an object.
-package enum RecordChangeKind: Hashable, Sendable {
-    case insert
-    case update
-    case delete
 }

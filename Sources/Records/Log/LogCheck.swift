@@ -1,5 +1,4 @@
 internal import Models
-internal import Bytes
 /// Names everything that is wrong with a log, where `LogProof` stops at the first: each part that is damaged, and each
 /// commit whose parts are whole and are not those that it counts.
 struct LogCheck {
@@ -11,7 +10,7 @@ struct LogCheck {
     private var proof: LogProof
     private var isDamaged = false
 
-    /// Of the log that a store's state tells of.
+    /// For the log that a store's state describes.
     init(_ state: StoreState) {
         self.state = state
         commit = state.logStart
@@ -23,7 +22,7 @@ struct LogCheck {
     mutating func read(_ bytes: RawSpan, _ value: RawSpan) {
         byteCount += UInt64(value.byteCount)
         guard let key = LogKey(bytes) else {
-            defects.append("the log has a key of its own kind")
+            defects.append("the log has a malformed key")
             return
         }
         guard key.commit > state.logStart, key.commit <= state.commit else {

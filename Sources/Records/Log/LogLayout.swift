@@ -42,9 +42,15 @@ package struct EntityChanges: Equatable, Sendable {
     package var updated = 0
     package var deleted = 0
 
-    package init() {}
-
     package var total: Int { inserted + updated + deleted }
+
+    mutating func add(_ kind: LogEntryKind, _ count: UInt64 = 1) {
+        switch kind {
+        case .inserted: inserted &+= Int(clamping: count)
+        case .updated: updated &+= Int(clamping: count)
+        case .deleted: deleted &+= Int(clamping: count)
+        }
+    }
 }
 
 /// A commit, as its header in the log tells.

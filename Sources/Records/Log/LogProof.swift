@@ -30,18 +30,14 @@ struct LogProof {
 
     /// Called with each entry.
     mutating func note(_ kind: LogEntryKind, _ entity: Int, _ count: UInt64) {
-        switch kind {
-        case .inserted: found[entity, default: EntityChanges()].inserted &+= Int(clamping: count)
-        case .updated: found[entity, default: EntityChanges()].updated &+= 1
-        case .deleted: found[entity, default: EntityChanges()].deleted &+= 1
-        }
+        found[entity, default: EntityChanges()].add(kind, count)
     }
 
     /// Called at the end.
     func end(through last: UInt64) throws {
         guard commit == last else { throw StoreError.corrupted("the log has no commit \(commit + 1)") }
         guard counted == found else {
-            throw StoreError.corrupted("the log has not the changes that commit \(commit) counts")
+            throw StoreError.corrupted("the changes in the log do not match the counts of commit \(commit)")
         }
     }
 }

@@ -24,25 +24,13 @@ struct LogWriter {
     mutating func insert(_ object: RecordKey) {
         let range = inserted[object.entity] ?? (object.number, 0)
         inserted[object.entity] = (range.first, range.count + 1)
-        changes[object.entity, default: EntityChanges()].inserted += 1
+        changes[object.entity, default: EntityChanges()].add(.inserted)
     }
 
-    mutating func update(_ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
+    /// An update or a deletion. An object that this commit updated before has its old record in the log already.
+    mutating func change(_ kind: LogEntryKind, _ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
         guard logged.insert(object.rawValue).inserted else { return }
-        changes[object.entity, default: EntityChanges()].updated += 1
-        try append(.updated, object, old, in: writer)
-    }
-
-    /// An object that this commit updated before has its old record in the log already.
-    mutating func delete(_ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
-        guard logged.insert(object.rawValue).inserted else { return }
-        changes[object.entity, default: EntityChanges()].deleted += 1
-        try append(.deleted, object, old, in: writer)
-    }
-
-    private mutating func append(
-        _ kind: LogEntryKind, _ object: RecordKey, _ old: RawSpan, in writer: StoreWriter
-    ) throws {
+        changes[object.entity, default: EntityChanges()].add(kind)
         if !part.isEmpty && part.count + old.byteCount > Self.partLength { try writePart(in: writer) }
         part.append(kind.rawValue)
         part.appendVarint(UInt64(object.entity))
@@ -59,8 +47,7 @@ struct LogWriter {
     }
 
     private mutating func put(_ value: [UInt8], part: UInt32, in writer: StoreWriter) throws {
-        let key = StoreLayout.logKey(commit: commit, part: part)
-        try writer.view.put(value.span.bytes, for: key.span.bytes, in: writer.tables.log)
+        try writer.view.put(value, for: StoreLayout.logKey(commit: commit, part: part), in: writer.tables.log)
         byteCount += UInt64(value.count)
     }
 

@@ -1,8 +1,8 @@
 internal import Bytes
 internal import Models
 extension StoreReader {
-    /// The changes of an entity from one commit to another, folded to one (old, new) pair an object, by object number.
-    /// O(log entries between the first and this reader's commit). Throws `logTooShort` when the log was cut.
+    /// The changes of an entity from one commit to another, folded to one (old, new) pair per object, by object number.
+    /// O(log entries between the first and this reader's commit). Throws `logTooShort` when the log was trimmed.
     package func netChanges(
         of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (RecordChange) throws -> Void
     ) throws {
@@ -16,9 +16,7 @@ extension StoreReader {
         func state(at object: RecordKey) throws -> [UInt8]? {
             if object.number >= after.firstInserted { return nil }
             if let old = after.records[object.number] { return old }
-            var record: [UInt8]?
-            _ = try self.record(object) { record = [UInt8](copying: $0) }
-            return record
+            return try copy(of: object)
         }
         for number in before.records.keys.sorted() {
             let object = RecordKey(entity: entity, number: number)
@@ -43,8 +41,7 @@ extension StoreReader {
             } catch StoreError.corrupted {}  // Both states are there to be compared.
         }
         try scan(entity) { object, record in
-            var before: [UInt8]?
-            _ = try old.record(object) { before = [UInt8](copying: $0) }
+            let before = try old.copy(of: object)
             if let before, before.span.bytes.isEqual(to: record) { return true }
             try body(RecordChange(object: object, old: before, new: [UInt8](copying: record)))
             return true

@@ -1,6 +1,6 @@
 package import Models
-/// What became of one object's record between two states; nil where the object is not there. The log and the context tell
-/// changes in this form.
+/// The change of one object's record between two states; a record is nil where the object does not exist. The log and the
+/// context report changes in this form.
 ///
 ///     RecordChange (object, old record, new record)     from the log, or from unsaved edits
 ///       | RowPlacer
@@ -21,6 +21,6 @@ package struct RecordChange: Sendable {
         self.new = new
     }
 
-    /// The way back.
+    /// The inverse change.
     package var reversed: RecordChange { RecordChange(object: oldObject, oldObject: object, old: new, new: old) }
 }

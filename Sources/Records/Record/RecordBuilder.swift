@@ -14,7 +14,7 @@ package struct RecordBuilder {
 
     /// With room for one record of some slots and bytes.
     package init(slots: Int, byteCount: Int) {
-        nulls.reserveCapacity(RecordLayout.nullsLength(slots: slots))
+        nulls.reserveCapacity(RecordLayout.nullBitmapLength(slots: slots))
         ends.reserveCapacity(slots)
         values.reserveCapacity(byteCount)
         finished.reserveCapacity(byteCount)
@@ -111,44 +111,35 @@ package struct RecordBuilder {
     }
 }
 
-/// Assembles records of one entity from checked values.
-package struct RecordAssembler {
-    private let entity: Entity
-    private var builder = RecordBuilder()
-
-    init(_ entity: Entity) { self.entity = entity }
-
-    /// A record of values in the order of the attributes; values that are left out at the end are null.
+extension RecordBuilder {
+    /// A record of an entity with values in the order of its attributes; values that are left out at the end are null.
     /// Throws when a value has another type or a required one is null.
-    package mutating func record(_ values: [Value]) throws -> [UInt8] {
-        builder.begin()
+    package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
+        begin()
         for (slot, attribute) in entity.attributes.enumerated() {
             let value = slot < values.count ? values[slot] : .null
+            func invalid(_ reason: String) -> StoreError {
+                .invalidValue(entity: entity.name, attribute: attribute.name, reason)
+            }
             if let type = value.type {
                 guard type == attribute.type else {
-                    throw invalid(attribute, "is \(attribute.type.nameWithArticle), not \(type.nameWithArticle)")
+                    throw invalid("is \(attribute.type.nameWithArticle), not \(type.nameWithArticle)")
                 }
-                if value.isUnstorable { throw invalid(attribute, "is not a number") }
+                if value.isUnstorable { throw invalid("is not a number") }
             } else if !attribute.isOptional {
-                throw invalid(attribute, "is required")
+                throw invalid("is required")
             }
-            builder.append(value)
+            append(value)
         }
-        return builder.finish()
-    }
-
-    private func invalid(_ attribute: AttributeDescription, _ reason: String) -> StoreError {
-        .invalidValue(entity: entity.name, attribute: attribute.name, reason)
+        return finish()
     }
 }
 
 extension Entity {
-    package var assembler: RecordAssembler { RecordAssembler(self) }
-
-    /// One record, as `RecordAssembler` makes it.
+    /// One record, as `RecordBuilder` makes it.
     package func record(_ values: [Value]) throws -> [UInt8] {
-        var assembler = assembler
-        return try assembler.record(values)
+        var builder = RecordBuilder()
+        return try builder.record(values, of: self)
     }
 
     /// The values of a record in the order of the attributes.

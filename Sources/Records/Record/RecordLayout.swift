@@ -1,6 +1,6 @@
 /// The bytes of a record.
 ///
-///     width 1 | slots 2 | nulls, a bit a slot | end of each value, `width` bytes x slots | values | checksum 4
+///     width 1 | slots 2 | null bitmap, a bit per slot | end of each value, `width` bytes x slots | values | checksum 4
 ///
 /// The width of the ends is 1, 2 or 4 bytes, by the length of the values; ends count from the first value. Slots are
 /// the entity's attributes in order; attributes that the entity got after the record was written have none, and are
@@ -13,5 +13,5 @@ enum RecordLayout {
     static let headerLength = 3
     static let checksumLength = 4
 
-    static func nullsLength(slots: Int) -> Int { (slots + 7) / 8 }
+    static func nullBitmapLength(slots: Int) -> Int { (slots + 7) / 8 }
 }

@@ -1,4 +1,3 @@
-internal import Bytes
 package import Values
 
 extension RecordView {

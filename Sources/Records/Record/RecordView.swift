@@ -21,7 +21,7 @@ package struct RecordView: ~Escapable {
         width = Int(bytes.unsafeLoad(as: UInt8.self))
         slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt16.self)))
         valuesEnd = bytes.byteCount - RecordLayout.checksumLength
-        valuesStart = RecordLayout.headerLength + RecordLayout.nullsLength(slots: slotCount) + width * slotCount
+        valuesStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) + width * slotCount
         guard width == 1 || width == 2 || width == 4, valuesStart <= valuesEnd else {
             throw StoreError.corrupted("a record's header does not fit its length")
         }
@@ -93,7 +93,7 @@ package struct RecordView: ~Escapable {
         return try double(range)
     }
 
-    /// Repairing what is broken and seeing that it was is several times as fast as validating.
+    /// Decoding with replacement and comparing lengths is several times faster than `String(validating:)`.
     private func text(_ range: Range<Int>) throws -> String {
         let text = bytes.extracting(range).withUnsafeBytes { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }

@@ -1,9 +1,9 @@
 package import LMDB
 
 extension Store {
-    /// Makes a store's state anew when it cannot be read, without which the store cannot be opened: at a commit after all
-    /// that log and caches know of (`newest` tells of these), and with an empty log. Returns what it did; nil when the
-    /// state is whole. O(log).
+    /// Replaces a store's state that cannot be read, so that the store can be opened. The new commit follows all commits
+    /// of the log and of the caches (`newest`), and the log is emptied. Returns what was done; nil when the state is
+    /// intact. O(log).
     package static func repairState(
         at path: String, newest: (TransactionView, StoreTables) throws -> UInt64
     ) throws -> String? {
@@ -23,15 +23,15 @@ extension Store {
         let view = transaction.view
         let key = StoreLayout.stateKey
         var isWhole = false
-        _ = try view.get(key.span.bytes, in: tables.meta) { isWhole = (try? StoreState(decoding: $0)) != nil }
+        _ = try view.get(key, in: tables.meta) { isWhole = (try? StoreState(decoding: $0)) != nil }
         if isWhole { return nil }
         var state = StoreState()
         state.commit = try max(min(newest(view, tables), StoreState.greatest - 1), clearLog(view, tables)) + 1
         state.logStart = state.commit
-        // Processes that have the store open know models by their versions: it must be none of theirs.
+        // Processes that have the store open cache models by version, so the version must be a new one.
         state.modelVersion = UInt32(truncatingIfNeeded: UInt64(currentTime() * 1000)) | 1 << 31
         let entries = [(key, state.encoded(writtenBy: view)), (StoreLayout.formatKey, StoreLayout.encodedVersion)]
-        for (key, value) in entries { try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta) }
+        for (key, value) in entries { try view.put(value, for: key, in: tables.meta) }
         try transaction.commit()
         return "the store's state was damaged: made anew at commit \(state.commit), with an empty log"
     }

@@ -2,7 +2,7 @@ internal import Bytes
 internal import Models
 internal import LMDB
 
-/// Mends what records can tell; the records themselves are never touched. Each function returns what it did, one
+/// Rebuilds what can be derived from the records, which are never changed. Each function returns what was done, one
 /// sentence each.
 extension StoreWriter {
     /// The identifier, unique keys, counters and log. O(n log n).
@@ -10,7 +10,7 @@ extension StoreWriter {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         return
             (hasNewIdentifier
-            ? ["the store's identifier was damaged: it has another one, and kept ids are refused"] : [])
+            ? ["the store's identifier was damaged: it has a new one, and saved object ids are refused"] : [])
             + (try repairUniqueKeys(progress: progress) + repairCounters() + repairLog())
     }
 
@@ -18,8 +18,8 @@ extension StoreWriter {
         let entered = try enterUniqueKeys(progress: progress)
         let removed = try removeUniqueKeys()
         var done: [String] = []
-        if entered > 0 { done.append("\(entered) unique keys were missing or led elsewhere: entered") }
-        if removed > 0 { done.append("\(removed) unique keys were of no object: taken out") }
+        if entered > 0 { done.append("\(entered) unique keys were missing or wrong: added") }
+        if removed > 0 { done.append("\(removed) unique keys belonged to no object: removed") }
         return done
     }
 
@@ -41,7 +41,7 @@ extension StoreWriter {
         return entered
     }
 
-    /// Copies, since the record is in place only until something is written. A damaged record has none that are known.
+    /// Copies, because the record is valid only until the next write. Empty for a damaged record.
     private func uniqueKeys(of object: RecordKey, _ record: RawSpan) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         guard isWhole(record) else { return [] }
@@ -86,7 +86,7 @@ extension StoreWriter {
                 return true
             }
         }
-        // The log may tell of objects that are no more.
+        // The log may have changes of deleted objects.
         var commit = state.commit
         while commit > state.logStart {
             try? forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, object, count, _ in
@@ -102,9 +102,7 @@ extension StoreWriter {
             var right = counted
             right.nextObject = max(right.nextObject, stored?.nextObject ?? 0)
             if stored == right { continue }
-            let key = StoreLayout.entityKey(entity)
-            let bytes = right.encoded
-            try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+            try view.put(right.encoded, for: StoreLayout.entityKey(entity), in: tables.meta)
             done.append("\(model.entities[entity].name)'s counters were wrong: set to \(right.count) objects")
         }
         return done

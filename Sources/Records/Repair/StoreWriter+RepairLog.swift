@@ -1,8 +1,8 @@
 internal import LMDB
 
 extension StoreWriter {
-    /// Cuts the log behind the last commit of which something is damaged or missing. Caches that are behind are
-    /// rebuilt at their next opening. O(log).
+    /// Deletes every commit of the log up to and including the last one with damaged or missing entries. Caches that are
+    /// behind are rebuilt at their next opening. O(log).
     func repairLog() throws -> [String] {
         var done: [String] = []
         if state.logStart > state.commit {
@@ -11,10 +11,10 @@ extension StoreWriter {
             done.append("the log began after the newest commit: it begins with the next")
         }
         let strays = try removeStrayLogEntries()
-        if strays > 0 { done.append("\(strays) entries of the log belonged to no commit: taken out") }
+        if strays > 0 { done.append("\(strays) entries of the log belonged to no commit: deleted") }
         if let last = lastDamagedCommit() {
             try trimLog(through: last)
-            done.append("the log was damaged: cut up to commit \(last)")
+            done.append("the log was damaged: trimmed up to commit \(last)")
         }
         let bytes = try countLogBytes()
         if bytes != state.logBytes {

@@ -8,9 +8,9 @@ package struct ReaderInformation: Sendable {
     package let transactions: Int
     /// Seconds since the first commit that it does not see; 0 when it sees the newest. Nil when the log does not tell.
     package let seconds: Double?
-    /// Whether commits that it does not see were cut from the log, so that it is older than `seconds`.
+    /// Whether commits that it does not see were trimmed from the log, so that it is older than `seconds`.
     package let isOlder: Bool
-    /// Pages that could be used again, were it not for this reader.
+    /// Free pages whose reuse this reader prevents.
     package let pinnedPages: Int
     package let pinnedBytes: Int
 
@@ -22,7 +22,7 @@ package struct ReaderInformation: Sendable {
         let newest = snapshot.view.identifier
         return readers.compactMap { reader in
             guard let transaction = reader.transaction, let commits else { return nil }
-            // LMDB does not use again what the transaction before a writer's, or one that a reader sees, has freed.
+            // LMDB reuses only pages that were freed before the oldest state that a reader or the next writer can see.
             let pinned = free.reduce(0) { sum, freed in
                 sum + ((transaction..<max(transaction, newest)).contains(freed.transaction) ? freed.count : 0)
             }
@@ -44,9 +44,9 @@ private struct RecentCommits {
     init(after transaction: Int, in snapshot: Snapshot) throws {
         var commit = snapshot.commit
         while commit > snapshot.state.logStart {
-            // What is damaged tells no time, and what is before it is not known.
+            // A damaged header has no time, and what precedes it cannot be dated.
             guard let header = try? snapshot.commitHeader(commit) else { break }
-            // A compact copy counts transactions from 1: a greater number is of the store that was copied.
+            // A compact copy counts transactions from 1: a greater number belongs to the store that was copied.
             if header.transaction <= transaction || header.transaction >= headers.last?.transaction ?? .max { return }
             headers.append(header)
             commit -= 1
@@ -62,7 +62,7 @@ private struct RecentCommits {
     }
 }
 
-/// The name of a process's program, as the system has it: 15 bytes at most, from /proc. Nil where it does not tell.
+/// The name of a process's program, as the system has it: 15 bytes at most, from /proc. Nil where that is unknown.
 package func programName(ofProcess process: Int) -> String? {
     let file = open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

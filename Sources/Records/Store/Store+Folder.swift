@@ -4,7 +4,7 @@ internal import SystemBasics
 internal import LMDB
 
 extension Store {
-    /// Throws unless there is a data file, or something in its place.
+    /// Throws unless there is a `data.mdb`, of any kind.
     static func requireFile(at path: String) throws {
         var status = stat()
         if lstat(path + "/data.mdb", &status) == 0 { return }

@@ -31,8 +31,8 @@ extension Store {
 }
 
 extension Store {
-    /// Everything that is wrong with the pages of a store's file, one sentence each: with what LMDB believes without
-    /// looking. No store needs to be open, and no page is read through LMDB. O(pages). Throws `StoreError` when the store
+    /// Every defect of the pages of a store's file, one sentence each, including what LMDB does not validate. No store needs
+    /// to be open, and no page is read through LMDB. O(pages). Throws `StoreError` when the store
     /// could not be opened either.
     package static func checkPages(at path: String) throws -> [String] {
         try requireFile(at: path)

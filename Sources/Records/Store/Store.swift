@@ -14,11 +14,11 @@ package final class Store: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
         package var durability = Environment.Durability.full
-        /// The newest bytes of the change log that are kept when no cache needs them: contexts and history read them.
+        /// How many of the newest bytes of the change log are retained when no cache needs them. Contexts and history read them.
         package var keptLogBytes: UInt64 = 16 << 20
         /// Whether a folder without a store becomes one.
         package var creates = true
-        /// Of the address space that the file is mapped to, in bytes. Tests make it small.
+        /// The size of the address space that the file is mapped to, in bytes. Tests make it small.
         package var mapSize = Environment.Options().mapSize
 
         package init() {}
@@ -74,7 +74,7 @@ package final class Store: Sendable {
     }
 
     package var path: String { environment.path }
-    /// Also when the process has the environment open for writing elsewhere.
+    /// True also if the process has the environment open for writing elsewhere.
     package let isReadOnly: Bool
     package let keptLogBytes: UInt64
 
@@ -99,7 +99,7 @@ package final class Store: Sendable {
         environmentOptions.witness = StoreState.witness
         try DataFile.requirePlainFiles([FolderLock.writer, FolderLock.build, "hits"], inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
-        // Of a compaction that was killed.
+        // Left by a compaction that was killed.
         if !options.isReadOnly { NewFile.removeLeftover(of: path + "/data.mdb") }
         return environment
     }
@@ -111,7 +111,7 @@ package final class Store: Sendable {
         } catch let error as LMDBError where error == .tableNotFound && creating {
             if try environment.isEmpty() { return try StoreTables(environment, creating: true) }
         }
-        // Another process may have made them after the first look.
+        // Another process may have made them after the first poll.
         do { return try StoreTables(environment, creating: false) } catch let error as LMDBError
             where error == .tableNotFound
         {
@@ -121,9 +121,9 @@ package final class Store: Sendable {
 
     private static func explain(_ error: LMDBError, at path: String) -> any Error {
         switch error {
-        case .invalidFile: StoreError.notAStore(path: path, "its data.mdb is no LMDB file")
-        case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb is of another version of LMDB")
-        case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file has not the tables of a store")
+        case .invalidFile: StoreError.notAStore(path: path, "its data.mdb is not an LMDB file")
+        case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb was written by another version of LMDB")
+        case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file does not have the tables of a store")
         case _ where error.isDamage: StoreError.corrupted("LMDB reports: \(error.reason)")
         case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error
         // Permission, a missing parent folder, a file in the folder's place: errno. LMDB's own codes are negative.
@@ -142,14 +142,19 @@ package final class Store: Sendable {
 
     /// Waits for the writer of another thread or process. Throws `writerBusy` when that takes longer than a limit.
     package func beginWrite(author: String = "", limit: Duration? = nil) throws -> StoreWriter {
-        let patience = limit.map { FolderLock.Patience.until(.now + $0) } ?? .forever
-        guard let writer = try beginWrite(author: author, patience) else { throw StoreError.writerBusy }
+        // Waiting for a writer of this thread would never end.
+        if openWriters.withLock({ $0.contains(currentThread()) }) {
+            throw StoreError.wouldWaitForItself
+        }
+        guard let writer = try beginWrite(author: author, until: limit.map { .now + $0 }) else {
+            throw StoreError.writerBusy
+        }
         return writer
     }
 
-    /// Nil when another writer is busy, or when the store was moved: what caches keep can wait.
+    /// Nil when another writer is busy, or when the store was moved: updates of caches can be postponed.
     package func tryBeginWrite(author: String = "") throws -> StoreWriter? {
-        do { return try beginWrite(author: author, .none) } catch {
+        do { return try beginWrite(author: author, until: .now) } catch {
             switch error {
             case StoreError.moved, StoreError.inaccessible: return nil
             default: throw error
@@ -157,13 +162,10 @@ package final class Store: Sendable {
         }
     }
 
-    private func beginWrite(author: String, _ patience: FolderLock.Patience) throws -> StoreWriter? {
+    private func beginWrite(author: String, until end: ContinuousClock.Instant?) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
-        var waits = true
-        if case .none = patience { waits = false }
-        if waits, openWriters.withLock({ $0.contains(currentThread()) }) { throw StoreError.wouldWaitForItself }
         do {
-            guard let lock = try FolderLock(FolderLock.writer, inFolder: path, patience) else { return nil }
+            guard let lock = try FolderLock(FolderLock.writer, inFolder: path, until: end) else { return nil }
             return try StoreWriter(self, author: author, lock)
         } catch {
             do { try environment.requireInPlace() } catch let error as EnvironmentMoved {
@@ -189,7 +191,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// Gives the mapped pages of the file back to the system, unless a transaction of this process is open.
+    /// Returns the mapped pages of the file to the system, unless a transaction of this process is open.
     package func releasePages() { environment.releasePages() }
 
     // MARK: Format and model
@@ -201,11 +203,11 @@ package final class Store: Sendable {
         let key = StoreLayout.formatKey
         do {
             let transaction = try environment.beginRead()
-            if try transaction.view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
+            if try transaction.view.get(key, in: tables.meta, { _ in }) { return }
         }
         if durability != .none { try environment.syncNames() }
         let transaction = try environment.beginWrite()
-        if try transaction.view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
+        if try transaction.view.get(key, in: tables.meta, { _ in }) { return }
         for table in [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
         where try transaction.view.statistics(of: table).entries > 0 {
             throw StoreError.corrupted("it has contents, but no format version")
@@ -216,7 +218,7 @@ package final class Store: Sendable {
             (StoreLayout.identifierKey, StoreIdentifier.encoded(UUID())),
         ]
         for (key, value) in entries {
-            try transaction.view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+            try transaction.view.put(value, for: key, in: tables.meta)
         }
         try transaction.commit()
     }
@@ -228,8 +230,7 @@ package final class Store: Sendable {
     }
 
     static func checkFormat(in view: TransactionView, _ tables: StoreTables, path: String) throws {
-        let key = StoreLayout.formatKey
-        let isFound = try view.get(key.span.bytes, in: tables.meta) { value in
+        let isFound = try view.get(StoreLayout.formatKey, in: tables.meta) { value in
             var reader = try ByteReader(checked: value, "the format version")
             let version = try reader.uint32()
             guard version <= StoreLayout.version else {
@@ -253,8 +254,7 @@ package final class Store: Sendable {
         try cachedModel.withLock { cached in
             if let cached, cached.version == version { return cached.model }
             var model: Model?
-            let key = StoreLayout.modelKey
-            _ = try view.get(key.span.bytes, in: tables.meta) { model = try Model(decoding: $0) }
+            _ = try view.get(StoreLayout.modelKey, in: tables.meta) { model = try Model(decoding: $0) }
             guard let model else { throw StoreError.corrupted("the model is missing") }
             cached = ModelVersion(version: version, model: model)
             return model

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// A cache's build that is written in several transactions: one at a time in all processes.
 ///
-/// What it has written is marked in the store with the number of its nodes, so that what a killed build left can be told
-/// from damage, and is taken out by the next one.
+/// The number of its nodes is marked in the store, so that the leftovers of a killed build are not mistaken for damage, and
+/// the next build deletes them.
 package final class StoreBuild {
     package let store: Store
     private let lock: FolderLock
@@ -36,7 +36,7 @@ extension Store {
         guard !isReadOnly else { throw StoreError.readOnly }
         if openBuilds.withLock({ $0.contains(currentThread()) }) { return nil }
         do {
-            guard let lock = try FolderLock(FolderLock.build, inFolder: path, .until(.now + limit)) else { return nil }
+            guard let lock = try FolderLock(FolderLock.build, inFolder: path, until: .now + limit) else { return nil }
             return StoreBuild(self, lock)
         } catch {
             try requireInPlace()
@@ -52,8 +52,7 @@ extension StoreReader {
     /// The number of the nodes of a build that goes on or was killed.
     package func markedBuild() throws -> UInt32? {
         var number: UInt32?
-        let key = StoreLayout.buildKey
-        _ = try view.get(key.span.bytes, in: tables.meta) { value in
+        _ = try view.get(StoreLayout.buildKey, in: tables.meta) { value in
             var reader = try ByteReader(checked: value, "the mark of a build")
             number = try reader.uint32()
         }
@@ -62,16 +61,16 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Marks the number of a build's nodes; nil takes the mark away.
+    /// Marks the number of a build's nodes; nil removes the mark.
     package func markBuild(_ number: UInt32?) throws {
         let key = StoreLayout.buildKey
         guard let number else {
-            try view.delete(key.span.bytes, in: tables.meta)
+            try view.delete(key, in: tables.meta)
             return
         }
         var value: [UInt8] = []
         value.appendNumber(number)
         value.appendChecksum()
-        try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+        try view.put(value, for: key, in: tables.meta)
     }
 }

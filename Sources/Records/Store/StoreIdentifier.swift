@@ -14,8 +14,7 @@ enum StoreIdentifier {
     /// Nil in a store that was made before stores had identifiers.
     static func read(in view: TransactionView, _ tables: StoreTables) throws -> UUID? {
         var identifier: UUID?
-        let key = StoreLayout.identifierKey
-        _ = try view.get(key.span.bytes, in: tables.meta) { value in
+        _ = try view.get(StoreLayout.identifierKey, in: tables.meta) { value in
             var reader = try ByteReader(checked: value, "the store's identifier")
             var bytes = UUID().uuid
             for index in 0..<16 {
@@ -36,10 +35,9 @@ enum StoreIdentifier {
         do { return try read(in: view, tables) } catch StoreError.corrupted { return nil }
     }
 
-    /// Gives a store an identifier that has none. A damaged one stays until the store is repaired.
+    /// Creates an identifier for a store that has none. A damaged one is not replaced until the store is repaired.
     static func makeIfMissing(in view: TransactionView, _ tables: StoreTables) throws {
-        let key = StoreLayout.identifierKey
-        if try view.get(key.span.bytes, in: tables.meta, { _ in }) { return }
+        if try view.get(StoreLayout.identifierKey, in: tables.meta, { _ in }) { return }
         try make(in: view, tables)
     }
 
@@ -53,8 +51,6 @@ enum StoreIdentifier {
     }
 
     private static func make(in view: TransactionView, _ tables: StoreTables) throws {
-        let key = StoreLayout.identifierKey
-        let value = encoded(UUID())
-        try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+        try view.put(encoded(UUID()), for: StoreLayout.identifierKey, in: tables.meta)
     }
 }

@@ -13,16 +13,17 @@ extension StoreReader {
         var uniqueKeys = 0
         var read = 0
         let states = model.entities.indices.map { entity in Result { try entityState(entity) } }
-        try forEachRecord { object, record in
+        try view.forEachEntry(in: tables.records) { cursor in
+            let (object, record) = (RecordKey(rawValue: cursor.integerKey), cursor.value)
             read += 1
             if read % 4096 == 0 { progress(read) }
             guard object.entity < counts.count else {
-                defects.append("object \(object.number) is of entity \(object.entity), which the model has not")
+                defects.append("object \(object.number) belongs to entity \(object.entity), which is not in the model")
                 return
             }
             counts[object.entity] += 1
             if let next = try? states[object.entity].get().nextObject, object.number >= next {
-                defects.append("\(name(object)): its number was never given out")
+                defects.append("\(name(object)): its number was never allocated")
             }
             defects += checkRecord(object, record, &uniqueKeys)
         }
@@ -55,12 +56,6 @@ extension StoreReader {
         return damaged
     }
 
-    private func forEachRecord(_ body: (RecordKey, RawSpan) throws -> Void) throws {
-        try view.forEachEntry(in: tables.records) { cursor in
-            try body(RecordKey(rawValue: cursor.integerKey), cursor.value)
-        }
-    }
-
     private func name(_ object: RecordKey) -> String { "\(model.entities[object.entity].name) \(object.number)" }
 
     private func checkRecord(_ object: RecordKey, _ record: RawSpan, _ uniqueKeys: inout Int) -> [String] {
@@ -75,7 +70,7 @@ extension StoreReader {
                     guard let key = try uniqueKey(object.entity, constraint, record) else { continue }
                     uniqueKeys += 1
                     if try key.count > Table.maximumKeyLength || self.object(object.entity, unique: key) != object {
-                        defects.append("\(unique) does not lead to it")
+                        defects.append("\(unique) does not refer to it")
                     }
                 } catch {
                     defects.append("\(unique): \(error)")

@@ -23,8 +23,7 @@ package class StoreReader {
 
     private static func state(in view: TransactionView, _ tables: StoreTables) throws -> StoreState {
         var state: StoreState?
-        let key = StoreLayout.stateKey
-        _ = try view.get(key.span.bytes, in: tables.meta) { state = try StoreState(decoding: $0) }
+        _ = try view.get(StoreLayout.stateKey, in: tables.meta) { state = try StoreState(decoding: $0) }
         guard let state else { throw StoreError.corrupted("the store's state is missing") }
         return state
     }
@@ -34,8 +33,7 @@ package class StoreReader {
 
     package func entityState(_ entity: Int) throws -> EntityState {
         var state = EntityState()
-        let key = StoreLayout.entityKey(entity)
-        _ = try view.get(key.span.bytes, in: tables.meta) { state = try EntityState(decoding: $0) }
+        _ = try view.get(StoreLayout.entityKey(entity), in: tables.meta) { state = try EntityState(decoding: $0) }
         return state
     }
 
@@ -52,7 +50,14 @@ package class StoreReader {
         }
     }
 
-    /// As `record`, for checks: the record may be damaged.
+    /// A copy of a record; nil when there is none. O(log n).
+    package func copy(of object: RecordKey) throws -> [UInt8]? {
+        var copy: [UInt8]?
+        _ = try record(object) { copy = [UInt8](copying: $0) }
+        return copy
+    }
+
+    /// Like `record`, for checks: the record may be damaged.
     func storedRecord(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try view.get(object.rawValue, in: tables.records, body)
     }
@@ -74,12 +79,10 @@ package class StoreReader {
         return .corrupted("pages with records of \(name): \(error.reason)")
     }
 
-    /// Hands out an entity's records in place, by number from the given one on, until the body returns false. Throws
+    /// Calls the body with an entity's records in place, by number from the given one on, until it returns false. Throws
     /// `corrupted` for a record that does not match its checksum, and at the end of a whole scan that did not meet as many
     /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
-    package func scan(
-        _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
-    ) throws {
+    package func scan(_ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
         var scanned: UInt64 = 0
         var isWhole = true
         let isVerified = verifiedEntities.contains(entity)
@@ -112,12 +115,10 @@ package class StoreReader {
         }
     }
 
-    /// As `scan`, for checks: records may be damaged or missing.
-    func scanStored(
-        _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
-    ) throws {
+    /// Like `scan`, for checks: records may be damaged or missing.
+    func scanStored(_ entity: Int, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
         try view.withCursor(on: tables.records) { cursor in
-            let first = RecordKey(entity: entity, number: number).rawValue
+            let first = RecordKey(entity: entity, number: 0).rawValue
             try cursor.walk(fromKey: first) { key, record in
                 let object = RecordKey(rawValue: key)
                 return try object.entity == entity && body(object, record)
@@ -136,15 +137,13 @@ package class StoreReader {
         return try object(entity, constraint, equalTo: [value])
     }
 
-    /// As above, of attributes that are unique together.
-    package func object(
-        _ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]
-    ) throws -> RecordKey? {
+    /// The same for attributes that are unique together.
+    package func object(_ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]) throws -> RecordKey? {
         var key = StoreLayout.uniqueKey(entity: entity, constraint)
         for value in values { OrderKey.append(value, to: &key) }
         guard key.count <= Table.maximumKeyLength, let object = try object(entity, unique: key) else { return nil }
         let isFound = try record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
-        if !isFound { throw misleading(constraint, to: object) }
+        if !isFound { throw wrongUniqueKey(constraint, to: object) }
         return object
     }
 
@@ -152,10 +151,10 @@ package class StoreReader {
     func requireUniqueKey(
         _ key: [UInt8], _ constraint: UniqueConstraint, of object: RecordKey, _ record: RawSpan
     ) throws {
-        if try uniqueKey(object.entity, constraint, record) != key { throw misleading(constraint, to: object) }
+        if try uniqueKey(object.entity, constraint, record) != key { throw wrongUniqueKey(constraint, to: object) }
     }
 
-    /// The unique key of a record, of any length; nil when a value is null: nothing is unique then.
+    /// The unique key of a record, of any length; nil when a value is null: records with nulls are exempt.
     func uniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         let view = try RecordView(record)
         var key = StoreLayout.uniqueKey(entity: entity, constraint)
@@ -166,20 +165,20 @@ package class StoreReader {
         return key
     }
 
-    func misleading(_ constraint: UniqueConstraint, to object: RecordKey) -> StoreError {
+    func wrongUniqueKey(_ constraint: UniqueConstraint, to object: RecordKey) -> StoreError {
         let entity = model.entities[object.entity]
         return .corrupted(
-            "a unique key of \(entity.name).\(entity.name(of: constraint)) leads to object \(object.number), which has not its value"
+            "a unique key of \(entity.name).\(entity.name(of: constraint)) refers to object \(object.number), whose value differs"
         )
     }
 
     func object(_ entity: Int, unique key: [UInt8]) throws -> RecordKey? {
         var object: RecordKey?
-        _ = try view.get(key.span.bytes, in: tables.unique) { value in
+        _ = try view.get(key, in: tables.unique) { value in
             var reader = try ByteReader(checked: value, "a unique key's value")
             let number = try reader.uint64()
             guard number <= RecordKey.maximumNumber else {
-                throw StoreError.corrupted("a unique key's value is no object's number")
+                throw StoreError.corrupted("a unique key's value is not an object's number")
             }
             object = RecordKey(entity: entity, number: number)
         }
@@ -187,7 +186,7 @@ package class StoreReader {
     }
 }
 
-/// One unchanging state of a store. While it lives its pages are not used again, so keep it short or move on.
+/// One unchanging state of a store. LMDB does not reuse its pages while it exists, so release it soon or advance.
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction
     private var verified: Set<Int>

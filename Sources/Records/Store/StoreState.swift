@@ -19,7 +19,7 @@ package struct StoreState: Equatable, Sendable {
     /// The LMDB transaction that wrote the state; 0 in a store of version 2, which did not say.
     private var transaction: UInt64 = 0
 
-    /// Of all numbers of commits and bytes.
+    /// The upper bound of commit numbers and byte counts.
     static let greatest: UInt64 = 1 << 62
 
     init() {}
@@ -34,7 +34,7 @@ package struct StoreState: Equatable, Sendable {
         if !reader.isAtEnd { transaction = try reader.uint64() }
         // Checksums find damage, not forgery: no sum of these may overflow.
         guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }) else {
-            throw StoreError.corrupted("the store's state counts more than there can be")
+            throw StoreError.corrupted("the store's state has a counter that is out of range")
         }
     }
 
@@ -47,13 +47,13 @@ package struct StoreState: Equatable, Sendable {
         return bytes
     }
 
-    /// Tells whether the newest state of a file is the one that its transaction wrote. A compact copy counts its
-    /// transactions from 1 again, under the state of the original.
-    static let witness = Witness(table: StoreLayout.metaTable, key: StoreLayout.stateKey) { newest in
-        guard let bytes = newest.value, let state = try? StoreState(decoding: bytes.span.bytes), state.transaction > 0,
-            newest.transaction > 1, newest.transaction != state.transaction
+    /// Checks that the newest state of a file is the one that its transaction wrote. A compact copy counts its
+    /// transactions from 1 again, but has the state of the original.
+    static let witness = Witness(table: StoreLayout.metaTable, key: StoreLayout.stateKey) { transaction, value in
+        guard let bytes = value, let state = try? StoreState(decoding: bytes.span.bytes), state.transaction > 0,
+            transaction > 1, transaction != state.transaction
         else { return nil }
-        return "the newest page of its data.mdb is of transaction \(newest.transaction), and leads to what transaction "
+        return "the newest page of its data.mdb belongs to transaction \(transaction), and leads to what transaction "
             + "\(state.transaction) wrote"
     }
 }
@@ -71,7 +71,7 @@ package struct EntityState: Equatable, Sendable {
         nextObject = try reader.uint64()
         count = try reader.uint64()
         guard 1...RecordKey.maximumNumber ~= nextObject, count < nextObject else {
-            throw StoreError.corrupted("an entity's state counts more than there can be")
+            throw StoreError.corrupted("an entity's state has a counter that is out of range")
         }
     }
 

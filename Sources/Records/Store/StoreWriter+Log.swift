@@ -29,8 +29,8 @@ extension StoreWriter {
         isStateChanged = true
     }
 
-    /// Cuts the log from its start when it is past its limit, and an eighth more: cutting a little with every commit
-    /// would cost more than the commit.
+    /// Trims a log that exceeds its limit to 7/8 of the limit: trimming a little in every commit would cost more than the
+    /// commit.
     func enforceLogLimit() throws {
         if state.logBytes > state.logLimit { try trimLog(through: state.commit, keeping: state.logLimit / 8 * 7) }
     }

@@ -1,7 +1,6 @@
 internal import Bytes
 package import Models
 internal import LMDB
-internal import Values
 
 extension StoreWriter {
     /// As `uniqueKey`. Throws when the key is longer than LMDB's may be.
@@ -35,14 +34,14 @@ extension StoreWriter {
                 let object = try self.object(entity, unique: key)
             {
                 let isFound = try self.record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
-                if !isFound { throw misleading(constraint, to: object) }
+                if !isFound { throw wrongUniqueKey(constraint, to: object) }
                 return object
             }
         }
         return nil
     }
 
-    /// Enters an object's unique values, in the place of its old record's.
+    /// Inserts an object's unique keys, and deletes those of its old record.
     func putUniqueKeys(of object: RecordKey, _ record: RawSpan, replacing old: [UInt8]?) throws {
         for constraint in model.entities[object.entity].uniqueConstraints {
             let newKey = try storableUniqueKey(object.entity, constraint, record)
@@ -50,7 +49,7 @@ extension StoreWriter {
                 if oldKey == newKey { continue }
                 // Another object may have taken it over already.
                 if try self.object(object.entity, unique: oldKey) == object {
-                    try view.delete(oldKey.span.bytes, in: tables.unique)
+                    try view.delete(oldKey, in: tables.unique)
                 }
             }
             if let newKey { try putUniqueKey(newKey, of: object) }
@@ -61,7 +60,7 @@ extension StoreWriter {
         var number: [UInt8] = []
         number.appendNumber(object.number)
         number.appendChecksum()
-        try view.put(number.span.bytes, for: key.span.bytes, in: tables.unique)
+        try view.put(number, for: key, in: tables.unique)
     }
 
     /// Frees the unique values that an object's new record gives up, so that others may take them before it is updated.
@@ -70,14 +69,14 @@ extension StoreWriter {
             guard let key = try storableUniqueKey(object.entity, constraint, old),
                 try key != storableUniqueKey(object.entity, constraint, new)
             else { continue }
-            try view.delete(key.span.bytes, in: tables.unique)
+            try view.delete(key, in: tables.unique)
         }
     }
 
     func deleteUniqueKeys(of object: RecordKey, _ record: RawSpan) throws {
         for constraint in model.entities[object.entity].uniqueConstraints {
             if let key = try storableUniqueKey(object.entity, constraint, record) {
-                try view.delete(key.span.bytes, in: tables.unique)
+                try view.delete(key, in: tables.unique)
             }
         }
     }

@@ -2,9 +2,8 @@ internal import Bytes
 package import Models
 internal import Files
 internal import LMDB
-internal import Values
 
-/// The one write transaction of a store. Dropped without `commit()`, it never happened; so drop it after an error.
+/// The one write transaction of a store. Released without `commit()`, it is rolled back; release it after an error.
 ///
 /// Every change of a record goes through it into the change log, in the same transaction.
 package final class StoreWriter: StoreReader {
@@ -75,14 +74,12 @@ package final class StoreWriter: StoreReader {
 
     private func update(
         _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])?
-    ) throws
-        -> Bool
-    {
+    ) throws -> Bool {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
         return try view.withCursor(on: tables.records) { cursor in
             guard try cursor.seek(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
-                if let unique { throw misleading(unique.constraint, to: object) }
+                if let unique { throw wrongUniqueKey(unique.constraint, to: object) }
                 throw StoreError.unknownObject("\(object.number)")
             }
             try verify(cursor.value, of: object)
@@ -93,31 +90,30 @@ package final class StoreWriter: StoreReader {
             try putUniqueKeys(of: object, record, replacing: old)
             // The cursor still stands there.
             try cursor.put(record, for: object.rawValue)
-            try log(object) { try $0.update(object, old.span.bytes, in: self) }
+            try log(.updated, object, old)
             return true
         }
     }
 
-    /// Takes an object out. False when there is none. O(log n).
+    /// Deletes an object. False when there is none. O(log n).
     @discardableResult
     package func delete(_ object: RecordKey) throws -> Bool {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
-        guard try record(object, { _ in }) else { return false }
-        let old = try copyRecord(object)
+        guard let old = try copy(of: object) else { return false }
         try deleteUniqueKeys(of: object, old.span.bytes)
         try view.delete(object.rawValue, in: tables.records)
         var entityState = try entityState(object.entity)
         entityState.count -= min(1, entityState.count)
         entities[object.entity] = entityState
-        try log(object) { try $0.delete(object, old.span.bytes, in: self) }
+        try log(.deleted, object, old)
         return true
     }
 
     /// Logs the first change of an object that was there before this transaction.
-    private func log(_ object: RecordKey, _ body: (inout LogWriter) throws -> Void) throws {
+    private func log(_ kind: LogEntryKind, _ object: RecordKey, _ old: [UInt8]) throws {
         if let first = firstInserted[object.entity], object.number >= first { return }
-        try body(&log)
+        try log.change(kind, object, old.span.bytes, in: self)
     }
 
     /// Inserts a record, or updates the object that has its unique value; the first of several constraints decides. O(log n).
@@ -136,13 +132,6 @@ package final class StoreWriter: StoreReader {
         return try super.entityState(entity)
     }
 
-    private func copyRecord(_ object: RecordKey) throws -> [UInt8] {
-        var copy: [UInt8]?
-        _ = try record(object) { copy = [UInt8](copying: $0) }
-        guard let copy else { throw StoreError.unknownObject("\(object.number)") }
-        return copy
-    }
-
     /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
     /// the number came may be damaged.
     private func append(_ record: RawSpan, as object: RecordKey) throws {
@@ -157,11 +146,11 @@ package final class StoreWriter: StoreReader {
         do {
             try view.put(record, for: object.rawValue, in: tables.records, replacing: false)
         } catch let error as LMDBError where error == .keyExists {
-            throw StoreError.corrupted("object \(object.number) would be made anew, but is there already")
+            throw StoreError.corrupted("object \(object.number) is to be inserted, but already exists")
         }
     }
 
-    /// Deletes all objects of an entity, and takes it out of the model. Returns how many there were. O(n log n).
+    /// Deletes all objects of an entity, and the entity from the model. Returns how many there were. O(n log n).
     package func dropEntity(_ entity: Int) throws -> Int {
         var objects: [RecordKey] = []
         try scan(entity) { object, _ in
@@ -178,9 +167,8 @@ package final class StoreWriter: StoreReader {
     // MARK: Commit
 
     func setModel(_ model: Model) throws {
-        let bytes = model.encoded
         let key = StoreLayout.modelKey
-        try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+        try view.put(model.encoded, for: key, in: tables.meta)
         state.modelVersion &+= 1
         isStateChanged = true
     }
@@ -219,9 +207,8 @@ package final class StoreWriter: StoreReader {
         state.commit += 1
         state.logBytes += try log.finish(in: self)
         for (entity, entityState) in entities {
-            let bytes = entityState.encoded
             let key = StoreLayout.entityKey(entity)
-            try view.put(bytes.span.bytes, for: key.span.bytes, in: tables.meta)
+            try view.put(entityState.encoded, for: key, in: tables.meta)
         }
         isStateChanged = true
         return state.commit
@@ -238,7 +225,7 @@ package final class StoreWriter: StoreReader {
                 (StoreLayout.formatKey, StoreLayout.encodedVersion),
             ]
             for (key, value) in entries {
-                try view.put(value.span.bytes, for: key.span.bytes, in: tables.meta)
+                try view.put(value, for: key, in: tables.meta)
             }
             if store.identifier == nil { try StoreIdentifier.makeIfMissing(in: view, tables) }
         }

@@ -1,7 +1,7 @@
-/// The sections that moments lie in: units of a calendar in a time zone. For one thread at a time.
+/// The sections of instants: units of a calendar in a time zone. For one thread at a time.
 ///
-/// A moment has the date that clocks of the zone show, whatever changes of the clocks make of the day's length, and the
-/// date alone decides. A unit can begin with a day that the zone skipped, and is still named by it.
+/// The local date of an instant decides, however long the day is when clocks change. A unit may begin with a day that the
+/// zone skipped, and is still named by it.
 package final class DateSections {
     private let zone: TimeZoneOffsets
     private let unit: CalendarUnit
@@ -30,7 +30,7 @@ package final class DateSections {
             + (other == nil ? [] : [ICUVersion.library, ICUVersion.localeData])
     }
 
-    /// The UTF-8 name of the section of a moment in seconds since 2001.
+    /// The UTF-8 name of the section of an instant in seconds since 2001.
     package func name(of moment: Double) throws(UnusableCalendar) -> [UInt8] {
         let day = zone.day(of: moment)
         if !lastDays.contains(day) {

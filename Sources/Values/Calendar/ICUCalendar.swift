@@ -10,9 +10,9 @@ final class ICUCalendar {
         let isLeapMonth: Bool
     }
 
-    /// Gregorian years 1 to 9999, in days since 1970: outside of them ICU's calendars lose their footing.
+    /// Gregorian years 1 to 9999, in days since 1970: ICU's results are unreliable outside of them.
     static let days = -719_162..<2_932_897
-    /// Most units that are remembered.
+    /// The maximum number of cached units.
     static let capacity = 4096
 
     private let system: SectionCalendar.System

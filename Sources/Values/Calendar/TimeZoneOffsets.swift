@@ -4,10 +4,11 @@ internal import Synchronization
 /// A time zone that ICU does not know.
 public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
     public let name: String
-    public var description: String { "\"\(name)\" is no time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
+    public var description: String { "\"\(name)\" is not a time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
 }
 
-/// The days of a time zone. Offsets are kept with the times that they hold: ICU takes 2 µs to find one.
+/// Converts instants to the days of a time zone. Caches offsets with the periods in which they are valid: ICU takes 2 µs to
+/// find one.
 package final class TimeZoneOffsets: Sendable {
     /// Seconds since 1970 from one change of the clocks to the next, and the seconds that they are ahead of UTC.
     private struct Period {
@@ -27,7 +28,7 @@ package final class TimeZoneOffsets: Sendable {
         var known: [Period] = []
     }
 
-    /// Most periods that are remembered: those of 2,000 years with two changes each.
+    /// The maximum number of cached periods: 2,000 years with two changes each.
     private static let capacity = 4096
 
     package let name: String
@@ -57,8 +58,7 @@ package final class TimeZoneOffsets: Sendable {
         name == "UTC" ? "" : fi_zone_data_version().map { String(cString: $0) } ?? ""
     }
 
-    /// The day since 1970, in this zone, of a moment in seconds since 2001. A moment beyond 100 million years is the
-    /// bound's day.
+    /// The day since 1970, in this zone, of an instant in seconds since 2001. Instants beyond 100 million years are clamped.
     package func day(of moment: Double) -> Int {
         let bound = 3.15e15
         let seconds = min(max(moment.isNaN ? 0 : moment, -bound), bound) + 978_307_200

@@ -1,14 +1,14 @@
 internal import CICU
 
-/// The titles of a locale's alphabetic index, and the one that each text stands under. For one thread at a time.
+/// The titles of a locale's alphabetic index, and the title of each text. For one thread at a time.
 ///
 /// A title is a letter of the locale's alphabet (か for Japanese kana from か to ご, A to Z in every locale), or "#" for
-/// texts that stand under none. What is compared are letters alone, without case, accents and width.
+/// other texts. Only letters are compared, without case, accents and width.
 package final class IndexTitles {
     /// Made on demand, because ICU needs half a millisecond.
     private struct Index: ~Copyable {
         let buckets: OpaquePointer
-        /// In UTF-8, a bucket each.
+        /// In UTF-8, one per bucket.
         let titles: [[UInt8]]
 
         init?(_ locale: String) {
@@ -45,7 +45,7 @@ package final class IndexTitles {
         versions = [collator.version, ICUVersion.localeData]
     }
 
-    /// The title, in UTF-8, that UTF-8 text stands under.
+    /// The title, in UTF-8, of a UTF-8 text.
     package func title(of text: RawSpan) throws(UnknownLocale) -> [UInt8] {
         if index == nil {
             index = Index(locale)

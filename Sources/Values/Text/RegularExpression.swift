@@ -18,7 +18,7 @@ package final class RegularExpression: Sendable {
             }
         }
 
-        /// A pattern may be as long as a book.
+        /// Patterns may be very long: messages show the beginning.
         private static func excerpt(_ pattern: String) -> String {
             let beginning = String(pattern.unicodeScalars.prefix(60))
             return beginning.utf8.count == pattern.utf8.count ? pattern : beginning + "…"
@@ -32,7 +32,7 @@ package final class RegularExpression: Sendable {
 
     /// ICU's unit, about a millisecond of matching: more on one text is catastrophic backtracking.
     private static let timeLimit: Int32 = 1000
-    /// Bytes that places to go back to may take: enough for texts of a few million characters.
+    /// The maximum size of the backtracking state, in bytes: enough for texts of a few million characters.
     private static let stackLimit: Int32 = 64 << 20
 
     private let pattern: String

@@ -1,6 +1,6 @@
 internal import CICU
 
-/// What a text comparison overlooks: the modifiers [c] and [d] of predicates.
+/// What a text comparison ignores: the modifiers [c] and [d] of predicates.
 public struct TextFolding: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 

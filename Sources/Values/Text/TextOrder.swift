@@ -66,7 +66,8 @@ package final class TextCollator: Sendable {
         case .localized(let name): locale = name
         case .localizedStandard(let name): (locale, isNumeric) = (name, true)
         }
-        if levels == 3 { try UnknownLocale.check(locale) }
+        // ICU must have data of the language; "und" is the root. An unknown country or script does not affect the order.
+        if levels == 3 && !fi_locale_is_known(locale) { throw UnknownLocale(locale: locale) }
         guard let collator = fi_collator_open(locale) else { throw UnknownLocale(locale: locale) }
         guard fi_collator_configure(collator, levels, caseLevel, isNumeric) else {
             fi_collator_close(collator)

@@ -67,7 +67,7 @@ import Testing
         let folder = try store.copy([(name, "caches", header)])
         let repair = try PersistentContainer.repair(at: folder.path) { _, _ in }
         #expect(repair.defects.count == 2)
-        #expect(repair.defects.allSatisfy { $0.contains("is another cache's too") })
+        #expect(repair.defects.allSatisfy { $0.contains("is invalid, or also that of another cache") })
         #expect(repair.repairs.count == 1, "\(repair)")
         #expect(repair.left == [], "\(repair)")
         #expect(DamageProbe(folder).defects == [])

@@ -180,7 +180,7 @@ private enum Concurrency {
             entity: "Book", predicate: try FetchPredicate("price < %d", 2000),
             sortKeys: [SortKey("price", .descending)], sectionKey: .attribute("publisher"))
         var options = PersistentContainer.OrderOptions(cacheName: "books by publisher")
-        options.wantsChange = true
+        options.needsExactChange = true
         try container.withOrder(definition, options) { order in
             if case .caughtUp(let change) = order.outcome { print(change) }
             try order.forEachSection { section in

@@ -145,7 +145,8 @@ import Testing
         let twin = account("a")
         let error = #expect(throws: ValidationError.self) { try context.save() }
         #expect(
-            error?.description == "objects cannot be saved: new Account 2: name is unique, and another object has \"a\""
+            error?.description
+                == "objects cannot be saved: new Account 2: name must be unique, but another object has \"a\""
         )
         #expect(try store.container.newContext().count(for: FetchRequest<Account>()) == 1)
         let old = try store.container.model().entity(named: "Account")

@@ -56,24 +56,13 @@ struct Scenario: CustomStringConvertible {
 
     /// Sections with names and ids.
     func results(of rows: [Row]) -> [(name: String, ids: [ObjectID])] {
-        let members = rows.filter { !isFiltered || $0.isShown }.sorted {
-            $0.rank == $1.rank ? $0.id < $1.id : ($0.rank < $1.rank) == (sort == .ascending)
+        let members = rows.filter { row in !isFiltered || row.isShown }
+        func isBefore(_ left: Row, _ right: Row) -> Bool {
+            left.rank == right.rank ? left.id < right.id : (left.rank < right.rank) == (sort == .ascending)
         }
-        let first = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
-        let groups = Dictionary(grouping: members, by: sectionValue)
-        var sections = groups.map { (value: $0.key, rows: $0.value) }
-        if sectionKey == nil && sections.isEmpty { sections = [(.none, [])] }
-        sections.sort { left, right in
-            switch sectionOrder {
-            case .byFirstRow: return first[left.rows[0].id]! < first[right.rows[0].id]!
-            case .byName(let isDescending, _):
-                let names = (name(left.value), name(right.value))
-                return isDescending ? names.0 > names.1 : names.0 < names.1
-            case .byCount(let isDescending):
-                if left.rows.count == right.rows.count { return left.value < right.value }
-                return (left.rows.count < right.rows.count) != isDescending
-            }
-        }
+        let sections = plainSections(
+            of: members, by: isBefore, in: sectionKey == nil ? nil : { sectionValue($0) },
+            PlainSectionOrder(sectionOrder))
         var skipped = offset
         var left = limit == 0 ? Int.max : limit
         var results: [(String, [ObjectID])] = []
@@ -81,31 +70,13 @@ struct Scenario: CustomStringConvertible {
             let kept = section.rows.dropFirst(skipped).prefix(left)
             skipped -= min(skipped, section.rows.count)
             left -= kept.count
-            if !kept.isEmpty || sectionKey == nil { results.append((name(section.value), kept.map(\.id))) }
+            if !kept.isEmpty || sectionKey == nil { results.append((section.name, kept.map(\.id))) }
         }
         return results
     }
 
-    private enum SectionValue: Hashable, Comparable {
-        case none
-        case text(String)
-        case number(Int)
-    }
-
-    private func sectionValue(_ row: Row) -> SectionValue {
-        switch sectionKey {
-        case .attribute: row.group.map(SectionValue.text) ?? .none
-        case .bucket: .number(row.rank / 3 * 3)
-        default: .none
-        }
-    }
-
-    private func name(_ value: SectionValue) -> String {
-        switch value {
-        case .none: ""
-        case .text(let text): text
-        case .number(let number): "\(number)"
-        }
+    private func sectionValue(_ row: Row) -> PlainSectionValue {
+        if case .bucket = sectionKey { .number(row.rank / 3 * 3) } else { PlainSectionValue(row.group) }
     }
 }
 

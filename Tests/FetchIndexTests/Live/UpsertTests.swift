@@ -44,7 +44,7 @@ import Testing
         #expect(
             error.description
                 == "objects cannot be saved: new Part \(clash.objectID.description.dropFirst(4)): "
-                + "kind, size are unique together, and another object has \"bolt, 2\"")
+                + "kind, size must be unique together, but another object has \"bolt, 2\"")
         clash.size = 3
         try context.save()
         clash.size = 1

@@ -1,10 +1,9 @@
 internal import Models
-internal import CountedTree
 internal import LMDB
 package import Records
 
-/// A named order as it is kept, read without its request: its rows are of the reader's state.
-package struct KeptOrder {
+/// A fresh cache, opened without its request: its rows reflect the reader's state.
+package struct FreshCache {
     package let name: String
     package let identity: CacheIdentity
     private let header: CacheHeader
@@ -24,15 +23,15 @@ package struct KeptOrder {
 }
 
 extension CacheDirectory {
-    /// More commits than these behind, and whether a cache is fresh is not asked.
+    /// A cache that is more commits behind counts as stale, without a look at the log.
     private static let commitsLookedAt: UInt64 = 64
 
-    /// The named orders of an entity that nothing touched since they were current. O(caches).
-    package static func keptOrders(of entity: Int, in reader: StoreReader) throws -> [KeptOrder] {
+    /// The fresh caches of an entity. O(caches).
+    package static func freshCaches(of entity: Int, in reader: StoreReader) throws -> [FreshCache] {
         let stored = reader.model.entities[entity]
         let version = stored.versionHash
-        var kept: [KeptOrder] = []
-        // Many caches are of few commits.
+        var kept: [FreshCache] = []
+        // Caches share few commits, so freshness is computed once per commit.
         var fresh: [UInt64: Bool] = [:]
         try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
             let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
@@ -41,7 +40,7 @@ extension CacheDirectory {
             else { return }
             let isFresh = fresh[header.commit] ?? isFresh(header, entity, in: reader)
             fresh[header.commit] = isFresh
-            if isFresh { kept.append(KeptOrder(header, entity: entity, in: reader)) }
+            if isFresh { kept.append(FreshCache(header, entity: entity, in: reader)) }
         }
         return kept
     }

@@ -1,0 +1,12 @@
+/// An optional value that is encoded as null when it is nil, where a synthesized encoder leaves it out.
+@propertyWrapper
+package struct NullWhenMissing<Value: Encodable & Sendable>: Encodable, Sendable {
+    package var wrappedValue: Value?
+
+    package init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+    }
+}
