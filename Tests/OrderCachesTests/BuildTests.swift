@@ -109,7 +109,7 @@ import Testing
         let placer = TestPlacer(hasSections: order.hasSections, isDescending: order.isDescending)
         for (number, record) in try test.contents() {
             let section = expected.firstIndex { $0.rows.contains(number) }
-            let path = section.map { RowPosition(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
+            let path = section.map { RowPath(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
             let object = RecordKey(entity: 0, number: number)
             #expect(try built.position(of: object, record, placer) == path, "seed \(seed), \(order), object \(number)")
         }
@@ -127,15 +127,15 @@ import Testing
             for (offset, number) in section.rows.enumerated() {
                 let found = try order.row(at: row)
                 #expect(found.object.number == number)
-                #expect(found.path == RowPosition(section: index, row: offset))
-                #expect(try order.object(at: RowPosition(section: index, row: offset)).number == number)
-                var first: (RecordKey, RowPosition)?
+                #expect(found.path == RowPath(section: index, row: offset))
+                #expect(try order.object(at: RowPath(section: index, row: offset)).number == number)
+                var first: (RecordKey, RowPath)?
                 try order.walkRows(from: row) { object, path in
                     first = (object, path)
                     return false
                 }
                 #expect(first?.0.number == number)
-                #expect(first?.1 == RowPosition(section: index, row: offset))
+                #expect(first?.1 == RowPath(section: index, row: offset))
                 row += 1
             }
         }

@@ -1,3 +1,4 @@
+import Models
 import Bytes
 import LMDB
 import Records

@@ -91,8 +91,8 @@ import Values
         var expected = OrderChange()
         expected.rows = [
             .update(
-                RecordKey(entity: 0, number: 1), from: RowPosition(section: 0, row: 0),
-                to: RowPosition(section: 0, row: 0))
+                RecordKey(entity: 0, number: 1), from: RowPath(section: 0, row: 0),
+                to: RowPath(section: 0, row: 0))
         ]
         #expect(try caches.open("n", request).outcome == .caughtUp(expected))
         try insert(TestRow(group: "z", rank: 0, isMember: false))
@@ -103,7 +103,7 @@ import Values
     @Test func eachPartOfTheIdentityHasItsReason() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
-        let changes: [(WritableKeyPath<CacheIdentity, String>, RebuildCause)] = [
+        let changes: [(WritableKeyPath<CacheIdentity, String>, RebuildReason)] = [
             (\.entityVersion, .modelChanged), (\.predicate, .predicateChanged), (\.sort, .sortChanged),
             (\.section, .sectionKeyChanged), (\.collation, .collationChanged), (\.entity, .modelChanged),
         ]

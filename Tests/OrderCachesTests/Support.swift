@@ -166,7 +166,7 @@ extension CacheEngine {
         TestOpened(try open(CacheRequest(name: name, order: request, needsExactChange: needsExactChange)))
     }
 
-    func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildCause) throws -> TestOpened {
+    func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildReason) throws -> TestOpened {
         TestOpened(try rebuild(CacheRequest(name: name, order: request), reason))
     }
 }

@@ -148,8 +148,9 @@ import Values
                 ResolvedAttribute(slot: 0, type: .integer, nameCount: 1)
             }
             guard let again = try? FetchPredicate(predicate.description) else {
-                return nil
+                return reparses ? "\(deepest) levels do not reparse" : nil
             }
+            if !reparses { return "\(deepest) levels reparse" }
             return again == predicate && again.hashValue == predicate.hashValue ? nil : "\(predicate) differs"
         }
         #expect(isWrong == nil)

@@ -109,11 +109,11 @@ public struct FetchedOrder {
         DamagedOrder(defect: "it names object \(object.number), which is not in the store")
     }
 
-    private func withRow(_ object: RecordKey, _ position: RowPosition, _ body: (FetchedRow) throws -> Void) throws {
+    private func withRow(_ object: RecordKey, _ position: RowPath, _ body: (FetchedRow) throws -> Void) throws {
         let isFound = try snapshot.record(object) { record in
             try body(
                 FetchedRow(
-                    id: ObjectID(object, origin), path: RowPath(position), entity: entity,
+                    id: ObjectID(object, origin), path: position, entity: entity,
                     record: try RecordView(record)))
         }
         guard isFound else { throw stale(object) }

@@ -150,7 +150,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The object of a row. O(log n). Traps unless the row exists.
     public func object(at path: RowPath) -> Object {
         noteRead()
-        let id = read { try $0.object(at: path.position) } ?? nil
+        let id = read { try $0.object(at: path) } ?? nil
         // Damage may have changed the count: then the path is not the caller's mistake.
         precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
         return object(id)
@@ -182,8 +182,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         guard object.managedObjectContext === managedObjectContext,
             let record = managedObjectContext.viewedRecord(of: object.key), let live
         else { return nil }
-        let position = read { try $0.position(of: object.key, record, live.request.builder.placer) } ?? nil
-        return position.map(RowPath.init)
+        return read { try $0.position(of: object.key, record, live.request.builder.placer) } ?? nil
     }
 
     /// The current section names and object ids. O(rows).

@@ -57,7 +57,7 @@ extension ResultsChange {
     /// A change of an order whose rows are objects of one entity.
     init(_ change: OrderChange, _ origin: ObjectOrigin) {
         func id(_ key: RecordKey) -> ObjectID { ObjectID(key, origin) }
-        rebuilt = change.rebuilt.map { RebuildReason($0) }
+        rebuilt = change.rebuilt
         for (old, new) in change.renumbered { renumbered[id(old)] = id(new) }
         for (index, event) in change.sections.enumerated() {
             switch event {
@@ -69,10 +69,10 @@ extension ResultsChange {
         }
         rows = change.rows.map { event in
             switch event {
-            case .delete(let key, let from): .delete(id(key), from: RowPath(from))
-            case .insert(let key, let to): .insert(id(key), to: RowPath(to))
-            case .move(let key, let from, let to): .move(id(key), from: RowPath(from), to: RowPath(to))
-            case .update(let key, let from, let to): .update(id(key), from: RowPath(from), to: RowPath(to))
+            case .delete(let key, let from): .delete(id(key), from: from)
+            case .insert(let key, let to): .insert(id(key), to: to)
+            case .move(let key, let from, let to): .move(id(key), from: from, to: to)
+            case .update(let key, let from, let to): .update(id(key), from: from, to: to)
             }
         }
     }
@@ -100,10 +100,10 @@ extension ResultsChange {
         }
         change.rows = rows.map { event in
             switch event {
-            case .delete(let id, let from): .delete(id.key, from: from.position)
-            case .insert(let id, let to): .insert(id.key, to: to.position)
-            case .move(let id, let from, let to): .move(id.key, from: from.position, to: to.position)
-            case .update(let id, let from, let to): .update(id.key, from: from.position, to: to.position)
+            case .delete(let id, let from): .delete(id.key, from: from)
+            case .insert(let id, let to): .insert(id.key, to: to)
+            case .move(let id, let from, let to): .move(id.key, from: from, to: to)
+            case .update(let id, let from, let to): .update(id.key, from: from, to: to)
             }
         }
         return change
@@ -157,7 +157,7 @@ extension FetchOutcome {
         switch outcome {
         case .hit: self = .hit
         case .caughtUp(let change): self = .caughtUp(ResultsChange(change, origin))
-        case .rebuilt(let cause): self = .rebuilt(RebuildReason(cause))
+        case .rebuilt(let cause): self = .rebuilt(cause)
         case .computed: self = .computed
         }
     }

@@ -1,4 +1,4 @@
-internal import Models
+package import Models
 internal import LMDBCheck
 internal import LMDB
 package import Records
@@ -32,7 +32,7 @@ package struct CacheDirectory {
         package let name: String
         /// Nil when the header cannot be used; then the reason says why.
         package let header: CacheHeader?
-        package let unusable: RebuildCause?
+        package let unusable: RebuildReason?
         /// Whether the order reflects the newest records: nothing of its entity changed since its commit.
         package let isFresh: Bool
         /// How many changes of its entity the cache is behind; nil when the log no longer has them.

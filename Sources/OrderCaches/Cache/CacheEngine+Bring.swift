@@ -1,3 +1,4 @@
+internal import Models
 package import Records
 internal import CountedTree
 internal import Bytes
@@ -95,7 +96,7 @@ extension CacheEngine {
     }
 
     private func rebuild(
-        _ cache: CacheRequest, _ reason: RebuildCause, _ destination: Destination
+        _ cache: CacheRequest, _ reason: RebuildReason, _ destination: Destination
     ) throws -> OpenedOrder {
         guard case .cache(let writer) = destination else {
             return try Self.compute(cache.order, in: destination.reader, .rebuilt(reason))

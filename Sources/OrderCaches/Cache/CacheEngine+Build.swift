@@ -18,7 +18,7 @@ extension CacheEngine {
     /// Builds a cache; an unforced build returns the cache that another build has just finished. Builds in memory when the
     /// store is read-only or this process is writing: the open writer may be the caller's own, and waiting a deadlock.
     func build(
-        _ cache: CacheRequest, _ reason: RebuildCause, isForced: Bool = false
+        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: Self.patience) else {
             return try computeAtNewest(cache.order, .rebuilt(reason))
@@ -70,7 +70,7 @@ extension CacheEngine {
     /// Nil when too much has changed during the build. The snapshot ends with this function, so that the pages of a failed build
     /// can be used again.
     private func buildOnce(
-        _ cache: CacheRequest, _ reason: RebuildCause, _ build: StoreBuild, _ pieces: PieceNodeStore
+        _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot)? {
         let snapshot = try store.snapshot()
         build.begin(at: snapshot.commit)

@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Models
+package import Models
 package import Records
 
 extension CacheEngine {
@@ -12,7 +12,7 @@ extension CacheEngine {
     /// another writer is busy, the order is caught up in memory and the cache stays as it is. A rebuild waits for its turn.
     package func open(_ cache: CacheRequest) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
-        let reason: RebuildCause
+        let reason: RebuildReason
         do {
             let snapshot = try store.snapshot()
             let assessment = try assess(cache, in: snapshot)
@@ -49,7 +49,7 @@ extension CacheEngine {
     /// Builds a cache from all records. In memory where the store is read-only, and while a writer of this process is open.
     /// O(n log n).
     package func rebuild(
-        _ cache: CacheRequest, _ reason: RebuildCause
+        _ cache: CacheRequest, _ reason: RebuildReason
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
         return try build(cache, reason, isForced: true)
@@ -141,7 +141,7 @@ extension CacheEngine {
     }
 }
 
-extension RebuildCause {
+extension RebuildReason {
     /// Whether the cache is of the same request, and only its state is unusable.
     fileprivate var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 }

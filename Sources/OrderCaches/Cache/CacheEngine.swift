@@ -1,3 +1,4 @@
+internal import Models
 package import Records
 
 /// Decides whether a cache can be used, and brings its order to a state of the store: for all callers in the same way.
@@ -24,7 +25,7 @@ package struct CacheEngine {
     enum Assessment {
         case current(CacheHeader)
         case behind(CacheHeader)
-        case unusable(RebuildCause)
+        case unusable(RebuildReason)
     }
 
     func assess(_ cache: CacheRequest, in reader: StoreReader) throws -> Assessment {

@@ -1,4 +1,4 @@
-internal import Models
+package import Models
 internal import Bytes
 internal import CountedTree
 internal import Records
@@ -157,7 +157,7 @@ package struct CacheHeader: Sendable {
 
 /// A header that cannot be used, and so a cache that is rebuilt.
 package struct UnusableHeader: Error {
-    package let reason: RebuildCause
+    package let reason: RebuildReason
 
     /// What `verify` says of it: a cache of another format is whole, and is rebuilt when it is opened.
     package var defects: [String] {

@@ -1,3 +1,4 @@
+internal import Models
 /// Everything that shapes an order, as canonical texts: a cache is valid for exactly one. The texts are readable, and
 /// the request can be parsed from them.
 package struct CacheIdentity: Sendable {
@@ -22,7 +23,7 @@ package struct CacheIdentity: Sendable {
     }
 
     /// The first part in which a wanted order differs from this one; nil when they are the same.
-    func difference(from wanted: CacheIdentity) -> RebuildCause? {
+    func difference(from wanted: CacheIdentity) -> RebuildReason? {
         func differ(_ part: KeyPath<CacheIdentity, String>) -> Bool {
             !self[keyPath: part].utf8.elementsEqual(wanted[keyPath: part].utf8)
         }
@@ -38,26 +39,4 @@ package struct CacheIdentity: Sendable {
 /// By bytes: canonically equivalent texts are different values.
 extension CacheIdentity: Equatable {
     package static func == (left: CacheIdentity, right: CacheIdentity) -> Bool { left.difference(from: right) == nil }
-}
-
-/// Why an order was computed from all records.
-package enum RebuildCause: String, Hashable, Sendable {
-    /// There was no cache of the name.
-    case first
-    case predicateChanged
-    case sortChanged
-    case sectionKeyChanged
-    case modelChanged
-    /// ICU, its collator or its time zones have another version.
-    case collationChanged
-    /// The cache was written in another format.
-    case formatChanged
-    /// The change log no longer reaches back to the cache's commit.
-    case logTooShort
-    /// Catching up would cost more than a rebuild.
-    case tooManyChanges
-    /// The cache's bytes are damaged.
-    case damaged
-    /// A rebuild was requested.
-    case requested
 }

@@ -1,3 +1,4 @@
+package import Models
 package import CountedTree
 package import Records
 
@@ -7,7 +8,7 @@ package enum OrderOutcome: Equatable, Sendable {
     case hit
     /// The cache was behind; the change is what happened since its commit.
     case caughtUp(OrderChange)
-    case rebuilt(RebuildCause)
+    case rebuilt(RebuildReason)
     /// The order has no cache: it was computed in memory.
     case computed
 }

@@ -20,10 +20,10 @@ package struct OrderChange: Equatable, Sendable {
     }
 
     package enum RowEvent: Equatable, Sendable {
-        case delete(RecordKey, from: RowPosition)
-        case insert(RecordKey, to: RowPosition)
-        case move(RecordKey, from: RowPosition, to: RowPosition)
-        case update(RecordKey, from: RowPosition, to: RowPosition)
+        case delete(RecordKey, from: RowPath)
+        case insert(RecordKey, to: RowPath)
+        case move(RecordKey, from: RowPath, to: RowPath)
+        case update(RecordKey, from: RowPath, to: RowPath)
     }
 
     /// Deletes, then inserts, then moves.
@@ -36,12 +36,12 @@ package struct OrderChange: Equatable, Sendable {
 
     /// Not nil when the order was rebuilt and the old order could not be read. Then the change is unknown: there are no events,
     /// and a copy of the rows must be read again.
-    package var rebuilt: RebuildCause?
+    package var rebuilt: RebuildReason?
 
     package init() {}
 
     /// A change that is not known.
-    package init(rebuilt reason: RebuildCause) { rebuilt = reason }
+    package init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
     /// Whether nothing changed.
     package var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
@@ -63,7 +63,7 @@ extension OrderChange {
             }
         }
         guard var new = replaySections(on: left.map { $0.compactMap { $0 } }) else { return nil }
-        var arrivals: [(RowPosition, RecordKey)] = []
+        var arrivals: [(RowPath, RecordKey)] = []
         for event in rows {
             switch event {
             case .insert(let object, let to), .move(let object, _, let to): arrivals.append((to, object))

@@ -180,12 +180,12 @@ struct OrderDiff {
         return events.inOrder
     }
 
-    private func path(of row: ChangedPlaces.Row?, _ sections: [SectionPlace?]) throws -> RowPosition? {
+    private func path(of row: ChangedPlaces.Row?, _ sections: [SectionPlace?]) throws -> RowPath? {
         guard let row else { return nil }
         guard let rank = row.rank, let place = sections[row.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")
         }
-        return RowPosition(section: place.index, row: rank - place.firstRank)
+        return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
     /// Moves and updates among the rows that stayed in a section.
@@ -197,7 +197,7 @@ struct OrderDiff {
         let moves = try Self.moves(
             changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
         var moved = Dictionary(moves.map { ($0.old, $0.new) }) { first, _ in first }
-        func path(_ place: SectionPlace, _ row: Int) -> RowPosition { RowPosition(section: place.index, row: row) }
+        func path(_ place: SectionPlace, _ row: Int) -> RowPath { RowPath(section: place.index, row: row) }
         for row in edits.changed + edits.updated {
             let from = path(oldPlace, row.old)
             let to = path(newPlace, row.new)
@@ -217,10 +217,10 @@ struct OrderDiff {
 
 /// Row events by kind, to be put in their order.
 private struct RowEvents {
-    var deletes: [(object: RecordKey, from: RowPosition)] = []
-    var inserts: [(object: RecordKey, to: RowPosition)] = []
-    var moves: [(object: RecordKey, from: RowPosition, to: RowPosition)] = []
-    var updates: [(object: RecordKey, from: RowPosition, to: RowPosition)] = []
+    var deletes: [(object: RecordKey, from: RowPath)] = []
+    var inserts: [(object: RecordKey, to: RowPath)] = []
+    var moves: [(object: RecordKey, from: RowPath, to: RowPath)] = []
+    var updates: [(object: RecordKey, from: RowPath, to: RowPath)] = []
 
     var inOrder: [OrderChange.RowEvent] {
         deletes.sorted { $0.from < $1.from }.map { .delete($0.object, from: $0.from) }

@@ -66,14 +66,14 @@ package struct OrderWindow {
     }
 
     /// The row that stands n-th. O(log n). Throws unless 0 <= row < rowCount, as above.
-    package func row(at row: Int) throws -> (object: RecordKey, path: RowPosition) {
+    package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard row >= 0, row < rows.count else { throw SectionedOrder.corrupted("there is no row \(row)") }
         let (object, path) = try order.row(at: rows.lowerBound + row)
         return (object, inWindow(path))
     }
 
     /// The object of a row; nil when there is no such row. O(log n).
-    package func object(at path: RowPosition) throws -> RecordKey? {
+    package func object(at path: RowPath) throws -> RecordKey? {
         guard path.section >= 0, path.section < sectionCount else { return nil }
         let section = try section(at: path.section)
         guard path.row >= 0, path.row < section.count else { return nil }
@@ -81,7 +81,7 @@ package struct OrderWindow {
     }
 
     /// Hands out the rows from the n-th on until the body returns false.
-    package func walkRows(from row: Int = 0, _ body: (RecordKey, RowPosition) throws -> Bool) throws {
+    package func walkRows(from row: Int = 0, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         var left = rows.count - row
         guard left > 0 else { return }
         try order.walkRows(from: rows.lowerBound + row) { object, path in
@@ -91,15 +91,15 @@ package struct OrderWindow {
     }
 
     /// The place of an object by its record; nil when it is not in the window. O(log n).
-    package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPosition? {
+    package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
         guard let path = try order.position(of: object, record, placer) else { return nil }
         if rows.count == order.rowCount { return path }
         let row = try order.section(at: path.section).rowsBefore + path.row
         return rows.contains(row) ? inWindow(path) : nil
     }
 
-    private func inWindow(_ path: RowPosition) -> RowPosition {
-        RowPosition(section: path.section - firstSection, row: path.row - (path.section == firstSection ? skipped : 0))
+    private func inWindow(_ path: RowPath) -> RowPath {
+        RowPath(section: path.section - firstSection, row: path.row - (path.section == firstSection ? skipped : 0))
     }
 
     /// The objects of all rows by section. O(rows).

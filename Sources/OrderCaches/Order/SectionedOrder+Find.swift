@@ -36,15 +36,15 @@ extension SectionedOrder {
     }
 
     /// The object of a row. O(log n). Traps unless the row exists.
-    package func object(at path: RowPosition) throws -> RecordKey {
+    package func object(at path: RowPath) throws -> RecordKey {
         let section = try section(at: path.section)
         precondition(path.row >= 0 && path.row < section.count, "A row index must be less than its section's count.")
         return try object(atRank: try firstRank(of: section.value) + path.row)
     }
 
     /// The row that stands n-th over all sections. O(log n). Traps unless 0 <= n < rowCount.
-    package func row(at row: Int) throws -> (object: RecordKey, path: RowPosition) {
-        guard shape.hasSections else { return (try object(atRank: row), RowPosition(section: 0, row: row)) }
+    package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
+        guard shape.hasSections else { return (try object(atRank: row), RowPath(section: 0, row: row)) }
         var value: [UInt8]?
         var before = Measure.zero
         try sections.entry(atWeight: row) { key, _, measure in
@@ -52,7 +52,7 @@ extension SectionedOrder {
             before = measure
         }
         guard let value else { throw Self.corrupted("a section key is too short") }
-        let path = RowPosition(section: before.count, row: row - before.weight)
+        let path = RowPath(section: before.count, row: row - before.weight)
         return (try object(atRank: try firstRank(of: value) + path.row), path)
     }
 
@@ -66,7 +66,7 @@ extension SectionedOrder {
 
     /// Hands out the rows from the n-th on, over all sections in display order, until the body returns false.
     /// O(log n + rows + sections touched x log n).
-    package func walkRows(from row: Int, _ body: (RecordKey, RowPosition) throws -> Bool) throws {
+    package func walkRows(from row: Int, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         guard row >= 0, row < rowCount else { return }
         var index = 0
         var skipped = row
@@ -86,7 +86,7 @@ extension SectionedOrder {
                 guard let object = RowKey.object(in: key, entity: entity) else {
                     throw Self.corrupted("a row key is too short")
                 }
-                shouldContinue = try body(object, RowPosition(section: index, row: next))
+                shouldContinue = try body(object, RowPath(section: index, row: next))
                 next += 1
                 return shouldContinue && next < section.count
             }
@@ -96,13 +96,13 @@ extension SectionedOrder {
     }
 
     /// The place of a row key; nil when it is not in the order. O(log n).
-    func position(of key: RowKey) throws -> RowPosition? {
+    func position(of key: RowKey) throws -> RowPath? {
         guard let rank = try rank(of: key), let place = try place(of: key.section) else { return nil }
-        return RowPosition(section: place.index, row: rank - place.firstRank)
+        return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
     /// The place of an object by its record; nil when it is not in the order. O(log n).
-    package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPosition? {
+    package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
         var placement = RowPlacement()
         guard let key = try placer.key(of: object, record, &placement) else { return nil }
         return try position(of: key)

@@ -1,5 +1,3 @@
-package import OrderCaches
-
 /// Why a cache was rebuilt from all records.
 public enum RebuildReason: String, Hashable, Sendable {
     /// There was no cache of the name.
@@ -20,21 +18,4 @@ public enum RebuildReason: String, Hashable, Sendable {
     case damaged
     /// A rebuild was requested.
     case requested
-
-    package init(_ cause: RebuildCause) {
-        self =
-            switch cause {
-            case .first: .first
-            case .predicateChanged: .predicateChanged
-            case .sortChanged: .sortChanged
-            case .sectionKeyChanged: .sectionKeyChanged
-            case .modelChanged: .modelChanged
-            case .collationChanged: .collationChanged
-            case .formatChanged: .formatChanged
-            case .logTooShort: .logTooShort
-            case .tooManyChanges: .tooManyChanges
-            case .damaged: .damaged
-            case .requested: .requested
-            }
-    }
 }

@@ -1,5 +1,3 @@
-internal import OrderCaches
-
 /// The path of a row: its section's index and its index in the section, from 0.
 public struct RowPath: Hashable, Comparable, Sendable {
     public var section: Int
@@ -9,10 +7,6 @@ public struct RowPath: Hashable, Comparable, Sendable {
         self.section = section
         self.row = row
     }
-
-    init(_ position: RowPosition) { self.init(section: position.section, row: position.row) }
-
-    var position: RowPosition { RowPosition(section: section, row: row) }
 
     public static func < (left: RowPath, right: RowPath) -> Bool {
         (left.section, left.row) < (right.section, right.row)
