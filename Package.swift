@@ -128,7 +128,7 @@ let package = Package(
             dependencies: [
                 "Administration", "Bytes", "FetchIndex", "LMDB", "LMDBCheck", "Models", "OrderCaches", "Predicates",
                 "Records", "TestSupport", "Values",
-            ], resources: [.copy("Catalogues")], swiftSettings: strict),
+            ], resources: [.copy("Catalogues"), .copy("Stores")], swiftSettings: strict),
         // what a user's program sees, with nothing imported but FetchIndex and Foundation
         .testTarget(name: "FaceTests", dependencies: ["FetchIndex"], swiftSettings: strict),
         // pages that are cut off, overwritten or made up; full maps

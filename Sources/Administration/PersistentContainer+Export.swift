@@ -31,8 +31,9 @@ extension PersistentContainer {
                 source = .objects(objects)
             }
             let isSorted = !definition.sortKeys.isEmpty
+            let stored = snapshot.model.entities[entity]
             try request.builder.walkMembers(of: snapshot, from: source, isSorted: isSorted) { object in
-                _ = try snapshot.record(object) { try body(object, RecordView($0)) }
+                _ = try snapshot.record(object) { try body(object, RecordView($0, of: stored)) }
                 return true
             }
             return damaged

@@ -61,7 +61,7 @@ extension PersistentContainer {
             guard case .corrupted = error else { throw error }
             return nil
         }
-        guard let definition = try? OrderDefinition(identity),
+        guard let definition = try? OrderDefinition(identity, in: writer.model),
             let request = try? compile(definition, OrderOptions(cacheName: name))
         else { return try caches.remove(name, because: "only its program can build it", in: writer) }
         return try cacheEngine.repair(name, request, in: writer)

@@ -140,9 +140,10 @@ extension PersistentContainer {
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
         try withPublicErrors {
+            let reader = try reader ?? store.snapshot()
             let header: CacheHeader
             do {
-                guard let found = try CacheDirectory.header(name, in: try reader ?? store.snapshot()) else {
+                guard let found = try CacheDirectory.header(name, in: reader) else {
                     throw CacheDirectory.UnknownCache(name: name)
                 }
                 header = found
@@ -152,7 +153,7 @@ extension PersistentContainer {
             var options = OrderOptions(cacheName: name)
             options.progress = progress
             do {
-                let request = try compile(try OrderDefinition(header.identity), options)
+                let request = try compile(try OrderDefinition(header.identity, in: reader.model), options)
                 // A changed model or ICU version makes a cache stale, not defective.
                 return request.identity == header.identity
                     ? try cacheEngine.verify(name, request, in: reader, sharedNumbers: shared) : []

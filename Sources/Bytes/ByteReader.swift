@@ -1,6 +1,6 @@
 /// Reads numbers and texts one after the other. Bytes that end too soon throw.
 package struct ByteReader: ~Escapable {
-    @usableFromInline let bytes: RawSpan
+    @usableFromInline package let bytes: RawSpan
     @usableFromInline let subject: String
     @usableFromInline let damage: (String) -> any Error
     @usableFromInline package internal(set) var offset = 0

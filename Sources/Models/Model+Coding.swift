@@ -3,20 +3,54 @@ internal import Values
 
 // The stored model:
 //
-//     entities varint x ( name text | attributes varint x ( name text | type 1 | flags 1 ) )
+//     entities varint x ( name text | slots varint x ( name text | type 1 | flags 1 ) )
 //         | nothing, or lists varint x ( entity varint | slots varint x slot varint )      unique together
-//     flags: 1 optional, 2 unique
+//         | nothing, or histories (since version 5)
+//     flags       1 optional, 2 unique, 4 removed; a list without slots was removed
+//     histories   entities varint x ( passes varint | declarations varint x checksum 4
+//                     | slots varint x ( slot varint | permanent name text | former names varint x text
+//                         | length varint, default value as OrderKey ) )
 
 extension [UInt8] {
-    mutating func appendEntity(_ entity: Entity) {
+    fileprivate mutating func appendEntity(_ entity: Entity) {
         appendText(entity.name)
-        appendVarint(UInt64(entity.attributes.count))
-        for attribute in entity.attributes {
-            appendText(attribute.name)
-            append(attribute.type.rawValue)
-            append((attribute.isOptional ? 1 : 0) | (attribute.isUnique ? 2 : 0))
+        appendVarint(UInt64(entity.slots.count))
+        for slot in entity.slots { appendAttribute(slot.attribute, isRemoved: slot.isRemoved) }
+    }
+
+    mutating func appendAttribute(_ attribute: AttributeDescription, isRemoved: Bool = false) {
+        appendText(attribute.name)
+        append(attribute.type.rawValue)
+        append((attribute.isOptional ? 1 : 0) | (attribute.isUnique ? 2 : 0) | (isRemoved ? 4 : 0))
+    }
+
+    fileprivate mutating func appendHistory(_ entity: Entity) {
+        appendVarint(UInt64(entity.passes))
+        appendVarint(UInt64(entity.declarations.count))
+        for declaration in entity.declarations { appendNumber(declaration) }
+        let slots = entity.slots.enumerated().filter { $1.hasHistory }
+        appendVarint(UInt64(slots.count))
+        for (number, slot) in slots {
+            appendVarint(UInt64(number))
+            appendText(slot.permanentName)
+            appendVarint(UInt64(slot.formerNames.count))
+            for name in slot.formerNames { appendText(name) }
+            var value: [UInt8] = []
+            if !slot.attribute.defaultValue.isNull { OrderKey.append(slot.attribute.defaultValue, to: &value) }
+            appendVarint(UInt64(value.count))
+            append(contentsOf: value)
         }
     }
+}
+
+extension SlotDescription {
+    fileprivate var hasHistory: Bool {
+        permanentName != attribute.name || !formerNames.isEmpty || !attribute.defaultValue.isNull
+    }
+}
+
+extension Entity {
+    fileprivate var hasHistory: Bool { passes > 0 || !declarations.isEmpty || slots.contains(where: \.hasHistory) }
 }
 
 extension Model {
@@ -24,10 +58,9 @@ extension Model {
         var bytes: [UInt8] = []
         bytes.appendVarint(UInt64(entities.count))
         for entity in entities { bytes.appendEntity(entity) }
-        let lists = entities.enumerated().flatMap { number, entity in
-            entity.uniqueConstraints.filter { $0.slots.count > 1 }.map { (number, $0.slots) }
-        }
-        if !lists.isEmpty {
+        let lists = entities.enumerated().flatMap { number, entity in entity.uniqueLists.map { (number, $0) } }
+        let hasHistory = entities.contains(where: \.hasHistory)
+        if !lists.isEmpty || hasHistory {
             bytes.appendVarint(UInt64(lists.count))
             for (entity, slots) in lists {
                 bytes.appendVarint(UInt64(entity))
@@ -35,47 +68,94 @@ extension Model {
                 for slot in slots { bytes.appendVarint(UInt64(slot)) }
             }
         }
+        if hasHistory {
+            bytes.appendVarint(UInt64(entities.count))
+            for entity in entities { bytes.appendHistory(entity) }
+        }
         bytes.appendChecksum()
         return bytes
     }
 
     package init(decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, "the model")
-        var entities: [Entity] = []
-        for _ in 0..<(try reader.count()) {
-            let name = try reader.text()
-            var attributes: [AttributeDescription] = []
+        var parts: [StoredEntity] = []
+        for _ in 0..<(try reader.count()) { parts.append(try StoredEntity(&reader)) }
+        if !reader.isAtEnd {
             for _ in 0..<(try reader.count()) {
-                let attribute = try reader.text()
-                guard let type = ValueType(rawValue: try reader.uint8()) else {
-                    throw StoreError.corrupted("the model has an unknown type")
+                let number = Int(clamping: try reader.varint())
+                guard parts.indices.contains(number) else {
+                    throw StoreError.corrupted("the model refers to an unknown entity")
                 }
-                let flags = try reader.uint8()
-                attributes.append(
-                    AttributeDescription(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0))
+                try parts[number].readUniqueList(&reader)
             }
-            entities.append(Entity(name, attributes))
         }
-        if !reader.isAtEnd { try Self.readUniqueAttributes(&reader, &entities) }
-        self.init(entities: entities)
+        if !reader.isAtEnd {
+            guard try reader.count() == parts.count else {
+                throw StoreError.corrupted("the model has histories of other entities")
+            }
+            for number in parts.indices { try parts[number].readHistory(&reader) }
+        }
+        self.init(entities: parts.map(\.entity))
+    }
+}
+
+/// An entity while it is read.
+private struct StoredEntity {
+    private let name: String
+    private var slots: [SlotDescription] = []
+    private var uniqueLists: [[Int]] = []
+    private var declarations: [UInt32] = []
+    private var passes = 0
+
+    init(_ reader: inout ByteReader) throws {
+        name = try reader.text()
+        for _ in 0..<(try reader.count()) {
+            let attribute = try reader.text()
+            guard let type = ValueType(rawValue: try reader.uint8()) else {
+                throw StoreError.corrupted("the model has an unknown type")
+            }
+            let flags = try reader.uint8()
+            var slot = SlotDescription(
+                AttributeDescription(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0))
+            slot.isRemoved = flags & 4 != 0
+            slots.append(slot)
+        }
     }
 
-    private static func readUniqueAttributes(_ reader: inout ByteReader, _ entities: inout [Entity]) throws {
-        for _ in 0..<(try reader.count()) {
-            let number = Int(clamping: try reader.varint())
-            guard entities.indices.contains(number) else {
-                throw StoreError.corrupted("the model refers to an unknown entity")
-            }
-            let entity = entities[number]
-            var names: [String] = []
-            for _ in 0..<(try reader.count()) {
-                let slot = Int(clamping: try reader.varint())
-                guard entity.attributes.indices.contains(slot) else {
-                    throw StoreError.corrupted("the model refers to an unknown attribute of \(entity.name)")
-                }
-                names.append(entity.attributes[slot].name)
-            }
-            entities[number] = Entity(entity.name, entity.attributes, unique: entity.uniqueAttributes + [names])
+    private func readSlot(_ reader: inout ByteReader) throws -> Int {
+        let slot = Int(clamping: try reader.varint())
+        guard slots.indices.contains(slot) else {
+            throw StoreError.corrupted("the model refers to an unknown attribute of \(name)")
         }
+        return slot
+    }
+
+    mutating func readUniqueList(_ reader: inout ByteReader) throws {
+        var list: [Int] = []
+        for _ in 0..<(try reader.count()) { list.append(try readSlot(&reader)) }
+        uniqueLists.append(list)
+    }
+
+    mutating func readHistory(_ reader: inout ByteReader) throws {
+        passes = Int(clamping: try reader.varint())
+        for _ in 0..<(try reader.count()) { declarations.append(try reader.uint32()) }
+        for _ in 0..<(try reader.count()) {
+            let slot = try readSlot(&reader)
+            slots[slot].permanentName = try reader.text()
+            for _ in 0..<(try reader.count()) { slots[slot].formerNames.append(try reader.text()) }
+            let range = try reader.range(try reader.count())
+            if range.isEmpty { continue }
+            let attribute = slots[slot].attribute
+            guard let (value, length) = OrderKey.first(in: reader.bytes.extracting(range)), length == range.count,
+                value.type == attribute.type
+            else { throw StoreError.corrupted("the default value of \(name).\(attribute.name) cannot be read") }
+            slots[slot].attribute = attribute.with(defaultValue: value)
+        }
+    }
+
+    var entity: Entity {
+        var entity = Entity(name, slots: slots, uniqueLists: uniqueLists)
+        (entity.declarations, entity.passes) = (declarations, passes)
+        return entity
     }
 }

@@ -16,6 +16,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case unknownAttribute(entity: String, attribute: String)
     /// The stored entity cannot become the given one; the text says why.
     case modelMismatch(entity: String, String)
+    /// Objects stand in the way of a migration; the text says why, and the first ones are named.
+    case cannotMigrate(entity: String, attribute: String, String, objects: [ObjectID])
     case invalidModel(String)
     case invalidValue(entity: String, attribute: String, String)
     /// Another object has this value of a unique attribute.
@@ -64,6 +66,9 @@ extension StoreError: CustomStringConvertible {
         case .unknownEntity(let name): "the store has no entity \"\(name)\""
         case .unknownAttribute(let entity, let attribute): "\(entity) has no attribute \"\(attribute)\""
         case .modelMismatch(let entity, let reason): "the stored entity \(entity) differs from the model's: \(reason)"
+        case .cannotMigrate(let entity, let attribute, let reason, let objects):
+            "\(entity) cannot be migrated: \(attribute) of "
+                + objects.map { "\($0)" }.joined(separator: ", ") + " \(reason); nothing was changed"
         case .invalidModel(let reason): "the model is invalid: \(reason)"
         case .invalidValue(let entity, let attribute, let reason): "\(entity).\(attribute) \(reason)"
         case .notUnique(let entity, let attribute, let value):

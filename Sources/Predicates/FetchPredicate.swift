@@ -79,6 +79,11 @@ extension FetchPredicate {
 
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { FetchPredicate(.not(predicate.syntax)) }
 
+    /// The same with other names of attributes: those for which the function returns one.
+    package func renamingAttributes(_ name: (String) -> String?) -> FetchPredicate {
+        FetchPredicate(syntax.renamingAttributes(name))
+    }
+
     /// Why an order of this predicate cannot be cached; nil when it can.
     package var uncacheableReason: String? {
         syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil

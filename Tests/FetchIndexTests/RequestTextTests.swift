@@ -58,7 +58,7 @@ import Testing
         func collation(_ key: SectionKey) throws -> String {
             let definition = OrderDefinition(entity: "E", sectionKey: key)
             let identity = try definition.compile(in: model).identity
-            #expect(try OrderDefinition(identity) == definition)
+            #expect(try OrderDefinition(identity, in: model) == definition)
             return identity.collation
         }
         #expect(try collation(.date("d", .week)) == "")
@@ -80,10 +80,10 @@ import Testing
             sectionKey: .prefix("title", 1),
             sectionOrder: .byName(descending: true, .caseInsensitive))
         let identity = try definition.compile(in: model).identity
-        #expect(try OrderDefinition(identity) == definition)
+        #expect(try OrderDefinition(identity, in: model) == definition)
         #expect(identity.collation.contains("ICU"))
         let plain = OrderDefinition(entity: "Book")
-        #expect(try OrderDefinition(plain.compile(in: model).identity) == plain)
+        #expect(try OrderDefinition(plain.compile(in: model).identity, in: model) == plain)
     }
 
     @Test func aRequestThatDoesNotFitItsEntityIsAnError() {

@@ -157,7 +157,7 @@ import Values
     private final class FailingPlacer: RowPlacer {
         struct Failed: Error {}
 
-        func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool { throw Failed() }
+        func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool { throw Failed() }
     }
 
     @Test func anEntityThatIsDroppedMeanwhileIsAnErrorAndLeavesNoCache() throws {

@@ -64,7 +64,8 @@ final class TestPlacer: RowPlacer {
         self.isDescending = isDescending
     }
 
-    func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
+    func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
+        let record = try RecordView(bytes)
         guard let member = try record.range(of: 2), try record.boolean(member) else { return false }
         if hasSections { try record.appendOrderKey(of: 0, as: .string, to: &placement.key) }
         placement.sectionLength = placement.key.count
@@ -101,7 +102,7 @@ struct TestOrder: CustomStringConvertible {
         return OrderRequest(
             builder: builder,
             identity: CacheIdentity(
-                entity: "Row", entityVersion: "1", predicate: "member == TRUE",
+                entity: "Row", reads: "0:string,1:integer,2:boolean", predicate: "member == TRUE",
                 sort: isDescending ? "rank:desc" : "rank",
                 section: "\(hasSections) \(sectionOrder)", collation: ""))
     }

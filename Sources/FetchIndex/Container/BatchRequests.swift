@@ -99,13 +99,16 @@ extension ManagedObjectContext {
             try batch { writer in
                 let number = try writer.model.number(of: request.entityName)
                 let entity = writer.model.entities[number]
-                let values = try request.propertiesToUpdate.map { (try entity.requireSlot(of: $0.key), $0.value) }
+                let values = try request.propertiesToUpdate.map { name, value in
+                    let slot = try entity.requireSlot(of: name)
+                    return (entity.attributeSlots.firstIndex(of: slot) ?? 0, value)
+                }
                 var builder = RecordBuilder()
                 var count = 0
                 for object in try members(of: request.predicate, request.entityName, in: writer) {
                     var new: [Value] = []
                     _ = try writer.record(object) { new = try entity.values(of: $0) }
-                    for (slot, value) in values { new[slot] = value }
+                    for (index, value) in values { new[index] = value }
                     let record = try builder.record(new, of: entity)
                     if try writer.update(object, record.span.bytes) { count += 1 }
                 }

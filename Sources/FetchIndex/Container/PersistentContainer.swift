@@ -27,14 +27,17 @@ public final class PersistentContainer: Sendable {
     /// attributes at the end of stored entities. Without a model, the stored model counts, and a missing store is an error.
     /// A read-only container writes nothing, caches included, and its model must be the stored one. Throws `StoreError`.
     public convenience init(
-        at url: URL, model: Model? = nil, durability: Durability = .full, isReadOnly: Bool = false
+        at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
+        isReadOnly: Bool = false
     ) throws {
         guard url.isFileURL else { throw StoreError.notAFileURL(url.absoluteString) }
         var options = Store.Options()
         options.setDurability(durability)
         options.isReadOnly = isReadOnly
         options.creates = model != nil && !isReadOnly
-        try self.init(path: url.path, model: model, options: options)
+        var allowed = Migration()
+        allowed.allowsPasses = migration == .automatic
+        try self.init(path: url.path, model: model, migration: allowed, options: options, folder: nil)
     }
 
     /// Makes a store that is removed with its container, for tests and temporary data: in a folder of its own among the
@@ -43,16 +46,18 @@ public final class PersistentContainer: Sendable {
         let folder = TemporaryStoreFolder()
         var options = Store.Options()
         options.setDurability(.none)
-        try self.init(path: folder.path, model: model, options: options, folder: folder)
+        try self.init(path: folder.path, model: model, migration: Migration(), options: options, folder: folder)
     }
 
     package convenience init(path: String, model: Model? = nil, options: Store.Options = Store.Options()) throws {
-        try self.init(path: path, model: model, options: options, folder: nil)
+        try self.init(path: path, model: model, migration: Migration(), options: options, folder: nil)
     }
 
-    private init(path: String, model: Model?, options: Store.Options, folder: TemporaryStoreFolder?) throws {
+    private init(
+        path: String, model: Model?, migration: Migration, options: Store.Options, folder: TemporaryStoreFolder?
+    ) throws {
         self.folder = folder
-        store = try withPublicErrors { try Store(at: path, model: model, options: options) }
+        store = try withPublicErrors { try Store(at: path, model: model, migration: migration, options: options) }
         openingModel = try withPublicErrors { [store] in try store.snapshot().model }
         objectClasses = model?.attachedTypes.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
     }

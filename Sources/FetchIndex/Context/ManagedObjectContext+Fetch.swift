@@ -48,9 +48,10 @@ extension ManagedObjectContext {
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             (count, compiled) = (exact, prepared)
         }
+        let missing = model.entities[entity].missingValues
         func matches(_ record: [UInt8]?) throws -> Int {
             guard let record else { return 0 }
-            return try compiled?.evaluate(RecordView(record.span.bytes)) ?? true ? 1 : 0
+            return try compiled?.evaluate(RecordView(record.span.bytes, missing: missing.span.bytes)) ?? true ? 1 : 0
         }
         if request.includesPendingChanges {
             for edit in reportedEdits where edit.object.entity == entity {

@@ -58,7 +58,7 @@ extension ManagedObjectContext {
         let old = try snapshot().model
         for number in entitiesOfInterest where old.entities.indices.contains(number) {
             let stored = old.entities[number]
-            if new.entities.indices.contains(number), new.entities[number].attributes.starts(with: stored.attributes) {
+            if new.entities.indices.contains(number), stored.isReadable(with: new.entities[number]) {
                 continue
             }
             throw StoreError.modelMismatch(

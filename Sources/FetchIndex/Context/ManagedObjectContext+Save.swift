@@ -36,12 +36,12 @@ extension ManagedObjectContext {
             }
             // An upsert is validated when the stored object is known.
             let mayBeUpsert = object.status.isInserted && onUniqueConflict == .update
-            for (slot, attribute) in object.entity.attributes.enumerated()
+            for (slot, attribute) in zip(object.entity.attributeSlots, object.entity.attributes)
             where !mayBeUpsert && !attribute.isOptional && object.value(at: slot).isNull {
                 failures.append(object.failure(attribute.name, "is required"))
             }
             for (slot, value) in object.changes where value.isUnstorable {
-                failures.append(object.failure(object.entity.attributes[slot].name, "is not a number"))
+                failures.append(object.failure(object.entity.attribute(at: slot).name, "is not a number"))
             }
             do { try object.validate() } catch { failures.append(object.failure(nil, "\(error)")) }
         }

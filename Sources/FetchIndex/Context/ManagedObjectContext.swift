@@ -88,7 +88,8 @@ public final class ManagedObjectContext {
     /// The newest commit that the context sees. Throws `StoreError`.
     public var commit: UInt64 { get throws { try withPublicErrors { try snapshot().commit } } }
 
-    var model: Model { opened?.model ?? container.openingModel }
+    /// The model of the snapshot; where the store cannot be read now, the one that it was opened with.
+    var model: Model { (try? snapshot().model) ?? container.openingModel }
 
     func note(_ error: any Error) { if damage == nil { damage = publicError(error) } }
 

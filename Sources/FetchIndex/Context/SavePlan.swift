@@ -150,13 +150,14 @@ struct SavePlan {
     }
 
     private func requireValues(of object: ManagedObject, in record: [UInt8]) throws {
-        let view = try RecordView(record.span.bytes)
-        let missing = try object.entity.attributes.indices.filter { slot in
-            try !object.entity.attributes[slot].isOptional && view.range(of: slot) == nil
+        let entity = object.entity
+        let view = try RecordView(record.span.bytes, of: entity)
+        let missing = try object.entity.attributeSlots.filter { slot in
+            try !object.entity.attribute(at: slot).isOptional && view.range(of: slot) == nil
         }
         if missing.isEmpty { return }
         throw ValidationError(
-            failures: missing.map { object.failure(object.entity.attributes[$0].name, "is required") })
+            failures: missing.map { object.failure(object.entity.attribute(at: $0).name, "is required") })
     }
 
     /// Names the object in errors of its values.

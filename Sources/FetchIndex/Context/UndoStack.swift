@@ -22,7 +22,7 @@ struct UndoStack {
             case .deleted, .gone: return nil
             case .inserted, .saved:
                 let saved = base.flatMap { base in try? object.entity.values(of: base.span.bytes) }
-                return object.entity.attributes.indices.map { changes[$0] ?? saved?[$0] ?? .null }
+                return object.entity.slots.indices.map { changes[$0] ?? saved?[$0] ?? .null }
             }
         }
     }

@@ -14,18 +14,26 @@ internal import Models
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
+    private let renamedFrom: String?
     private let initial: (() -> Wrapped)?
 
-    public init(_ name: String, isUnique: Bool = false) {
+    /// `renamedFrom` is the name that the attribute has in stores of an older class.
+    public init(_ name: String, isUnique: Bool = false, renamedFrom: String? = nil) {
         self.name = name
         self.isUnique = isUnique
+        self.renamedFrom = renamedFrom
         initial = nil
     }
 
-    /// With the value that new objects begin with: made anew for each, as of `UUID()` or `Date()`.
-    public init(wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false) {
+    /// With the value that new objects begin with: evaluated for each, as for `UUID()` or `Date()`. Objects that were saved
+    /// before the class had the attribute have the value of the moment in which it is added to the store.
+    public init(
+        wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false,
+        renamedFrom: String? = nil
+    ) {
         self.name = name
         self.isUnique = isUnique
+        self.renamedFrom = renamedFrom
         initial = wrappedValue
     }
 
@@ -57,7 +65,9 @@ protocol DeclaredAttribute {
 
 extension Attribute: DeclaredAttribute {
     var declaration: AttributeDescription {
-        AttributeDescription(name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique)
+        AttributeDescription(
+            name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique,
+            defaultValue: initial?().attributeValue ?? .null, renamedFrom: renamedFrom)
     }
 
     var initialValue: (() -> Value)? { initial.map { make in { make().attributeValue } } }

@@ -45,17 +45,20 @@ extension ManagedObject {
     /// Tells observers that all may have changed.
     func noteChangeOfAll() {
         guard let registrar = observers?.registrar else { return }
-        for slot in entity.attributes.indices { noteChange(ofSlot: slot, registrar) }
+        for slot in entity.attributeSlots { noteChange(ofSlot: slot, registrar) }
         noteChangeOfState()
     }
 
     /// Tells observers which attributes another record has changed.
     func noteChange(from old: [UInt8], to new: [UInt8]) {
         guard let registrar = observers?.registrar else { return }
-        guard let before = try? RecordView(old.span.bytes), let after = try? RecordView(new.span.bytes) else {
+        let missing = entity.missingValues
+        guard let before = try? RecordView(old.span.bytes, missing: missing.span.bytes),
+            let after = try? RecordView(new.span.bytes, missing: missing.span.bytes)
+        else {
             return noteChangeOfAll()
         }
-        for slot in entity.attributes.indices {
+        for slot in entity.attributeSlots {
             let oldRange = (try? before.range(of: slot)) ?? nil
             let newRange = (try? after.range(of: slot)) ?? nil
             if oldRange.map({ old[$0] }) != newRange.map({ new[$0] }) { noteChange(ofSlot: slot, registrar) }

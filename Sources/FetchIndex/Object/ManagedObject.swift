@@ -68,6 +68,9 @@ open class ManagedObject {
     /// one is null.
     open class var uniqueAttributes: [[String]] { [] }
 
+    /// Names of attributes that older classes had, and that the store is to remove.
+    open class var removedAttributes: [String] { [] }
+
     public required init(_ registration: ObjectRegistration) {
         currentID = registration.objectID
         managedObjectContext = registration.context
@@ -134,9 +137,11 @@ open class ManagedObject {
 
     private func readValue(at slot: Int) throws -> Value {
         if let record = try readRecord() {
-            return try RecordView(record.span.bytes).value(at: slot, as: entity.attributes[slot].type)
+            let missing = entity.missingValues
+            return try RecordView(record.span.bytes, missing: missing.span.bytes).value(
+                at: slot, as: entity.attribute(at: slot).type)
         }
-        if !hasBeenSaved { return .null }
+        if !hasBeenSaved { return entity.attribute(at: slot).defaultValue }
         let reason =
             if case .gone = status {
                 "the object has left its context: the context was reset, or the object was deleted or rolled back"
@@ -145,7 +150,7 @@ open class ManagedObject {
             } else {
                 "there is no such object in the store"
             }
-        throw AttributeError.missing(entity: entity.name, attribute: entity.attributes[slot].name, reason)
+        throw AttributeError.missing(entity: entity.name, attribute: entity.attribute(at: slot).name, reason)
     }
 
     private func readRecord() throws -> [UInt8]? {
@@ -166,7 +171,7 @@ open class ManagedObject {
         guard let context = managedObjectContext else {
             preconditionFailure("\(self) has no context, so that its attributes cannot be set.")
         }
-        let attribute = entity.attributes[slot]
+        let attribute = entity.attribute(at: slot)
         if let type = value.type, type != attribute.type {
             // A program's own value: what comes from files is converted, and refused, before it gets here.
             preconditionFailure(
@@ -184,14 +189,14 @@ open class ManagedObject {
 
     /// Unsaved values by name.
     public var changedValues: [String: Value] {
-        Dictionary(uniqueKeysWithValues: changes.map { (entity.attributes[$0.key].name, $0.value) })
+        Dictionary(uniqueKeysWithValues: changes.map { (entity.attribute(at: $0.key).name, $0.value) })
     }
 
     /// The values as they were last saved or merged, by name; empty for a new object.
     public var committedValues: [String: Value] {
         guard savedRecord() != nil else { return [:] }
         return Dictionary(
-            uniqueKeysWithValues: entity.attributes.indices.map { (entity.attributes[$0].name, savedValue(at: $0)) })
+            uniqueKeysWithValues: entity.attributeSlots.map { (entity.attribute(at: $0).name, savedValue(at: $0)) })
     }
 
     /// The record with unsaved values; nil when the object is deleted. Values of another type count as null.
@@ -207,26 +212,18 @@ open class ManagedObject {
 
     /// A record of the unsaved values, or of those in some slots, over another record.
     func assembled(over record: [UInt8]?, slots: Set<Int>? = nil) -> [UInt8] {
-        let bytes = record ?? []
-        var builder = RecordBuilder(slots: entity.attributes.count, byteCount: bytes.count + 64)
-        let view = bytes.isEmpty ? nil : try? RecordView(bytes.span.bytes)
-        for slot in entity.attributes.indices {
+        let bytes = record ?? RecordBuilder.empty
+        var builder = RecordBuilder(slots: entity.slots.count, byteCount: bytes.count + 64)
+        let missing = entity.missingValues
+        guard let view = try? RecordView(bytes.span.bytes, missing: missing.span.bytes) else {
+            return assembled(over: nil, slots: slots)
+        }
+        // The record may have slots that the entity got after this object was made.
+        for slot in 0..<max(entity.slots.count, view.slotCount) {
             if let value = changes[slot], slots?.contains(slot) ?? true {
                 builder.append(value)
-            } else if let view, let range = try? view.range(of: slot) {
-                builder.appendBytes(view.bytes(range))
             } else {
-                builder.appendNull()
-            }
-        }
-        // Attributes that the entity has got since this object was made.
-        if let view {
-            for slot in entity.attributes.count..<max(entity.attributes.count, view.slotCount) {
-                if let range = try? view.range(of: slot) {
-                    builder.appendBytes(view.bytes(range))
-                } else {
-                    builder.appendNull()
-                }
+                do { try builder.append(slot, of: view) } catch { builder.appendNull() }
             }
         }
         return builder.finish()
@@ -280,8 +277,11 @@ extension ManagedObject: Hashable, CustomStringConvertible {
     /// Book #12 "虐殺器官": the entity, the id, and the first text that has been read or set.
     public var description: String {
         let name = "\(entity.name) \(objectID)"
-        for (slot, attribute) in entity.attributes.enumerated() where attribute.type == .string {
-            let saved = base.flatMap { try? RecordView($0.span.bytes).value(at: slot, as: .string) }
+        let missing = entity.missingValues
+        for (slot, attribute) in zip(entity.attributeSlots, entity.attributes) where attribute.type == .string {
+            let saved = base.flatMap {
+                try? RecordView($0.span.bytes, missing: missing.span.bytes).value(at: slot, as: .string)
+            }
             if case .string(let text) = changes[slot] ?? saved ?? .null { return "\(name) \"\(text)\"" }
         }
         return name

@@ -12,7 +12,8 @@ extension Model {
 extension ManagedObject {
     /// The entity that the class declares, its attributes in the order of their declaration.
     static var declaredEntity: Entity {
-        Entity(entityName, declaredAttributes.map(\.declaration), unique: uniqueAttributes)
+        Entity(
+            entityName, declaredAttributes.map(\.declaration), unique: uniqueAttributes, removed: removedAttributes)
     }
 
     /// Makes what new objects of the class begin with, by the attributes' names.

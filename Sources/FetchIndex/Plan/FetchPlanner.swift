@@ -35,7 +35,7 @@ struct FetchPlanner {
         entity = reader.model.entities[number]
         self.predicate = predicate
         parts = predicate.syntax.conjuncts
-        constraints = compiled.constraints(onPartsOf: predicate.syntax, entity.attributes.map(\.type))
+        constraints = compiled.constraints(onPartsOf: predicate.syntax, entity.slots.map(\.attribute.type))
     }
 
     /// Candidates: all matching objects are among them.
@@ -118,7 +118,7 @@ struct FetchPlanner {
                 try reader.object(entityNumber, slot: constraint.slot, equalTo: $0)
             }
             return Candidates(
-                source: .uniqueKey(attribute: entity.attributes[constraint.slot].name),
+                source: .uniqueKey(attribute: entity.attribute(at: constraint.slot).name),
                 found: .objects(Array(Set(objects))), isExact: false)
         }
     }
@@ -137,14 +137,14 @@ struct FetchPlanner {
                 continue
             }
             for demand in demands {
-                let admitted = KeyInterval.intervals(demand.demand, entity.attributes[kept.slot].type)
+                let admitted = KeyInterval.intervals(demand.demand, entity.attribute(at: kept.slot).type)
                 intervals = intervals.map { KeyInterval.intersection($0, admitted) } ?? admitted
             }
         }
         guard intervals != nil || isExact else { return nil }
         let order = try kept.order()
         return Candidates(
-            source: .order(name: kept.name, attribute: entity.attributes[kept.slot].name),
+            source: .order(name: kept.name, attribute: entity.attribute(at: kept.slot).name),
             found: .rows(try ranges(intervals, isDescending: kept.isDescending, in: order), order), isExact: isExact)
     }
 

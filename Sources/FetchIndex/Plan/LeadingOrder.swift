@@ -15,7 +15,7 @@ final class LeadingOrder {
 
     /// Nil when its row keys do not begin with an attribute. The predicate is parsed on demand.
     private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
-        guard let leading = Self.leadingKey(of: kept.identity, model.entities[number]) else { return nil }
+        guard let leading = Self.leadingKey(of: kept.identity, model, model.entities[number]) else { return nil }
         name = kept.name
         self.kept = kept
         (slot, isDescending) = leading
@@ -34,7 +34,7 @@ final class LeadingOrder {
     /// The parts of its predicate, which hold for all of its rows; nil when they are unknown, or ICU's data had another version.
     /// O(length of the predicate), once.
     private(set) lazy var known: [PredicateSyntax]? = {
-        guard let definition = try? OrderDefinition(identity) else { return nil }
+        guard let definition = try? OrderDefinition(identity, in: model) else { return nil }
         if !identity.collation.isEmpty, (try? definition.compile(in: model))?.identity != identity { return nil }
         return definition.predicate?.syntax.conjuncts ?? []
     }()
@@ -45,10 +45,10 @@ final class LeadingOrder {
     }
 
     /// The attribute is the section's, or the first sort key's.
-    private static func leadingKey(of identity: CacheIdentity, _ entity: Entity) -> (Int, Bool)? {
+    private static func leadingKey(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> (Int, Bool)? {
         var shape = identity
         shape.predicate = ""
-        guard let definition = try? OrderDefinition(shape) else { return nil }
+        guard let definition = try? OrderDefinition(shape, in: model) else { return nil }
         if let section = definition.sectionKey {
             guard case .attribute(let name) = section else { return nil }
             return entity.slot(of: name).map { ($0, false) }

@@ -8,7 +8,8 @@ extension FetchPredicate {
     public func evaluate(with object: ManagedObject) throws -> Bool {
         try withPublicErrors {
             let record = object.assembled(over: object.savedRecord())
-            return try CompiledPredicate(self, object.entity).evaluate(RecordView(record.span.bytes))
+            let entity = object.entity
+            return try CompiledPredicate(self, entity).evaluate(RecordView(record.span.bytes, of: entity))
         }
     }
 }

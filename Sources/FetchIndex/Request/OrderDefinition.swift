@@ -49,10 +49,13 @@ public struct OrderDefinition: Hashable, Sendable {
     private func compile(_ number: Int, _ entity: Entity, _ placer: RecordPlacer) throws -> OrderRequest {
         let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
+        let permanent =
+            entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.slots[$0].permanentName } } : self
         let identity = CacheIdentity(
-            entity: entity.name, entityVersion: entity.versionHash, predicate: predicate?.description ?? "",
-            sort: sortKeys.map(\.description).joined(separator: ","),
-            section: sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
+            entity: entity.name, reads: CacheIdentity.reads(placer.reads, of: entity),
+            predicate: permanent.predicate?.description ?? "",
+            sort: permanent.sortKeys.map(\.description).joined(separator: ","),
+            section: permanent.sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
             collation: versions.sorted().joined(separator: ", "))
         return OrderRequest(builder: OrderBuilder(entity: number, shape: shape, placer: placer), identity: identity)
     }
@@ -60,8 +63,26 @@ public struct OrderDefinition: Hashable, Sendable {
     /// Why an order of this definition cannot have a cache; nil when it can.
     var uncacheableReason: String? { predicate?.uncacheableReason ?? sectionKey?.uncacheableReason }
 
-    /// The definition of a cache, parsed from its fingerprint.
-    package init(_ identity: CacheIdentity) throws {
+    /// The same with other names of attributes: those for which the function returns one.
+    private func renamed(_ name: (String) -> String?) -> OrderDefinition {
+        var renamed = self
+        renamed.predicate = predicate?.renamingAttributes(name)
+        renamed.sortKeys = sortKeys.map { SortKey(name($0.attribute) ?? $0.attribute, $0.direction, $0.textOrder) }
+        renamed.sectionKey = sectionKey?.renamingAttribute(name)
+        return renamed
+    }
+
+    /// The definition of a cache, parsed from its identity, with the names that attributes have in a model.
+    package init(_ identity: CacheIdentity, in model: Model) throws {
+        try self.init(permanent: identity)
+        guard let entity = model.entity(named: identity.entity), entity.hasRenames else { return }
+        let names = Dictionary(
+            entity.attributeSlots.map { (entity.slots[$0].permanentName, entity.slots[$0].attribute.name) }
+        ) { first, _ in first }
+        self = renamed { names[$0] }
+    }
+
+    private init(permanent identity: CacheIdentity) throws {
         self.init(entity: identity.entity)
         if !identity.predicate.isEmpty { predicate = try FetchPredicate(format: identity.predicate, argumentArray: []) }
         sortKeys = try SortKey<ManagedObject>.list(parsing: identity.sort)

@@ -16,15 +16,23 @@ final class RecordPlacer: RowPlacer {
     private let predicateVersions: [String]
     private let section: SectionColumn?
     private let sortColumns: [SortColumn]
+    private let missingValues: [UInt8]
+    /// The slots of the attributes that placements depend on.
+    let reads: Set<Int>
 
     init(_ definition: OrderDefinition, _ entity: Entity) throws {
-        predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity)
+        var reads: Set<Int> = []
+        predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity) {
+            reads.insert($0)
+        }
         hasPredicate = definition.predicate != nil
         predicateVersions = definition.predicate?.dependsOnICU == true ? [TextFolding.version] : []
         section = try definition.sectionKey.map { try SectionColumn($0, entity) }
+        if let section { reads.formUnion(section.reads) }
         sortColumns = try definition.sortKeys.map { key in
             let slot = try entity.requireSlot(of: key.attribute)
-            let type = entity.attributes[slot].type
+            reads.insert(slot)
+            let type = entity.attribute(at: slot).type
             let collator = try TextCollator(key.textOrder)
             if collator != nil && type != .string {
                 throw RequestError.wrongType(
@@ -32,6 +40,8 @@ final class RecordPlacer: RowPlacer {
             }
             return SortColumn(slot: slot, type: type, isDescending: key.direction == .descending, collator: collator)
         }
+        self.reads = reads
+        missingValues = entity.missingValues
     }
 
     /// The versions of ICU's data that placements depend on.
@@ -39,7 +49,9 @@ final class RecordPlacer: RowPlacer {
         predicateVersions + sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? [])
     }
 
-    func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
+    func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
+        let missing = missingValues
+        let record = try RecordView(bytes, missing: missing.span.bytes)
         if try hasPredicate && !predicate.evaluate(record) { return false }
         try placeMember(record, &placement)
         return true

@@ -25,12 +25,14 @@ extension RecordView: PredicateRow {
 
 extension CompiledPredicate {
     /// Compiles a predicate for the records of an entity. Throws for unknown names and wrong types.
-    package init(_ predicate: FetchPredicate, _ entity: Entity) throws {
+    /// Calls `note` with the slot of each attribute.
+    package init(_ predicate: FetchPredicate, _ entity: Entity, _ note: (Int) -> Void = { _ in }) throws {
         try self.init(predicate.syntax) { names in
             // A name may contain dots.
             for count in stride(from: names.count, through: 1, by: -1) {
                 if let slot = entity.slot(of: names.prefix(count).joined(separator: ".")) {
-                    return ResolvedAttribute(slot: slot, type: entity.attributes[slot].type, nameCount: count)
+                    note(slot)
+                    return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
                 }
             }
             throw FetchPredicateError.unknownAttribute(names.joined(separator: "."), entity: entity.name)

@@ -15,10 +15,13 @@ final class SectionColumn {
     private let slot: Int
     private let type: ValueType
     private let reader: Reader
+    /// The slots that section values depend on: all of them for a function.
+    let reads: Set<Int>
 
     init(_ key: SectionKey, _ entity: Entity) throws {
         slot = try key.attribute.map { try entity.requireSlot(of: $0) } ?? 0
-        type = entity.attributes[slot].type
+        reads = key.attribute == nil ? Set(entity.attributeSlots) : [slot]
+        type = entity.attribute(at: slot).type
         reader = try Self.reader(key, entity, type)
     }
 

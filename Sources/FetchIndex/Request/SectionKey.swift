@@ -35,6 +35,19 @@ public enum SectionKey: Hashable, Sendable {
         }
     }
 
+    /// The same of an attribute with another name, if the function returns one.
+    func renamingAttribute(_ name: (String) -> String?) -> SectionKey {
+        guard let attribute, let new = name(attribute) else { return self }
+        return switch self {
+        case .function: self
+        case .attribute: .attribute(new)
+        case .prefix(_, let length): .prefix(new, length)
+        case .date(_, let unit, let timeZone, let calendar): .date(new, unit, timeZone: timeZone, calendar: calendar)
+        case .bucket(_, let width): .bucket(new, width: width)
+        case .indexTitle(_, let locale): .indexTitle(new, locale: locale)
+        }
+    }
+
     /// The index title of a section with this key: its name when that is an index title, else the upper-cased first character of
     /// the name; nil for a section without a name.
     package static func indexTitle(ofSectionNamed name: String, _ key: SectionKey?) -> String? {

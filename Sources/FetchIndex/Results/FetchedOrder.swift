@@ -114,7 +114,7 @@ public struct FetchedOrder {
             try body(
                 FetchedRow(
                     id: ObjectID(object, origin), path: position, entity: entity,
-                    record: try RecordView(record)))
+                    record: try RecordView(record, of: entity)))
         }
         guard isFound else { throw stale(object) }
     }
@@ -156,19 +156,22 @@ public struct FetchedRow: ~Escapable {
 
     /// The value of an attribute. O(length of the value). Throws `StoreError.unknownAttribute`, and `StoreError.corrupted`.
     public func value(of attribute: String) throws -> Value {
-        try withPublicErrors { try value(at: entity.requireSlot(of: attribute)) }
+        try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
     }
 
     /// The value of the attribute at an index of the entity's attributes. Throws `StoreError.corrupted`.
-    public func value(at slot: Int) throws -> Value {
-        try withPublicErrors {
-            try record.value(at: slot, as: entity.attributes[slot].type)
-        }
+    public func value(at index: Int) throws -> Value {
+        try withPublicErrors { try value(ofSlot: entity.attributeSlots[index]) }
+    }
+
+    private func value(ofSlot slot: Int) throws -> Value {
+        try record.value(at: slot, as: entity.attribute(at: slot).type)
     }
 
     /// Calls the body with the UTF-8 bytes of a text value in place. False when the value is null or no text.
-    package func text(at slot: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
-        guard entity.attributes[slot].type == .string, let range = try record.range(of: slot) else { return false }
+    package func text(at index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
+        let slot = entity.attributeSlots[index]
+        guard entity.attribute(at: slot).type == .string, let range = try record.range(of: slot) else { return false }
         record.bytes(range).withUnsafeBytes(body)
         return true
     }

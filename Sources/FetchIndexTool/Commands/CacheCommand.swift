@@ -120,7 +120,7 @@ struct CacheShowCommand: ParsableCommand {
                 let sections: [SectionReport]
             }
             // A computed key cannot be read back; its sections are no index titles.
-            let key = listing.header.flatMap { try? OrderDefinition($0.identity).sectionKey }
+            let key = listing.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model).sectionKey }
             return try Output.jsonLine(Shown(cache: report, sections: sections.map { SectionReport($0, key) }))
         }
         var lines = [("cache", report.name), ("state", report.state)]

@@ -87,7 +87,7 @@ struct ExportCommand: ParsableCommand {
     private static func write(
         _ record: borrowing RecordView, as entity: Entity, with writer: inout CatalogueWriter
     ) throws {
-        for (slot, attribute) in entity.attributes.enumerated() {
+        for (slot, attribute) in zip(entity.attributeSlots, entity.attributes) {
             if attribute.type == .string, let range = try record.range(of: slot) {
                 try record.bytes(range).withUnsafeBytes { try writer.append(text: $0) }
             } else {

@@ -30,6 +30,7 @@ struct ImportCommand: ParsableCommand {
     @Option(help: "Types of attributes, e.g. name:string,price:integer; others are inferred.") var types: String?
     @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
     @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
+    @Flag(help: "Add columns that the entity does not have; older objects have null.") var addColumns = false
     @OptionGroup var output: OutputOption
 
     private struct Report: Encodable {
@@ -159,6 +160,7 @@ struct ImportCommand: ParsableCommand {
         let stored = try container.model().entity(named: entity)
         var attributes: [AttributeDescription] = []
         if let stored {
+            if addColumns { return try addMissing(columns, to: stored, types, inferred: inferred) }
             let differs = try require(columns, types, of: stored, isEmpty: container.count(ofEntity: entity) == 0)
             if !differs { return }
             // Another process may have filled it.
@@ -186,6 +188,20 @@ struct ImportCommand: ParsableCommand {
         _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
     }
 
+    /// Adds the columns that a stored entity does not have as optional attributes: a free change.
+    private func addMissing(
+        _ columns: [String], to stored: Entity, _ types: [String: ValueType], inferred: () throws -> [ValueType]
+    ) throws {
+        let missing = columns.filter { stored.slot(of: $0) == nil }
+        let known = columns.filter { stored.slot(of: $0) != nil }
+        _ = try require(known, types.filter { stored.slot(of: $0.key) != nil }, of: stored, isEmpty: false)
+        if missing.isEmpty { return }
+        let found = Dictionary(uniqueKeysWithValues: zip(columns, try inferred()))
+        let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
+        _ = try PersistentContainer(
+            path: store.store, model: Model(entities: [Entity(entity, added)]))
+    }
+
     /// Whether columns and types are other ones than an entity has, which one without objects may get. Throws for one
     /// with objects.
     private func require(
@@ -197,7 +213,7 @@ struct ImportCommand: ParsableCommand {
             if isEmpty, types[name] != nil || name == key { continue }
             throw BadInput(
                 file: file, line: 1, column: index + 1, columnName: name,
-                reason: "the stored entity \(entity) has no such attribute")
+                reason: "the stored entity \(entity) has no such attribute; --add-columns adds it")
         }
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
             guard let slot = stored.slot(of: name) else {
@@ -205,14 +221,14 @@ struct ImportCommand: ParsableCommand {
                 if isEmpty { continue }
                 throw StoreError.unknownAttribute(entity: entity, attribute: name)
             }
-            let attribute = stored.attributes[slot]
+            let attribute = stored.attribute(at: slot)
             if type == attribute.type { continue }
             differs = true
             if isEmpty { continue }
             throw RequestError.wrongType("\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
         }
         // For an entity with objects, the writer finds out that the key is not unique.
-        if isEmpty, let key, stored.slot(of: key).map({ !stored.attributes[$0].isUnique }) ?? true { differs = true }
+        if isEmpty, let key, stored.slot(of: key).map({ !stored.attribute(at: $0).isUnique }) ?? true { differs = true }
         return differs
     }
 

@@ -3,13 +3,110 @@ internal import FetchIndex
 
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Look after the entities of a store.", subcommands: [DropEntityCommand.self])
+        commandName: "model", abstract: "Show and change the model of a store.",
+        subcommands: [ModelShowCommand.self, ModelPlanCommand.self, ModelMigrateCommand.self, DropEntityCommand.self])
+}
+
+struct ModelShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "The entities of a store, with their attributes.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let model = try store.open(forWriting: false).model()
+        if output.isJSON { return try Output.jsonLine(ModelFile(model)) }
+        for (index, entity) in model.entities.enumerated() {
+            Output.line((index == 0 ? "" : "\n") + entity.name.visible)
+            var table = TextTable([
+                .init(title: "attribute"), .init(title: "type"), .init(title: "rules"), .init(title: "default"),
+            ])
+            for attribute in entity.attributes {
+                let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]
+                table.append([
+                    attribute.name, attribute.type.name, rules.compactMap { $0 }.joined(separator: ", "),
+                    attribute.defaultValue.isNull ? "" : attribute.defaultValue.description,
+                ])
+            }
+            table.finish()
+            for names in entity.uniqueAttributes {
+                Output.line("unique together: \(names.joined(separator: ", ").visible)")
+            }
+        }
+    }
+}
+
+struct ModelPlanCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan", abstract: "What a change of the model would cost, and why; nothing is changed.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var options: ModelOptions
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        try ModelReport(container.plan(for: options.model(from: container.model()))).print(output)
+    }
+}
+
+struct ModelMigrateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate", abstract: "Change the model of a store, in one transaction.",
+        discussion: """
+            Values that cannot be converted, null where a value becomes required, and equal values that become unique \
+            stand in the way: then the first objects are named, and nothing is changed.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var options: ModelOptions
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open()
+        let model = try options.model(from: container.model())
+        let plan = try container.plan(for: model)
+        let bar = ProgressBar("migrating")
+        defer { bar.finish() }
+        try container.migrate(to: model, progress: { bar.show(rows: $0, of: $1) })
+        bar.finish()
+        try ModelReport(plan).print(output)
+    }
+}
+
+/// The steps of a migration.
+private struct ModelReport: Encodable {
+    struct Step: Encodable {
+        let entity: String
+        let change: String
+        let verdict: String
+        let reason: String
+    }
+
+    let steps: [Step]
+
+    init(_ plan: ModelDifference) {
+        steps = plan.steps.map {
+            Step(entity: $0.entity, change: $0.change.description, verdict: $0.verdict.rawValue, reason: $0.reason)
+        }
+    }
+
+    func print(_ output: OutputOption) throws {
+        if output.isJSON { return try Output.jsonLine(self) }
+        if steps.isEmpty { return Output.line("the store has this model") }
+        var table = TextTable([
+            .init(title: "entity"), .init(title: "change"), .init(title: "cost"), .init(title: "reason"),
+        ])
+        for step in steps { table.append([step.entity, step.change, step.verdict, step.reason]) }
+        table.finish()
+    }
 }
 
 struct DropEntityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop-entity", abstract: "Delete all objects of an entity, its caches and the entity.",
-        discussion: "An import can then make the entity anew, with other types and another key.")
+        discussion: "An import can then create the entity again, with other types and another key.")
 
     @OptionGroup var store: StoreArgument
     @Option(help: "The entity.") var entity: String

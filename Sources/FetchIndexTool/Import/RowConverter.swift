@@ -8,9 +8,9 @@ struct RowConverter {
     private let file: String
     private let entity: Entity
     private let columns: [String]
-    /// The column of each attribute; nil for attributes that the file has not.
+    /// The column of each slot; nil for attributes that the file does not have.
     private let columnOfSlot: [Int?]
-    /// The attributes that the file has not.
+    /// The slots of attributes that the file does not have.
     let missingSlots: [Int]
     private var builder = RecordBuilder()
 
@@ -20,8 +20,10 @@ struct RowConverter {
         self.columns = columns
         for name in columns { _ = try entity.requireSlot(of: name) }
         let places = Dictionary(columns.enumerated().map { ($1, $0) }) { first, _ in first }
-        let columnOfSlot = entity.attributes.map { places[$0.name] }
-        missingSlots = columnOfSlot.indices.filter { columnOfSlot[$0] == nil }
+        // A column may have a name that the attribute had.
+        var columnOfSlot = [Int?](repeating: nil, count: entity.slots.count)
+        for (name, column) in places { columnOfSlot[try entity.requireSlot(of: name)] = column }
+        missingSlots = entity.attributeSlots.filter { columnOfSlot[$0] == nil }
         self.columnOfSlot = columnOfSlot
     }
 
@@ -31,7 +33,16 @@ struct RowConverter {
             throw BadInput(file: file, line: row.line, reason: "it has \(row.count) fields, not \(columns.count)")
         }
         builder.begin()
-        for (slot, attribute) in entity.attributes.enumerated() {
+        for (slot, description) in entity.slots.enumerated() {
+            let attribute = description.attribute
+            guard !description.isRemoved else {
+                builder.appendNull()
+                continue
+            }
+            if columnOfSlot[slot] == nil, !attribute.defaultValue.isNull {
+                builder.append(attribute.defaultValue)
+                continue
+            }
             // Nothing is a text and data, and of other types no value.
             guard let column = columnOfSlot[slot], !row.isNull(column),
                 attribute.type == .string || attribute.type == .data || !row.range(of: column).isEmpty

@@ -54,12 +54,11 @@ struct FetchJSONPrinter {
     /// A row is {"id":1,"row":0,"section":0,"values":{…}}, the values by name.
     private func printRows(_ range: Range<Int>) throws {
         guard !range.isEmpty else { return }
-        let slots = order.entity.attributes.indices.sorted {
-            order.entity.attributes[$0].name < order.entity.attributes[$1].name
-        }
-        let members = slots.enumerated().map { place, slot in
+        let attributes = order.entity.attributes
+        let indices = attributes.indices.sorted { attributes[$0].name < attributes[$1].name }
+        let members = indices.enumerated().map { place, index in
             var member = place == 0 ? [] : [UInt8(ascii: ",")]
-            JSONText.append(order.entity.attributes[slot].name, to: &member)
+            JSONText.append(attributes[index].name, to: &member)
             return member + [UInt8(ascii: ":")]
         }
         var bytes: [UInt8] = []
@@ -74,10 +73,10 @@ struct FetchJSONPrinter {
             bytes.append(contentsOf: ",\"section\":".utf8)
             JSONText.append(row.path.section, to: &bytes)
             bytes.append(contentsOf: ",\"values\":{".utf8)
-            for (place, slot) in slots.enumerated() {
+            for (place, index) in indices.enumerated() {
                 bytes.append(contentsOf: members[place])
-                let isText = try row.text(at: slot) { JSONText.append($0, to: &bytes) }
-                if !isText { JSONText.append(try row.value(at: slot), to: &bytes) }
+                let isText = try row.text(at: index) { JSONText.append($0, to: &bytes) }
+                if !isText { JSONText.append(try row.value(at: index), to: &bytes) }
             }
             bytes.append(contentsOf: "}}".utf8)
             Output.bytes(bytes)
@@ -128,9 +127,9 @@ struct FetchTablePrinter {
                 table.begin()
                 table.add(name)
                 table.add(String(row.path.row))
-                for slot in attributes.indices {
-                    let isText = try row.text(at: slot) { table.add($0) }
-                    if !isText { table.add(try row.value(at: slot).description) }
+                for index in attributes.indices {
+                    let isText = try row.text(at: index) { table.add($0) }
+                    if !isText { table.add(try row.value(at: index).description) }
                 }
                 table.end()
             }

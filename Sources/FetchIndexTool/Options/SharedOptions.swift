@@ -96,7 +96,9 @@ struct RequestOptions: ParsableArguments {
             }
             return try definition(of: entity)
         }
-        if isEmpty && (entity == nil || entity == identity.entity) { return try OrderDefinition(identity) }
+        if isEmpty && (entity == nil || entity == identity.entity) {
+            return try OrderDefinition(identity, in: container.store.snapshot().model)
+        }
         return try definition(of: entity ?? identity.entity)
     }
 
@@ -108,7 +110,7 @@ struct RequestOptions: ParsableArguments {
             let wanted = try definition(of: entity, cache: cache, in: container)
         else { throw CacheDirectory.UnknownCache(name: cache) }
         if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
-            wanted != (try? OrderDefinition(header.identity))
+            wanted != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))
         {
             throw RequestError.malformed(
                 "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it"

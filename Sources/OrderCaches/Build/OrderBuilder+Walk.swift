@@ -40,7 +40,7 @@ extension OrderBuilder {
         try reader.forEachRecord(of: entity, from: source, unlessGone: { own[$0] != nil }) { object, record in
             guard hasOwn, let replacement = own[object] else {
                 placement.begin()
-                guard try placer.place(RecordView(record), &placement) else { return true }
+                guard try placer.place(record, &placement) else { return true }
                 shouldContinue = try body(object, &placement)
                 return shouldContinue
             }
@@ -57,7 +57,7 @@ extension OrderBuilder {
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws -> Bool {
         placement.begin()
-        guard try placer.place(RecordView(record.span.bytes), &placement) else { return true }
+        guard try placer.place(record.span.bytes, &placement) else { return true }
         return try body(object, &placement)
     }
 }

@@ -55,7 +55,7 @@ package struct OrderBuilder {
         try reader.forEachRecord(of: entity, from: source) { object, record in
             passed?.pass(record)
             placement.begin()
-            if try placer.place(RecordView(record), &placement) {
+            if try placer.place(record, &placement) {
                 placement.finish(object)
                 try sorter.append(placement.key)
             }

@@ -29,14 +29,13 @@ extension CacheDirectory {
     /// The fresh caches of an entity. O(caches).
     package static func freshCaches(of entity: Int, in reader: StoreReader) throws -> [FreshCache] {
         let stored = reader.model.entities[entity]
-        let version = stored.versionHash
         var kept: [FreshCache] = []
         // Caches share few commits, so freshness is computed once per commit.
         var fresh: [UInt64: Bool] = [:]
         try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
             let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
             guard let name, let header = try? CacheHeader(name: name, decoding: cursor.value),
-                header.identity.entity == stored.name, header.identity.entityVersion == version
+                header.identity.entity == stored.name, header.identity.canBeRead(from: stored)
             else { return }
             let isFresh = fresh[header.commit] ?? isFresh(header, entity, in: reader)
             fresh[header.commit] = isFresh

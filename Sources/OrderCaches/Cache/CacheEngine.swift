@@ -36,8 +36,10 @@ package struct CacheEngine {
         } catch let error as UnusableHeader {
             return .unusable(error.reason)
         }
-        if let reason = header.identity.difference(from: cache.order.identity) { return .unusable(reason) }
         let entity = cache.order.builder.entity
+        let stored = reader.model.entities.indices.contains(entity) ? reader.model.entities[entity] : .dropped
+        if !header.identity.canBeRead(from: stored) { return .unusable(.modelChanged) }
+        if let reason = header.identity.difference(from: cache.order.identity) { return .unusable(reason) }
         // A log that cannot be read is treated like one that is too short.
         guard let behind = try? header.changesBehind(of: entity, in: reader) else { return .unusable(.logTooShort) }
         if behind == 0 { return .current(header) }

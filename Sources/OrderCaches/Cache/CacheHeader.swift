@@ -4,14 +4,15 @@ internal import CountedTree
 internal import Records
 
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
-/// and the header's covers the name.
+/// and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their entity's
+/// version.
 ///
-///     version 2 | cache number 4 | commit 8 | next node 8
+///     version 3 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
-///     identity: entity, entity version, predicate, sort, section, collation: six texts
+///     identity: entity, attributes read, predicate, sort, section, collation: six texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
-    static let version: UInt16 = 2
+    static let version: UInt16 = 3
 
     package let name: String
     package let number: UInt32
@@ -54,7 +55,7 @@ package struct CacheHeader: Sendable {
     /// A header that cannot be read is `.damaged`, one of another version `.formatChanged`.
     package init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
-            if try Self.isOfOtherVersion(bytes) { throw UnusableHeader(reason: .formatChanged) }
+            if try Self.isOfOtherVersion(bytes, name) { throw UnusableHeader(reason: .formatChanged) }
             var reader = try ByteReader(
                 checked: bytes, with: Self.checksum(of: name), "the header of the cache \"\(name)\"")
             _ = try reader.uint16()
@@ -66,7 +67,7 @@ package struct CacheHeader: Sendable {
                 rows: try Self.readRoot(&reader, isWeighted: false),
                 sections: try Self.readRoot(&reader, isWeighted: true))
             identity = CacheIdentity(
-                entity: try reader.text(), entityVersion: try reader.text(), predicate: try reader.text(),
+                entity: try reader.text(), reads: try reader.text(), predicate: try reader.text(),
                 sort: try reader.text(), section: try reader.text(), collation: try reader.text())
             created = Double(bitPattern: try reader.uint64())
             updated = Double(bitPattern: try reader.uint64())
@@ -80,10 +81,11 @@ package struct CacheHeader: Sendable {
     }
 
     /// Version 1 had a checksum that did not cover the name.
-    private static func isOfOtherVersion(_ bytes: RawSpan) throws -> Bool {
+    private static func isOfOtherVersion(_ bytes: RawSpan, _ name: String) throws -> Bool {
         var reader = ByteReader(bytes, "a cache's header")
         let version = try reader.uint16()
-        return version != Self.version && bytes.endsWithChecksum()
+        return version != Self.version
+            && (bytes.endsWithChecksum() || bytes.endsWithChecksum(mixedWith: checksum(of: name)))
     }
 
     /// Mixed into the header's checksum, so that no header is taken for one of another name.
@@ -116,7 +118,7 @@ package struct CacheHeader: Sendable {
         }
         let identity = identity
         for text in [
-            identity.entity, identity.entityVersion, identity.predicate, identity.sort, identity.section,
+            identity.entity, identity.reads, identity.predicate, identity.sort, identity.section,
             identity.collation,
         ] { bytes.appendText(text) }
         bytes.appendNumber(created.bitPattern)

@@ -1,10 +1,11 @@
-internal import Models
+internal import Values
+package import Models
 /// Everything that shapes an order, as canonical texts: a cache is valid for exactly one. The texts are readable, and
-/// the request can be parsed from them.
+/// the request can be parsed from them. They have the permanent names of attributes, so that a rename changes nothing.
 package struct CacheIdentity: Sendable {
     package var entity: String
-    /// Changes with the entity's attributes.
-    package var entityVersion: String
+    /// The slots of the attributes that the order reads, with their types: "0:string,3:integer".
+    package var reads: String
     package var predicate: String
     package var sort: String
     package var section: String
@@ -12,10 +13,10 @@ package struct CacheIdentity: Sendable {
     package var collation: String
 
     package init(
-        entity: String, entityVersion: String, predicate: String, sort: String, section: String, collation: String
+        entity: String, reads: String, predicate: String, sort: String, section: String, collation: String
     ) {
         self.entity = entity
-        self.entityVersion = entityVersion
+        self.reads = reads
         self.predicate = predicate
         self.sort = sort
         self.section = section
@@ -27,12 +28,30 @@ package struct CacheIdentity: Sendable {
         func differ(_ part: KeyPath<CacheIdentity, String>) -> Bool {
             !self[keyPath: part].utf8.elementsEqual(wanted[keyPath: part].utf8)
         }
-        if differ(\.entity) || differ(\.entityVersion) { return .modelChanged }
+        if differ(\.entity) { return .modelChanged }
         if differ(\.predicate) { return .predicateChanged }
         if differ(\.sort) { return .sortChanged }
         if differ(\.section) { return .sectionKeyChanged }
+        if differ(\.reads) { return .modelChanged }
         if differ(\.collation) { return .collationChanged }
         return nil
+    }
+
+    /// The text of `reads`, by slot.
+    package static func reads(_ slots: Set<Int>, of entity: Entity) -> String {
+        slots.sorted().map { "\($0):\(entity.attribute(at: $0).type.name)" }.joined(separator: ",")
+    }
+
+    /// Whether an entity still has every attribute that the order reads.
+    func canBeRead(from entity: Entity) -> Bool {
+        guard !reads.isEmpty else { return true }
+        let live = Set(entity.attributeSlots)
+        return reads.split(separator: ",").allSatisfy { part in
+            guard let slot = part.split(separator: ":").first.flatMap({ Int($0) }), live.contains(slot) else {
+                return false
+            }
+            return part == "\(slot):\(entity.attribute(at: slot).type.name)"
+        }
     }
 }
 

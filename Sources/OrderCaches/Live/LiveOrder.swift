@@ -174,7 +174,7 @@ package struct LiveOrder {
         guard let record else { return false }
         var placement = RowPlacement()
         placement.begin()
-        return try request.builder.placer.place(RecordView(record.span.bytes), &placement)
+        return try request.builder.placer.place(record.span.bytes, &placement)
     }
 
     private var isWhole: Bool { offset == 0 && limit == nil }

@@ -5,7 +5,7 @@ package import Records
 /// Places an object in an order. A pure function of the record: no clock, no current locale.
 package protocol RowPlacer: AnyObject {
     /// Writes the object's key into `placement`. False when the object is not a member.
-    func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool
+    func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool
 }
 
 /// The placement of a row: the key of the rows tree under construction.
@@ -80,7 +80,7 @@ extension RowPlacer {
     func key(of object: RecordKey, _ record: [UInt8]?, _ placement: inout RowPlacement) throws -> RowKey? {
         guard let record else { return nil }
         placement.begin()
-        guard try place(RecordView(record.span.bytes), &placement) else { return nil }
+        guard try place(record.span.bytes, &placement) else { return nil }
         placement.finish(object)
         return RowKey(bytes: placement.key, sectionLength: placement.sectionLength)
     }

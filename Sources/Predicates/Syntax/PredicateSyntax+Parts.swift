@@ -28,14 +28,22 @@ extension PredicateSyntax {
 
     /// With expressions in the place of variables.
     func replacingVariables(_ variables: [String: ExpressionSyntax]) -> PredicateSyntax {
+        mapped { $0.replacingVariable(of: variables) }
+    }
+
+    /// With other names of attributes: those for which the function returns one.
+    func renamingAttributes(_ name: (String) -> String?) -> PredicateSyntax { mapped { $0.renamingAttribute(name) } }
+
+    /// With other expressions in the place of those for which the body returns one; the others are searched.
+    fileprivate func mapped(_ body: (ExpressionSyntax) -> ExpressionSyntax?) -> PredicateSyntax {
         switch self {
         case .constant: return self
-        case .not(let inner): return .not(inner.replacingVariables(variables))
-        case .and(let parts): return .and(parts.map { $0.replacingVariables(variables) })
-        case .or(let parts): return .or(parts.map { $0.replacingVariables(variables) })
+        case .not(let inner): return .not(inner.mapped(body))
+        case .and(let parts): return .and(parts.map { $0.mapped(body) })
+        case .or(let parts): return .or(parts.map { $0.mapped(body) })
         case .comparison(var comparison):
-            comparison.left = comparison.left.replacingVariables(variables)
-            comparison.right = comparison.right.replacingVariables(variables)
+            comparison.left = comparison.left.mapped(body)
+            comparison.right = comparison.right.mapped(body)
             return .comparison(comparison)
         }
     }
@@ -62,30 +70,53 @@ extension ExpressionSyntax {
     }
 
     func replacingVariables(_ variables: [String: ExpressionSyntax]) -> ExpressionSyntax {
+        mapped { $0.replacingVariable(of: variables) }
+    }
+
+    /// Nil where there is nothing to replace but in the parts.
+    fileprivate func replacingVariable(of variables: [String: ExpressionSyntax]) -> ExpressionSyntax? {
         switch self {
-        case .value, .object: return self
-        case .variable(let name): return variables[name] ?? self
-        case .list(let elements): return .list(elements.map { $0.replacingVariables(variables) })
-        case .call(let function, let arguments):
-            return .call(function, arguments.map { $0.replacingVariables(variables) })
-        case .keyPath(let base, let steps):
-            return .keyPath(
-                base.replacingVariables(variables),
-                steps.map { step in
-                    guard case .index(let index) = step else { return step }
-                    return .index(index.replacingVariables(variables))
-                })
-        case .operation(let sign, let left, let right):
-            return .operation(sign, left.replacingVariables(variables), right.replacingVariables(variables))
+        case .variable(let name): return variables[name]
         case .subquery(let collection, let variable, let predicate):
-            // Inside, the name is the element's.
+            // The variable shadows outer ones.
             let inner = variables.filter { $0.key != variable }
             return .subquery(
                 collection.replacingVariables(variables), variable: variable, predicate.replacingVariables(inner))
-        case .ternary(let predicate, let first, let second):
-            return .ternary(
-                predicate.replacingVariables(variables), first.replacingVariables(variables),
-                second.replacingVariables(variables))
+        default: return nil
         }
+    }
+
+    /// An attribute's name may contain dots, so that it is several steps: the longest name counts.
+    fileprivate func renamingAttribute(_ name: (String) -> String?) -> ExpressionSyntax? {
+        guard case .keyPath(.object, let steps) = self else { return nil }
+        let names = steps.prefix { if case .name = $0 { true } else { false } }
+        let texts = names.map { step in if case .name(let text) = step { text } else { "" } }
+        for count in stride(from: texts.count, through: 1, by: -1) {
+            guard let new = name(texts.prefix(count).joined(separator: ".")) else { continue }
+            let rest = steps.dropFirst(count).map { $0.mapped { $0.renamingAttribute(name) } }
+            return .keyPath(.object, [.name(new)] + rest)
+        }
+        return nil
+    }
+
+    fileprivate func mapped(_ body: (ExpressionSyntax) -> ExpressionSyntax?) -> ExpressionSyntax {
+        if let new = body(self) { return new }
+        switch self {
+        case .value, .object, .variable: return self
+        case .list(let elements): return .list(elements.map { $0.mapped(body) })
+        case .call(let function, let arguments): return .call(function, arguments.map { $0.mapped(body) })
+        case .keyPath(let base, let steps): return .keyPath(base.mapped(body), steps.map { $0.mapped(body) })
+        case .operation(let sign, let left, let right): return .operation(sign, left.mapped(body), right.mapped(body))
+        case .subquery(let collection, let variable, let predicate):
+            return .subquery(collection.mapped(body), variable: variable, predicate.mapped(body))
+        case .ternary(let predicate, let first, let second):
+            return .ternary(predicate.mapped(body), first.mapped(body), second.mapped(body))
+        }
+    }
+}
+
+extension KeyPathStep {
+    fileprivate func mapped(_ body: (ExpressionSyntax) -> ExpressionSyntax?) -> KeyPathStep {
+        if case .index(let index) = self { .index(index.mapped(body)) } else { self }
     }
 }

@@ -12,6 +12,12 @@ package struct RecordBuilder {
 
     package init() {}
 
+    /// A record without values: an object has the default values of its entity.
+    package static let empty: [UInt8] = {
+        var builder = RecordBuilder()
+        return builder.finish()
+    }()
+
     /// With room for one record of some slots and bytes.
     package init(slots: Int, byteCount: Int) {
         nulls.reserveCapacity(RecordLayout.nullBitmapLength(slots: slots))
@@ -112,30 +118,46 @@ package struct RecordBuilder {
 }
 
 extension RecordBuilder {
-    /// A record of an entity with values in the order of its attributes; values that are left out at the end are null.
-    /// Throws when a value has another type or a required one is null.
+    /// A record of an entity with values in the order of its attributes; those that are left out at the end have their
+    /// default values. Throws when a value has another type or a required one is null.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
         begin()
-        for (slot, attribute) in entity.attributes.enumerated() {
-            let value = slot < values.count ? values[slot] : .null
-            func invalid(_ reason: String) -> StoreError {
-                .invalidValue(entity: entity.name, attribute: attribute.name, reason)
+        var index = 0
+        for slot in entity.slots {
+            guard !slot.isRemoved else {
+                appendNull()
+                continue
             }
-            if let type = value.type {
-                guard type == attribute.type else {
-                    throw invalid("is \(attribute.type.nameWithArticle), not \(type.nameWithArticle)")
-                }
-                if value.isUnstorable { throw invalid("is not a number") }
-            } else if !attribute.isOptional {
-                throw invalid("is required")
-            }
+            let value = index < values.count ? values[index] : slot.attribute.defaultValue
+            try entity.validate(value, of: slot.attribute)
             append(value)
+            index += 1
         }
         return finish()
+    }
+
+    /// Appends a slot's value of another record, or null.
+    package mutating func append(_ slot: Int, of record: RecordView) throws {
+        if let range = try record.range(of: slot) { appendBytes(record.bytes(range)) } else { appendNull() }
     }
 }
 
 extension Entity {
+    /// Throws unless a value can be stored as an attribute's.
+    package func validate(_ value: Value, of attribute: AttributeDescription) throws {
+        func invalid(_ reason: String) -> StoreError {
+            .invalidValue(entity: name, attribute: attribute.name, reason)
+        }
+        if let type = value.type {
+            guard type == attribute.type else {
+                throw invalid("is \(attribute.type.nameWithArticle), not \(type.nameWithArticle)")
+            }
+            if value.isUnstorable { throw invalid("is not a number") }
+        } else if !attribute.isOptional {
+            throw invalid("is required")
+        }
+    }
+
     /// One record, as `RecordBuilder` makes it.
     package func record(_ values: [Value]) throws -> [UInt8] {
         var builder = RecordBuilder()
@@ -144,7 +166,17 @@ extension Entity {
 
     /// The values of a record in the order of the attributes.
     package func values(of record: RawSpan) throws -> [Value] {
-        let view = try RecordView(record)
-        return try attributes.indices.map { try view.value(at: $0, as: attributes[$0].type) }
+        let view = try RecordView(record, of: self)
+        return try zip(attributeSlots, attributes).map { try view.value(at: $0, as: $1.type) }
+    }
+
+    /// The entity with the record that its `missingValues` are.
+    func withMissingValues() -> Entity {
+        guard slots.contains(where: { !$0.attribute.defaultValue.isNull }) else { return self }
+        var entity = self
+        var builder = RecordBuilder()
+        for slot in slots { builder.append(slot.attribute.defaultValue) }
+        entity.missingValues = builder.finish()
+        return entity
     }
 }

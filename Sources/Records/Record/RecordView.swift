@@ -7,17 +7,30 @@ package import Values
 /// checked.
 package struct RecordView: ~Escapable {
     private let bytes: RawSpan
+    /// A record with the values of slots that this one lacks; empty: these are null. Its ranges begin after those of `bytes`.
+    private let missing: RawSpan
     private let width: Int
     package let slotCount: Int
     private let valuesStart: Int
     private let valuesEnd: Int
 
+    /// A record of an entity: values that it lacks are those of the entity's `missingValues`.
+    @_lifetime(copy bytes, borrow entity)
+    package init(_ bytes: RawSpan, of entity: borrowing Entity) throws {
+        try self.init(bytes, missing: entity.missingValues.span.bytes)
+    }
+
+    /// A record alone: values that it lacks are null.
     @_lifetime(copy bytes)
-    package init(_ bytes: RawSpan) throws {
+    package init(_ bytes: RawSpan) throws { try self.init(bytes, missing: RawSpan()) }
+
+    @_lifetime(copy bytes, copy missing)
+    package init(_ bytes: RawSpan, missing: RawSpan) throws {
         guard bytes.byteCount >= RecordLayout.headerLength + RecordLayout.checksumLength else {
             throw StoreError.corrupted("a record is too short")
         }
         self.bytes = bytes
+        self.missing = missing
         width = Int(bytes.unsafeLoad(as: UInt8.self))
         slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt16.self)))
         valuesEnd = bytes.byteCount - RecordLayout.checksumLength
@@ -29,7 +42,7 @@ package struct RecordView: ~Escapable {
 
     /// The bytes of a slot's value; nil when it is null.
     package func range(of slot: Int) throws -> Range<Int>? {
-        guard slot < slotCount else { return nil }
+        guard slot < slotCount else { return try rangeOfMissing(slot) }
         let nulls = bytes.unsafeLoad(fromByteOffset: RecordLayout.headerLength + slot / 8, as: UInt8.self)
         if nulls >> UInt8(slot % 8) & 1 != 0 { return nil }
         let start = valuesStart + (slot == 0 ? 0 : end(of: slot - 1))
@@ -38,6 +51,25 @@ package struct RecordView: ~Escapable {
             throw StoreError.corrupted("slot \(slot) reaches outside of its record")
         }
         return start..<end
+    }
+
+    @inline(never)
+    private func rangeOfMissing(_ slot: Int) throws -> Range<Int>? {
+        if missing.isEmpty { return nil }
+        guard let range = try missingValues.range(of: slot) else { return nil }
+        return range.lowerBound + bytes.byteCount..<range.upperBound + bytes.byteCount
+    }
+
+    private var missingValues: RecordView {
+        @_lifetime(copy self)
+        get throws { try RecordView(missing) }
+    }
+
+    @inline(__always)
+    private func isMissing(_ range: Range<Int>) -> Bool { range.lowerBound >= bytes.byteCount }
+
+    private func inMissing(_ range: Range<Int>) -> Range<Int> {
+        range.lowerBound - bytes.byteCount..<range.upperBound - bytes.byteCount
     }
 
     private func end(of slot: Int) -> Int {
@@ -53,9 +85,12 @@ package struct RecordView: ~Escapable {
     package func copy() -> [UInt8] { [UInt8](copying: bytes) }
 
     @_lifetime(copy self)
-    package func bytes(_ range: Range<Int>) -> RawSpan { bytes.extracting(range) }
+    package func bytes(_ range: Range<Int>) -> RawSpan {
+        isMissing(range) ? missing.extracting(inMissing(range)) : bytes.extracting(range)
+    }
 
     package func integer(_ range: Range<Int>) throws -> Int64 {
+        if isMissing(range) { return try missingValues.integer(inMissing(range)) }
         guard range.count <= 8 else { throw StoreError.corrupted("an integer has \(range.count) bytes") }
         guard !range.isEmpty else { return 0 }
         let unused = UInt64(64 - 8 * range.count)
@@ -71,12 +106,14 @@ package struct RecordView: ~Escapable {
     }
 
     package func double(_ range: Range<Int>) throws -> Double {
+        if isMissing(range) { return try missingValues.double(inMissing(range)) }
         guard range.count == 8 else { throw StoreError.corrupted("a double has \(range.count) bytes") }
         let bits = bytes.unsafeLoadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self)
         return Double(bitPattern: UInt64(littleEndian: bits))
     }
 
     package func boolean(_ range: Range<Int>) throws -> Bool {
+        if isMissing(range) { return try missingValues.boolean(inMissing(range)) }
         guard range.count == 1 else { throw StoreError.corrupted("a boolean has \(range.count) bytes") }
         return bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self) != 0
     }
@@ -95,7 +132,7 @@ package struct RecordView: ~Escapable {
 
     /// Decoding with replacement and comparing lengths is several times faster than `String(validating:)`.
     private func text(_ range: Range<Int>) throws -> String {
-        let text = bytes.extracting(range).withUnsafeBytes { bytes in
+        let text = bytes(range).withUnsafeBytes { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
         }
         guard text.utf8.count == range.count else { throw StoreError.corrupted("a text is not UTF-8") }
@@ -111,11 +148,11 @@ package struct RecordView: ~Escapable {
         case .double: return .double(try double(range))
         case .date: return .date(Date(timeIntervalSinceReferenceDate: try double(range)))
         case .string: return .string(try text(range))
-        case .data: return .data(bytes.extracting(range).withUnsafeBytes { Data($0) })
+        case .data: return .data(bytes(range).withUnsafeBytes { Data($0) })
         case .uuid:
             guard range.count == 16 else { throw StoreError.corrupted("a UUID has \(range.count) bytes") }
             var uuid = UUID().uuid
-            bytes.extracting(range).withUnsafeBytes { from in
+            bytes(range).withUnsafeBytes { from in
                 withUnsafeMutableBytes(of: &uuid) { $0.copyMemory(from: from) }
             }
             return .uuid(UUID(uuid: uuid))
@@ -136,8 +173,8 @@ package struct RecordView: ~Escapable {
     package func check(as entity: Entity) -> [String] {
         var defects: [String] = []
         if !matchesChecksum { defects.append("it does not match its checksum") }
-        if slotCount > entity.attributes.count { defects.append("it has \(slotCount) values") }
-        for (slot, attribute) in entity.attributes.enumerated() {
+        if slotCount > entity.slots.count { defects.append("it has \(slotCount) values") }
+        for (slot, attribute) in zip(entity.attributeSlots, entity.attributes) {
             do {
                 let value = try value(at: slot, as: attribute.type)
                 if value.isNull && !attribute.isOptional { defects.append("\(attribute.name) is missing") }

@@ -46,9 +46,10 @@ package final class Store: Sendable {
     /// The threads on which caches are being built.
     let openBuilds = Mutex<[UInt]>([])
 
-    /// Opens a store, or makes one. A given model is merged into the stored one: it may bring new entities, and new
-    /// optional attributes at the end of stored ones.
-    package init(at path: String, model: Model? = nil, options: Options = Options()) throws {
+    /// Opens a store, or creates one, and migrates it to a model: by free changes, or as `migration` allows.
+    package init(
+        at path: String, model: Model? = nil, migration: Migration = Migration(), options: Options = Options()
+    ) throws {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
@@ -68,8 +69,7 @@ package final class Store: Sendable {
         try Self.checkFormat(of: environment, tables)
         identifier = try StoreIdentifier.readUnlessDamaged(in: environment, tables)
         if let model {
-            let newest = try snapshot()
-            if try newest.model.merged(with: model) != newest.model { try update(to: model) }
+            try migrate(to: model, migration)
         }
     }
 
@@ -243,19 +243,14 @@ package final class Store: Sendable {
         guard isFound else { throw StoreError.notAStore(path: path, "it has no format version") }
     }
 
-    private func update(to model: Model) throws {
-        let writer = try beginWrite()
-        try writer.setModel(writer.model.merged(with: model))
-        try writer.commit()
-    }
-
     /// The model as a transaction sees it: decoded again only when its version changed.
     func model(version: UInt32, in view: TransactionView) throws -> Model {
         try cachedModel.withLock { cached in
             if let cached, cached.version == version { return cached.model }
-            var model: Model?
-            _ = try view.get(StoreLayout.modelKey, in: tables.meta) { model = try Model(decoding: $0) }
-            guard let model else { throw StoreError.corrupted("the model is missing") }
+            var stored: Model?
+            _ = try view.get(StoreLayout.modelKey, in: tables.meta) { stored = try Model(decoding: $0) }
+            guard var model = stored else { throw StoreError.corrupted("the model is missing") }
+            for number in model.entities.indices { model.entities[number] = model.entities[number].withMissingValues() }
             cached = ModelVersion(version: version, model: model)
             return model
         }

@@ -62,7 +62,7 @@ extension StoreReader {
         let entity = model.entities[object.entity]
         let name = name(object)
         do {
-            let view = try RecordView(record)
+            let view = try RecordView(record, of: entity)
             var defects = view.check(as: entity).map { "\(name): \($0)" }
             for constraint in entity.uniqueConstraints {
                 let unique = "\(name): its unique \(entity.name(of: constraint))"

@@ -156,11 +156,17 @@ package class StoreReader {
 
     /// The unique key of a record, of any length; nil when a value is null: records with nulls are exempt.
     func uniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
-        let view = try RecordView(record)
-        var key = StoreLayout.uniqueKey(entity: entity, constraint)
+        try Self.uniqueKey(entity, model.entities[entity], constraint, record)
+    }
+
+    static func uniqueKey(
+        _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint, _ record: RawSpan
+    ) throws -> [UInt8]? {
+        let view = try RecordView(record, of: entity)
+        var key = StoreLayout.uniqueKey(entity: number, constraint)
         for slot in constraint.slots {
             guard try view.range(of: slot) != nil else { return nil }
-            try view.appendOrderKey(of: slot, as: model.entities[entity].attributes[slot].type, to: &key)
+            try view.appendOrderKey(of: slot, as: entity.attribute(at: slot).type, to: &key)
         }
         return key
     }

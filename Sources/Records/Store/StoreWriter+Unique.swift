@@ -20,8 +20,8 @@ extension StoreWriter {
                 let found = try self.object(entity, unique: key), found != object
             else { continue }
             let entity = model.entities[entity]
-            let view = try RecordView(record)
-            let values = try constraint.slots.map { "\(try view.value(at: $0, as: entity.attributes[$0].type))" }
+            let view = try RecordView(record, of: entity)
+            let values = try constraint.slots.map { "\(try view.value(at: $0, as: entity.attribute(at: $0).type))" }
             throw StoreError.notUnique(
                 entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
         }

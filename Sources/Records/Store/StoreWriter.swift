@@ -18,6 +18,8 @@ package final class StoreWriter: StoreReader {
     private let thread = currentThread()
     private var isSealed = false
     var isStateChanged = false
+    /// Whether the transaction is a commit although no object changed.
+    var commitsWithoutChanges = false
 
     init(_ store: Store, author: String, _ lock: consuming FolderLock) throws {
         let transaction = try store.environment.beginWrite()
@@ -203,7 +205,7 @@ package final class StoreWriter: StoreReader {
     package func seal() throws -> UInt64 {
         if isSealed { return state.commit }
         isSealed = true
-        guard log.hasChanges else { return state.commit }
+        guard log.hasChanges || commitsWithoutChanges else { return state.commit }
         state.commit += 1
         state.logBytes += try log.finish(in: self)
         for (entity, entityState) in entities {

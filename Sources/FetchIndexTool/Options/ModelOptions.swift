@@ -1,0 +1,161 @@
+internal import ArgumentParser
+internal import FetchIndex
+internal import SystemBasics
+
+/// What a store's model is to become: changes of one entity, or a file.
+struct ModelOptions: ParsableArguments {
+    @Option(help: "The entity; needed where the store has several.") var entity: String?
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "An attribute to add: NAME:TYPE, or NAME:TYPE=VALUE with the value of the objects there are.")
+    var add: [String] = []
+    @Option(parsing: .unconditionalSingleValue, help: "An attribute to remove.") var drop: [String] = []
+    @Option(parsing: .unconditionalSingleValue, help: "An attribute to rename: OLD=NEW.") var rename: [String] = []
+    @Option(parsing: .unconditionalSingleValue, help: "An attribute to convert to another type: NAME:TYPE.") var change:
+        [String] = []
+    @Option(help: "A file with the whole model, as `model show --output json` prints it.") var to: String?
+
+    func validate() throws {
+        let hasChanges = !(add + drop + rename + change).isEmpty
+        if hasChanges == (to != nil) {
+            throw ValidationError("Pass --to FILE, or changes: --add, --drop, --rename, --change.")
+        }
+    }
+
+    /// The model after the changes. Throws for names that the entity does not have.
+    func model(from stored: Model) throws -> Model {
+        if let to { return try ModelFile.read(to) }
+        let entity = try entity(of: stored)
+        var attributes = entity.attributes
+        func index(of name: String) throws -> Int {
+            guard let index = attributes.firstIndex(where: { $0.name == name }) else {
+                throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
+            }
+            return index
+        }
+        for text in rename {
+            let names = RequestText.split(text, at: "=").map(RequestText.unquoted)
+            guard names.count == 2 else { throw ValidationError("--rename expects OLD=NEW, not \"\(text)\".") }
+            let index = try index(of: names[0])
+            let old = attributes[index]
+            attributes[index] = AttributeDescription(
+                names[1], old.type, isOptional: old.isOptional, isUnique: old.isUnique, renamedFrom: names[0])
+        }
+        for text in change {
+            let (name, type, _) = try Self.declaration(text, "--change", hasValue: false)
+            let index = try index(of: name)
+            let old = attributes[index]
+            attributes[index] = AttributeDescription(
+                name, type, isOptional: old.isOptional, isUnique: old.isUnique, renamedFrom: old.renamedFrom)
+        }
+        for name in drop { attributes.remove(at: try index(of: name)) }
+        for text in add {
+            let (name, type, value) = try Self.declaration(text, "--add", hasValue: true)
+            attributes.append(
+                AttributeDescription(name, type, isOptional: value.isNull, defaultValue: value))
+        }
+        let unique = entity.uniqueAttributes.filter { Set($0).isDisjoint(with: drop) }
+        return Model(entities: [Entity(entity.name, attributes, unique: unique, removed: drop)])
+    }
+
+    private func entity(of model: Model) throws -> Entity {
+        if let entity {
+            guard let found = model.entity(named: entity) else { throw StoreError.unknownEntity(entity) }
+            return found
+        }
+        guard model.entities.count == 1 else {
+            let names = model.entities.map(\.name).joined(separator: ", ")
+            throw ValidationError("The store has the entities \(names); pass --entity.")
+        }
+        return model.entities[0]
+    }
+
+    /// NAME:TYPE or NAME:TYPE=VALUE.
+    private static func declaration(
+        _ text: String, _ option: String, hasValue: Bool
+    ) throws -> (name: String, type: ValueType, value: Value) {
+        let form = "NAME:TYPE" + (hasValue ? "[=VALUE]" : "")
+        let parts = RequestText.split(text, at: ":")
+        let rest = parts.dropFirst().joined(separator: ":")
+        let typeName = hasValue ? String(rest.prefix { $0 != "=" }) : rest
+        guard parts.count > 1, let type = ValueType(name: typeName) else {
+            let names = ValueType.allCases.map(\.name).joined(separator: ", ")
+            throw ValidationError("\(option) expects \(form), TYPE one of \(names), not \"\(text)\".")
+        }
+        let name = RequestText.unquoted(parts[0])
+        guard typeName.count < rest.count else { return (name, type, .null) }
+        let valueText = String(rest.dropFirst(typeName.count + 1))
+        guard let value = Value(valueText, as: type) else {
+            throw ValidationError("The value \"\(valueText)\" of \(name) is not \(type.nameWithArticle).")
+        }
+        return (name, type, value)
+    }
+}
+
+/// A model as JSON.
+struct ModelFile: Codable {
+    struct StoredAttribute: Codable {
+        let name: String
+        let type: String
+        var isOptional: Bool?
+        var isUnique: Bool?
+        var defaultValue: String?
+        var renamedFrom: String?
+    }
+
+    struct StoredEntity: Codable {
+        let name: String
+        let attributes: [StoredAttribute]
+        var unique: [[String]]?
+        var removed: [String]?
+    }
+
+    let entities: [StoredEntity]
+
+    init(_ model: Model) {
+        entities = model.entities.map { entity in
+            StoredEntity(
+                name: entity.name,
+                attributes: entity.attributes.map { attribute in
+                    StoredAttribute(
+                        name: attribute.name, type: attribute.type.name, isOptional: attribute.isOptional,
+                        isUnique: attribute.isUnique,
+                        defaultValue: attribute.defaultValue.isNull ? nil : attribute.defaultValue.description)
+                },
+                unique: entity.uniqueAttributes.isEmpty ? nil : entity.uniqueAttributes)
+        }
+    }
+
+    /// Throws one sentence for a file that is no model.
+    static func read(_ path: String) throws -> Model {
+        guard let data = FileManager.default.contents(atPath: path) else { throw Failure("\(path) cannot be read") }
+        let file: ModelFile
+        do { file = try JSONDecoder().decode(ModelFile.self, from: data) } catch {
+            throw Failure("\(path) is not a model as `model show --output json` prints it")
+        }
+        return Model(
+            entities: try file.entities.map { entity in
+                let attributes = try entity.attributes.map { try attribute($0, of: entity.name, path) }
+                return Entity(
+                    entity.name, attributes, unique: entity.unique ?? [], removed: entity.removed ?? [])
+            })
+    }
+
+    private static func attribute(
+        _ stored: StoredAttribute, of entity: String, _ path: String
+    ) throws -> AttributeDescription {
+        guard let type = ValueType(name: stored.type) else {
+            throw Failure("\(path): \(entity).\(stored.name) has the unknown type \"\(stored.type)\"")
+        }
+        let value = try stored.defaultValue.map { text in
+            guard let value = Value(text, as: type) else {
+                throw Failure(
+                    "\(path): the default value \"\(text)\" of \(entity).\(stored.name) is not \(type.nameWithArticle)")
+            }
+            return value
+        }
+        return AttributeDescription(
+            stored.name, type, isOptional: stored.isOptional ?? true, isUnique: stored.isUnique ?? false,
+            defaultValue: value ?? .null, renamedFrom: stored.renamedFrom)
+    }
+}

@@ -1,0 +1,65 @@
+public import Values
+
+/// A named value of an entity's objects.
+public struct AttributeDescription: Sendable {
+    public let name: String
+    public let type: ValueType
+    /// Whether the value may be null.
+    public let isOptional: Bool
+    /// Whether no two objects have the same value (null aside). A unique value has at most 500 bytes.
+    public let isUnique: Bool
+    /// What an object has that was saved before the attribute was added, and a new object before the attribute is set. It is
+    /// fixed when the attribute is added to a store.
+    public let defaultValue: Value
+    /// The name that the attribute had in an older model: adding it to a store that has an attribute of that name renames
+    /// the stored one.
+    public let renamedFrom: String?
+
+    public init(
+        _ name: String, _ type: ValueType, isOptional: Bool = true, isUnique: Bool = false,
+        defaultValue: Value = .null, renamedFrom: String? = nil
+    ) {
+        self.name = name
+        self.type = type
+        self.isOptional = isOptional
+        self.isUnique = isUnique
+        self.defaultValue = defaultValue
+        self.renamedFrom = renamedFrom
+    }
+
+    /// The same attribute with other properties.
+    func with(
+        name: String? = nil, isOptional: Bool? = nil, isUnique: Bool? = nil, defaultValue: Value? = nil
+    ) -> AttributeDescription {
+        AttributeDescription(
+            name ?? self.name, type, isOptional: isOptional ?? self.isOptional, isUnique: isUnique ?? self.isUnique,
+            defaultValue: defaultValue ?? self.defaultValue)
+    }
+}
+
+/// By name, type, and whether values are optional and unique: what an object's values must be.
+extension AttributeDescription: Hashable {
+    public static func == (left: AttributeDescription, right: AttributeDescription) -> Bool {
+        left.name == right.name && left.type == right.type && left.isOptional == right.isOptional
+            && left.isUnique == right.isUnique
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+/// A slot of an entity's records: the number of an attribute for as long as the store exists.
+package struct SlotDescription: Sendable {
+    /// With its newest name.
+    package var attribute: AttributeDescription
+    /// Its name in the requests of caches: the first that it had, unless another slot's was the same.
+    package var permanentName: String
+    /// The names that it had. Requests and older programs may use them as long as no other attribute has them.
+    package var formerNames: [String] = []
+    /// Whether the attribute was removed. Its number is never used again.
+    package var isRemoved = false
+
+    package init(_ attribute: AttributeDescription, permanentName: String? = nil) {
+        self.attribute = attribute
+        self.permanentName = permanentName ?? attribute.name
+    }
+}

@@ -1,0 +1,147 @@
+internal import Bytes
+public import Values
+
+/// What no two objects have in common.
+package struct UniqueConstraint: Hashable, Sendable {
+    /// In keys: the slot of a unique attribute; from `firstCompound` on, attributes that are unique together.
+    package let number: Int
+    package let slots: [Int]
+
+    /// More than the slot of any attribute.
+    package static let firstCompound = 1 << 15
+}
+
+/// A kind of object: a name and its attributes. The order of the attributes has no meaning.
+public struct Entity: Sendable {
+    public let name: String
+    /// In a stored model by the numbers of their slots, which is the order in which they were added.
+    public let attributes: [AttributeDescription]
+    /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
+    /// keys of the values have at most 500 bytes.
+    public let uniqueAttributes: [[String]]
+    /// Names of attributes that the store is to remove.
+    public let removedAttributes: [String]
+
+    /// All slots of records, those of removed attributes included.
+    package let slots: [SlotDescription]
+    /// The slot of each attribute.
+    package let attributeSlots: [Int]
+    /// The slots of the attributes of each list in `uniqueAttributes`, with lists that were removed: these are empty.
+    package let uniqueLists: [[Int]]
+    /// The unique attributes, then the attributes that are unique together.
+    package let uniqueConstraints: [UniqueConstraint]
+    /// The checksums of the declarations of this entity that the store has followed, oldest first.
+    package var declarations: [UInt32] = []
+    /// How many passes over the records changed them.
+    package var passes = 0
+    /// A record with the values of slots that older records lack; empty when these are null. Set when a store is read.
+    package var missingValues: [UInt8] = []
+    private let slotsByName: [String: Int]
+
+    /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`; `removed` names attributes of older
+    /// models that the store is to remove.
+    public init(
+        _ name: String, _ attributes: [AttributeDescription], unique: [[String]] = [], removed: [String] = []
+    ) {
+        let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
+        // An unknown name is found by `validate`.
+        let lists = unique.map { names in names.map { slots[$0] ?? -1 } }
+        self.init(name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, removed)
+    }
+
+    package init(_ name: String, slots: [SlotDescription], uniqueLists: [[Int]]) {
+        let names = uniqueLists.filter { !$0.isEmpty }.map { $0.map { slots[$0].attribute.name } }
+        self.init(name, slots: slots, uniqueLists: uniqueLists, names, [])
+    }
+
+    private init(
+        _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]], _ removed: [String]
+    ) {
+        self.name = name
+        self.slots = slots
+        self.uniqueLists = uniqueLists
+        uniqueAttributes = uniqueNames
+        removedAttributes = removed
+        attributeSlots = slots.indices.filter { !slots[$0].isRemoved }
+        attributes = attributeSlots.map { slots[$0].attribute }
+        var byName: [String: Int] = [:]
+        for slot in attributeSlots {
+            for former in slots[slot].formerNames { byName[former] = slot }
+        }
+        for slot in attributeSlots.reversed() { byName[slots[slot].attribute.name] = slot }
+        slotsByName = byName
+        uniqueConstraints =
+            attributeSlots.filter { slots[$0].attribute.isUnique }.map { UniqueConstraint(number: $0, slots: [$0]) }
+            + uniqueLists.enumerated().filter { !$1.isEmpty }.map { index, slots in
+                UniqueConstraint(number: UniqueConstraint.firstCompound + index, slots: slots)
+            }
+    }
+
+    /// The attribute of a slot, also of one that was removed.
+    package func attribute(at slot: Int) -> AttributeDescription { slots[slot].attribute }
+
+    /// The slot of an attribute, by its name or by one that it had; nil when there is none.
+    package func slot(of attribute: String) -> Int? { slotsByName[attribute] }
+
+    package func requireSlot(of attribute: String) throws -> Int {
+        guard let slot = slotsByName[attribute] else {
+            throw StoreError.unknownAttribute(entity: name, attribute: attribute)
+        }
+        return slot
+    }
+
+    /// The placeholder of an entity that was dropped: numbers of entities are never reused.
+    package static let dropped = Entity("", [])
+
+    /// Whether the entity was dropped.
+    package var isDropped: Bool { name.isEmpty && slots.isEmpty }
+
+    /// Whether attributes have, or had, other names than their permanent ones.
+    package var hasRenames: Bool {
+        attributeSlots.contains {
+            slots[$0].permanentName != slots[$0].attribute.name || !slots[$0].formerNames.isEmpty
+        }
+    }
+
+    /// The unique attribute of a slot; nil when it is not unique by itself.
+    package func uniqueConstraint(ofSlot slot: Int) -> UniqueConstraint? {
+        uniqueConstraints.first { $0.slots == [slot] }
+    }
+
+    /// The names of a constraint's attributes, as messages say them.
+    package func name(of constraint: UniqueConstraint) -> String {
+        constraint.slots.map { attribute(at: $0).name }.joined(separator: ", ")
+    }
+
+    /// Whether objects that were read with this entity can be used with a newer one of the store: what they read is there
+    /// still, and no pass changed it.
+    package func isReadable(with newer: Entity) -> Bool {
+        newer.slots.count >= slots.count && newer.passes == passes
+            && zip(slots, newer.slots).allSatisfy { old, new in
+                old.attribute.type == new.attribute.type && (old.isRemoved || !new.isRemoved)
+            }
+    }
+
+    /// A checksum of the declaration, whatever the order of the attributes.
+    package var declaration: UInt32 {
+        var bytes: [UInt8] = []
+        bytes.appendText(name)
+        for attribute in attributes.sorted(by: { $0.name < $1.name }) { bytes.appendAttribute(attribute) }
+        for list in uniqueAttributes.map({ $0.sorted().joined(separator: "\0") }).sorted() { bytes.appendText(list) }
+        for name in removedAttributes.sorted() { bytes.appendText("-" + name) }
+        return bytes.span.bytes.checksum
+    }
+}
+
+/// By name, attributes and unique attributes.
+extension Entity: Hashable {
+    public static func == (left: Entity, right: Entity) -> Bool {
+        left.name == right.name && left.attributes == right.attributes
+            && left.uniqueAttributes == right.uniqueAttributes
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(attributes)
+    }
+}

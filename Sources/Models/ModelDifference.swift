@@ -1,0 +1,76 @@
+public import Values
+
+/// Every change that leads from the model of a store to another model.
+///
+/// Attributes are matched by name. An attribute that only the store has stays: a program need not declare what others keep.
+/// It is removed where the entity says so (``Entity/removedAttributes``).
+public struct ModelDifference: Hashable, Sendable {
+    public enum Change: Hashable, Sendable {
+        case addEntity
+        case addAttribute(String, ValueType)
+        case renameAttribute(from: String, to: String)
+        case removeAttribute(String)
+        case changeType(of: String, from: ValueType, to: ValueType)
+        case makeOptional(String)
+        case makeRequired(String)
+        case addUniqueness([String])
+        case removeUniqueness([String])
+    }
+
+    /// What a change costs.
+    public enum Verdict: String, Comparable, Sendable {
+        /// O(1): no record is touched.
+        case free
+        /// A pass over the records of the entity, O(n log n), in one transaction.
+        case pass
+        /// Objects need values that the models do not give: a closure must decide.
+        case decision
+
+        public static func < (left: Verdict, right: Verdict) -> Bool { left.rank < right.rank }
+
+        private var rank: Int {
+            switch self {
+            case .free: 0
+            case .pass: 1
+            case .decision: 2
+            }
+        }
+    }
+
+    public struct Step: Hashable, Sendable {
+        public let entity: String
+        public let change: Change
+        public let verdict: Verdict
+        /// Why the verdict is so, in one sentence.
+        public let reason: String
+    }
+
+    /// By entity, in the order in which they are made.
+    public internal(set) var steps: [Step] = []
+
+    /// That of the most expensive step; free when there is none.
+    public var verdict: Verdict { steps.map(\.verdict).max() ?? .free }
+
+    public var isEmpty: Bool { steps.isEmpty }
+}
+
+extension ModelDifference.Change: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .addEntity: "add the entity"
+        case .addAttribute(let name, let type): "add \(name): \(type.name)"
+        case .renameAttribute(let from, let to): "rename \(from) to \(to)"
+        case .removeAttribute(let name): "remove \(name)"
+        case .changeType(let name, let from, let to): "change \(name) from \(from.name) to \(to.name)"
+        case .makeOptional(let name): "make \(name) optional"
+        case .makeRequired(let name): "make \(name) required"
+        case .addUniqueness(let names): "make \(names.joined(separator: ", ")) unique"
+        case .removeUniqueness(let names): "make \(names.joined(separator: ", ")) not unique"
+        }
+    }
+}
+
+extension ModelDifference.Step: CustomStringConvertible {
+    /// Book: add pages: integer (free: …)
+    public var description: String { "\(entity): \(change) (\(verdict.rawValue): \(reason))" }
+}

@@ -1,0 +1,66 @@
+package import Models
+package import Values
+
+/// What a migration of a store may do.
+package struct Migration {
+    /// New values of an object by the names of the new model, from its old values by the names of the old one. Attributes that
+    /// it leaves out get their values as without it.
+    package typealias Convert = (_ entity: String, _ old: [String: Value]) throws -> [String: Value]
+
+    /// Whether the model is to become the store's even when the store has followed it before, and a newer one since.
+    package var isDemanded = false
+    /// Whether passes over the records are allowed.
+    package var allowsPasses = false
+    /// Decides where the models do not.
+    package var convert: Convert?
+    /// Called from time to time with the number of records read and of all that are read.
+    package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+
+    package init() {}
+}
+
+extension Store {
+    /// What would lead from the stored model to a given one. An entity without objects needs no pass.
+    package func difference(to model: Model) throws -> ModelDifference {
+        try model.validate()
+        let snapshot = try snapshot()
+        return ModelDifference(try snapshot.migrations(to: model, isDemanded: true))
+    }
+
+    /// Makes a given model the stored one, in one transaction. Does nothing when nothing changes.
+    package func migrate(to model: Model, _ migration: Migration) throws {
+        if try snapshot().migrations(to: model, isDemanded: migration.isDemanded).isEmpty { return }
+        let writer = try beginWrite(author: "migration")
+        // Another process may have been faster.
+        let migrations = try writer.migrations(to: model, isDemanded: migration.isDemanded)
+        if migrations.isEmpty { return }
+        try writer.migrate(migrations, migration)
+        try writer.commit()
+    }
+}
+
+extension StoreReader {
+    func migrations(to given: Model, isDemanded: Bool) throws -> [EntityMigration] {
+        try model.migrations(to: given, isDemanded: isDemanded).map { migration in
+            guard let number = migration.number, try entityState(number).count == 0 else { return migration }
+            return migration.withoutObjects
+        }
+    }
+}
+
+extension Value {
+    /// The value as another type; nil when it has none that is the same.
+    func converted(to type: ValueType) -> Value? {
+        switch (self, type) {
+        case (.null, _): .null
+        case (_, self.type): self
+        case (.integer(let number), .double): Double(exactly: number).map(Value.double)
+        case (.double(let number), .integer): Int64(exactly: number).map(Value.integer)
+        case (.boolean(let value), .integer): .integer(value ? 1 : 0)
+        case (.integer(0), .boolean): .boolean(false)
+        case (.integer(1), .boolean): .boolean(true)
+        case (_, .string): .string(description)
+        default: Value(description, as: type)
+        }
+    }
+}

@@ -1,0 +1,191 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import Values
+
+extension StoreWriter {
+    /// Changes records, unique keys and the model. A pass is a commit without changes of objects: what caches keep of attributes
+    /// that it does not change stays right. Throws `StoreError.modelMismatch` for what the migration does not allow, and
+    /// `cannotMigrate` for objects that stand in its way; then drop the writer. O(n log n) with a pass, else O(1).
+    func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
+        for step in migrations.flatMap(\.steps) { try require(step, migration) }
+        let changed = try model.applying(migrations)
+        let passes = migrations.filter { $0.needsPass(hasConvert: migration.convert != nil) }
+        let total = try passes.reduce(0) { try $0 + Int(clamping: entityState($1.number ?? 0).count) }
+        var done = 0
+        for pass in passes {
+            guard let number = pass.number else { continue }
+            var pass = MigrationPass(pass, number, in: self, migration.convert)
+            try pass.run {
+                done += 1
+                if done % 4096 == 0 { migration.progress(done, total) }
+            }
+        }
+        if !passes.isEmpty { commitsWithoutChanges = true }
+        migration.progress(total, total)
+        try setModel(changed)
+    }
+
+    private func require(_ step: ModelDifference.Step, _ migration: Migration) throws {
+        switch step.verdict {
+        case .free: break
+        case .pass where migration.allowsPasses || migration.convert != nil: break
+        case .pass:
+            throw StoreError.modelMismatch(
+                entity: step.entity,
+                "to \(step.change), \(step.reason): that needs `migration: .automatic`, or `fetchindex model migrate`")
+        case .decision where migration.convert != nil: break
+        case .decision:
+            throw StoreError.modelMismatch(entity: step.entity, "to \(step.change): \(step.reason)")
+        }
+    }
+}
+
+/// The pass over the records of one entity: converts values, checks required ones and rewrites unique keys.
+private struct MigrationPass {
+    /// So many objects that stand in the way are named.
+    private static let namedObjects = 5
+
+    private let migration: EntityMigration
+    private let entity: Int
+    private let old: Entity
+    private let new: Entity
+    private let writer: StoreWriter
+    private let convert: Migration.Convert?
+    private let sources: [Int: Int]
+    private let required: [Int: Value]
+    private let addedConstraints: [UniqueConstraint]
+    private let removedConstraints: [UniqueConstraint]
+    private var builder = RecordBuilder()
+    private var obstacle: (attribute: String, reason: String)?
+    private var objects: [ObjectID] = []
+
+    init(_ migration: EntityMigration, _ entity: Int, in writer: StoreWriter, _ convert: Migration.Convert?) {
+        self.migration = migration
+        self.entity = entity
+        (old, new) = (writer.model.entities[entity], migration.new.withMissingValues())
+        self.writer = writer
+        self.convert = convert
+        sources = Dictionary(uniqueKeysWithValues: migration.conversions.map { ($0.to, $0.from) })
+        required = Dictionary(migration.required.map { ($0.slot, $0.replacement) }) { _, last in last }
+        addedConstraints = new.uniqueConstraints.filter { !migration.old.uniqueConstraints.contains($0) }
+        removedConstraints = old.uniqueConstraints.filter { !migration.new.uniqueConstraints.contains($0) }
+    }
+
+    mutating func run(_ progress: () -> Void) throws {
+        for constraint in removedConstraints { try deleteKeys(of: constraint) }
+        let rewrites = convert != nil || !sources.isEmpty || required.values.contains { !$0.isNull }
+        try writer.view.withCursor(on: writer.tables.records) { cursor in
+            var isAtRecord = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: 0).rawValue)
+            while isAtRecord {
+                let object = RecordKey(rawValue: cursor.integerKey)
+                guard object.entity == entity else { break }
+                try writer.verify(cursor.value, of: object)
+                if rewrites {
+                    let bytes = [UInt8](copying: cursor.value)
+                    let record = try record(from: bytes.span.bytes, object)
+                    if record != bytes { try cursor.put(record.span.bytes, for: object.rawValue) }
+                    try addKeys(object, record.span.bytes)
+                } else {
+                    try check(cursor.value, object)
+                    try addKeys(object, cursor.value)
+                }
+                progress()
+                isAtRecord = try cursor.seekToNext()
+            }
+        }
+        if let obstacle {
+            throw StoreError.cannotMigrate(
+                entity: new.name, attribute: obstacle.attribute, obstacle.reason, objects: objects)
+        }
+    }
+
+    private mutating func note(_ object: RecordKey, _ attribute: String, _ reason: String) {
+        if obstacle == nil { obstacle = (attribute, reason) }
+        guard let obstacle, obstacle == (attribute, reason), objects.count < Self.namedObjects else { return }
+        objects.append(ObjectID(object, ObjectOrigin(store: writer.store.identifier, entityName: new.name)))
+    }
+
+    private mutating func check(_ record: RawSpan, _ object: RecordKey) throws {
+        let new = new
+        let view = try RecordView(record, of: new)
+        for slot in required.keys.sorted() where try view.range(of: slot) == nil { noteNull(slot, object) }
+    }
+
+    private mutating func noteNull(_ slot: Int, _ object: RecordKey) {
+        note(object, new.attribute(at: slot).name, "is required, and is null")
+    }
+
+    private mutating func record(from bytes: RawSpan, _ object: RecordKey) throws -> [UInt8] {
+        let (old, new) = (old, new)
+        let view = try RecordView(bytes, of: old)
+        let decided = try convert.map { try $0(new.name, values(of: view)) } ?? [:]
+        builder.begin()
+        for (slot, description) in new.slots.enumerated() {
+            let attribute = description.attribute
+            if description.isRemoved {
+                builder.appendNull()
+            } else if let value = decided[attribute.name] {
+                try new.validate(value, of: attribute)
+                builder.append(value)
+            } else if let source = sources[slot] {
+                let value = try view.value(at: source, as: old.attribute(at: source).type)
+                let converted = value.converted(to: attribute.type)
+                if converted == nil { note(object, attribute.name, "is not \(attribute.type.nameWithArticle)") }
+                append(converted ?? .null, slot, object)
+            } else if slot < old.slots.count, required[slot] == nil {
+                try builder.append(slot, of: view)
+            } else if slot < old.slots.count {
+                append(try view.value(at: slot, as: attribute.type), slot, object)
+            } else {
+                append(attribute.defaultValue, slot, object)
+            }
+        }
+        return builder.finish()
+    }
+
+    private mutating func append(_ value: Value, _ slot: Int, _ object: RecordKey) {
+        guard value.isNull, let replacement = required[slot] else { return builder.append(value) }
+        if replacement.isNull { noteNull(slot, object) }
+        builder.append(replacement)
+    }
+
+    private func values(of record: RecordView) throws -> [String: Value] {
+        var values: [String: Value] = [:]
+        for (slot, attribute) in zip(old.attributeSlots, old.attributes) {
+            values[attribute.name] = try record.value(at: slot, as: attribute.type)
+        }
+        return values
+    }
+
+    // MARK: Unique keys
+
+    private func deleteKeys(of constraint: UniqueConstraint) throws {
+        let prefix = StoreLayout.uniqueKey(entity: entity, constraint)
+        try writer.view.withCursor(on: writer.tables.unique) { cursor in
+            var isAtKey = try cursor.seek(toKeyFrom: prefix.span.bytes)
+            while isAtKey, cursor.key.byteCount >= prefix.count,
+                cursor.key.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
+            {
+                try cursor.deleteCurrent()
+                isAtKey = try cursor.seekToNext()
+            }
+        }
+    }
+
+    private mutating func addKeys(_ object: RecordKey, _ record: RawSpan) throws {
+        for constraint in addedConstraints {
+            guard let key = try StoreReader.uniqueKey(entity, new, constraint, record) else { continue }
+            let name = new.name(of: constraint)
+            guard key.count <= Table.maximumKeyLength else {
+                note(object, name, "has a value with more than 500 bytes")
+                continue
+            }
+            if let other = try writer.object(entity, unique: key) {
+                note(object, name, "must be unique, but object \(other.number) has the same value")
+            } else {
+                try writer.putUniqueKey(key, of: object)
+            }
+        }
+    }
+}
