@@ -150,6 +150,10 @@ extension PersistentContainer {
             } catch let error as UnusableHeader {
                 return error.defects
             }
+            // Its attributes were removed or converted: the next fetch rebuilds it.
+            guard let entity = reader.model.entity(named: header.identity.entity),
+                header.identity.canBeRead(from: entity)
+            else { return [] }
             var options = OrderOptions(cacheName: name)
             options.progress = progress
             do {

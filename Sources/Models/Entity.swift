@@ -11,6 +11,13 @@ package struct UniqueConstraint: Hashable, Sendable {
     package static let firstCompound = 1 << 15
 }
 
+/// What a program declared of an entity.
+package struct Declaration: Hashable, Sendable {
+    package let checksum: UInt32
+    /// The slots of its attributes, by their names.
+    package let slots: [Int]
+}
+
 /// A kind of object: a name and its attributes. The order of the attributes has no meaning.
 public struct Entity: Sendable {
     public let name: String
@@ -30,8 +37,8 @@ public struct Entity: Sendable {
     package let uniqueLists: [[Int]]
     /// The unique attributes, then the attributes that are unique together.
     package let uniqueConstraints: [UniqueConstraint]
-    /// The checksums of the declarations of this entity that the store has followed, oldest first.
-    package var declarations: [UInt32] = []
+    /// The declarations of this entity that the store has followed, oldest first.
+    package var declarations: [Declaration] = []
     /// How many passes over the records changed them.
     package var passes = 0
     /// A record with the values of slots that older records lack; empty when these are null. Set when a store is read.
@@ -116,10 +123,39 @@ public struct Entity: Sendable {
     /// Whether objects that were read with this entity can be used with a newer one of the store: what they read is there
     /// still, and no pass changed it.
     package func isReadable(with newer: Entity) -> Bool {
-        newer.slots.count >= slots.count && newer.passes == passes
-            && zip(slots, newer.slots).allSatisfy { old, new in
-                old.attribute.type == new.attribute.type && (old.isRemoved || !new.isRemoved)
+        guard newer.slots.count >= slots.count, newer.passes == passes else { return false }
+        let isSame = zip(slots, newer.slots).allSatisfy { old, new in
+            old.attribute.type == new.attribute.type && old.isRemoved == new.isRemoved
+                && (old.isRemoved || old.attribute.isOptional == new.attribute.isOptional)
+        }
+        // New objects would lack what has become required.
+        return isSame
+            && newer.slots[slots.count...].allSatisfy {
+                $0.isRemoved || $0.attribute.isOptional || !$0.attribute.defaultValue.isNull
             }
+    }
+
+    /// Throws `StoreError.modelMismatch` when this stored entity lacks what a program declares. Where the store has followed
+    /// the declaration, each attribute must still be the one that it was then.
+    package func requireAttributes(of declared: Entity) throws {
+        let checksum = declared.declaration
+        let known = declarations.first { $0.checksum == checksum }
+        for (index, attribute) in declared.attributes.sorted(by: { $0.name < $1.name }).enumerated() {
+            func mismatch(_ reason: String) -> StoreError {
+                .modelMismatch(entity: name, "its attribute \(attribute.name) " + reason)
+            }
+            guard let slot = slot(of: attribute.name) else { throw mismatch("was removed by a newer model") }
+            let stored = self.attribute(at: slot)
+            if stored.type != attribute.type {
+                throw mismatch("is \(stored.type.name) in a newer model, and \(attribute.type.name) in this one")
+            }
+            if let known, known.slots[index] != slot {
+                throw mismatch("was replaced by a newer model, by one of the same name")
+            }
+            if stored.isOptional && !attribute.isOptional {
+                throw mismatch("may be null in a newer model, and not in this one")
+            }
+        }
     }
 
     /// A checksum of the declaration, whatever the order of the attributes.

@@ -20,11 +20,13 @@ package struct EntityMigration: Sendable {
     private let given: Entity
     private var slots: [SlotDescription]
     private var uniqueLists: [[Int]]
+    private let hasClosure: Bool
     private var isEmptyOfObjects = false
+    private var isNew = false
 
     /// Of a new entity.
     package init(adding given: Entity) {
-        (number, old, self.given) = (nil, Entity.dropped, given)
+        (number, old, self.given, hasClosure) = (nil, Entity.dropped, given, false)
         slots = given.slots
         uniqueLists = given.uniqueLists
         steps = [step(.addEntity, .free, "there are no objects of it yet")]
@@ -32,20 +34,30 @@ package struct EntityMigration: Sendable {
 
     /// Of a stored entity. Unless it is demanded, nothing changes when the store has followed the declaration before: then an
     /// older program, or one of several, opens the store. Throws `StoreError.modelMismatch` when what that program needs is gone.
-    package init(of stored: Entity, number: Int, to given: Entity, isDemanded: Bool) throws {
-        (self.number, old, self.given) = (number, stored, given)
+    ///
+    /// `hasClosure`: whether a closure gives values. An attribute whose values a pass changes gets a new slot, so that caches,
+    /// unique keys and older records of it are not mistaken for those of the new values.
+    package init(
+        of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool
+    ) throws {
+        (self.number, old, self.given, self.hasClosure) = (number, stored, given, hasClosure)
         slots = stored.slots
         uniqueLists = stored.uniqueLists
-        if !isDemanded && stored.declarations.contains(given.declaration) {
-            try requireAttributes()
+        let isKnown = stored.declarations.contains { $0.checksum == given.declaration }
+        if !isDemanded && isKnown {
+            try stored.requireAttributes(of: given)
             return
         }
-        for attribute in given.attributes { try add(attribute) }
         for name in given.removedAttributes { remove(name) }
+        // A name that is there wins over one that an attribute had.
+        let present = Set(given.attributes.map(\.name)).intersection(stored.attributes.map(\.name))
+        for attribute in given.attributes { try add(attribute, present: present) }
         matchUniqueLists()
+        isNew = !isKnown
     }
 
-    package var isEmpty: Bool { steps.isEmpty }
+    /// Whether the stored entity stays as it is, and has followed the declaration before.
+    package var isEmpty: Bool { steps.isEmpty && !isNew }
 
     /// The same for an entity without objects: everything is free.
     package var withoutObjects: EntityMigration {
@@ -66,32 +78,18 @@ package struct EntityMigration: Sendable {
         ModelDifference.Step(entity: given.name, change: change, verdict: verdict, reason: reason)
     }
 
-    // MARK: What an older program needs
-
-    private func requireAttributes() throws {
-        for attribute in given.attributes {
-            guard let slot = old.slot(of: attribute.name) else {
-                throw mismatch("its attribute \(attribute.name) was removed or renamed by a newer model")
-            }
-            let stored = old.attribute(at: slot)
-            if stored.type != attribute.type {
-                throw mismatch(
-                    "its attribute \(attribute.name) is \(stored.type.name) in a newer model, and "
-                        + "\(attribute.type.name) in this one")
-            }
-            if stored.isOptional && !attribute.isOptional {
-                throw mismatch("its attribute \(attribute.name) may be null in a newer model, and not in this one")
-            }
-        }
-    }
-
     private func mismatch(_ reason: String) -> StoreError { .modelMismatch(entity: given.name, reason) }
 
     // MARK: Attributes
 
-    private mutating func add(_ attribute: AttributeDescription) throws {
-        if let slot = liveSlot(named: attribute.name) { return change(slot, to: attribute) }
+    private mutating func add(_ attribute: AttributeDescription, present: Set<String>) throws {
+        if present.contains(attribute.name), let slot = liveSlot(named: attribute.name) {
+            return change(slot, to: attribute)
+        }
         if let former = attribute.renamedFrom, let slot = liveSlot(named: former) {
+            if present.contains(former) {
+                throw mismatch("\(attribute.name) is renamed from \(former), which the model declares too")
+            }
             steps.append(
                 step(
                     .renameAttribute(from: former, to: attribute.name), .free,
@@ -100,8 +98,8 @@ package struct EntityMigration: Sendable {
             slots[slot].attribute = slots[slot].attribute.with(name: attribute.name)
             return change(slot, to: attribute)
         }
-        if let slot = old.slot(of: attribute.name) {
-            throw mismatch("its attribute \(attribute.name) is called \(old.attribute(at: slot).name) in a newer model")
+        if let slot = old.slot(of: attribute.name), !slots[slot].isRemoved {
+            throw mismatch("its attribute \(attribute.name) is called \(slots[slot].attribute.name) now")
         }
         insert(attribute)
     }
@@ -135,25 +133,30 @@ package struct EntityMigration: Sendable {
 
     private mutating func change(_ slot: Int, to attribute: AttributeDescription) {
         let stored = slots[slot].attribute
+        let isRequired = stored.isOptional && !attribute.isOptional
         if stored.type != attribute.type {
             steps.append(
                 step(
                     .changeType(of: attribute.name, from: stored.type, to: attribute.type), .pass,
                     "each value is converted"))
-            conversions.append(Conversion(from: slot, to: slots.count))
-            slots[slot].isRemoved = true
-            append(attribute.with(isOptional: stored.isOptional, isUnique: stored.isUnique))
-            slots[slots.count - 1].formerNames = slots[slot].formerNames
-            replaceInLists(slot, by: slots.count - 1)
         }
-        let current = liveSlot(named: attribute.name) ?? slot
-        if stored.isOptional && !attribute.isOptional {
+        var current = slot
+        if stored.type != attribute.type || isRequired && (hasClosure || !attribute.defaultValue.isNull) {
+            current = slots.count
+            conversions.append(Conversion(from: slot, to: current))
+            slots[slot].isRemoved = true
+            slots[slot].attribute = stored.with(isOptional: true, isUnique: false)
+            append(attribute.with(isOptional: stored.isOptional, isUnique: stored.isUnique))
+            slots[current].formerNames = slots[slot].formerNames
+            replaceInLists(slot, by: current)
+        }
+        if isRequired {
             let value = attribute.defaultValue
             steps.append(
                 step(
                     .makeRequired(attribute.name), .pass,
                     value.isNull ? "no object may have null" : "null becomes \(value)"))
-            required.append((current, attribute.defaultValue))
+            required.append((current, value))
         } else if !stored.isOptional && attribute.isOptional {
             steps.append(step(.makeOptional(attribute.name), .free, "every record stays valid"))
         }
@@ -167,7 +170,7 @@ package struct EntityMigration: Sendable {
     }
 
     private mutating func remove(_ name: String) {
-        guard given.slot(of: name) == nil, let slot = liveSlot(named: name) else { return }
+        guard let slot = liveSlot(named: name) else { return }
         let attribute = slots[slot].attribute
         let isKey = attribute.isUnique || uniqueLists.contains { $0.contains(slot) }
         steps.append(
@@ -208,22 +211,37 @@ package struct EntityMigration: Sendable {
     private func makeEntity() -> Entity {
         var entity = Entity(given.name, slots: slots, uniqueLists: uniqueLists)
         entity.declarations = old.declarations
-        if old.declarations.isEmpty && number != nil { entity.declarations = [old.declaration] }
-        if !entity.declarations.contains(given.declaration) { entity.declarations.append(given.declaration) }
-        entity.passes = old.passes + (conversions.isEmpty && required.isEmpty || isEmptyOfObjects ? 0 : 1)
+        if old.declarations.isEmpty && number != nil && !steps.isEmpty {
+            entity.declarations = [old.asDeclared(in: old)]
+        }
+        let declared = given.asDeclared(in: entity)
+        entity.declarations.removeAll { $0.checksum == declared.checksum }
+        entity.declarations.append(declared)
+        let rewrites = !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty || !required.isEmpty)
+        entity.passes = old.passes + (rewrites ? 1 : 0)
         return entity
+    }
+}
+
+extension Entity {
+    fileprivate func asDeclared(in stored: Entity) -> Declaration {
+        let names = attributes.map(\.name).sorted()
+        return Declaration(checksum: declaration, slots: names.map { stored.slot(of: $0) ?? 0 })
     }
 }
 
 extension Model {
     /// What leads from this stored model to a given one, entity by entity; entities without a change are left out. Throws
     /// `StoreError.modelMismatch` when something that the given model needs is gone.
-    package func migrations(to given: Model, isDemanded: Bool) throws -> [EntityMigration] {
+    package func migrations(
+        to given: Model, isDemanded: Bool, hasClosure: Bool
+    ) throws -> [EntityMigration] {
         try given.entities.filter { !$0.isDropped }.map { entity in
             guard let number = entities.firstIndex(where: { $0.name == entity.name && !$0.isDropped }) else {
                 return EntityMigration(adding: entity)
             }
-            return try EntityMigration(of: entities[number], number: number, to: entity, isDemanded: isDemanded)
+            return try EntityMigration(
+                of: entities[number], number: number, to: entity, isDemanded: isDemanded, hasClosure: hasClosure)
         }.filter { !$0.isEmpty }
     }
 

@@ -7,7 +7,7 @@ internal import Values
 //         | nothing, or lists varint x ( entity varint | slots varint x slot varint )      unique together
 //         | nothing, or histories (since version 5)
 //     flags       1 optional, 2 unique, 4 removed; a list without slots was removed
-//     histories   entities varint x ( passes varint | declarations varint x checksum 4
+//     histories   entities varint x ( passes varint | declarations varint x ( checksum 4 | slots varint x slot varint )
 //                     | slots varint x ( slot varint | permanent name text | former names varint x text
 //                         | length varint, default value as OrderKey ) )
 
@@ -27,7 +27,11 @@ extension [UInt8] {
     fileprivate mutating func appendHistory(_ entity: Entity) {
         appendVarint(UInt64(entity.passes))
         appendVarint(UInt64(entity.declarations.count))
-        for declaration in entity.declarations { appendNumber(declaration) }
+        for declaration in entity.declarations {
+            appendNumber(declaration.checksum)
+            appendVarint(UInt64(declaration.slots.count))
+            for slot in declaration.slots { appendVarint(UInt64(slot)) }
+        }
         let slots = entity.slots.enumerated().filter { $1.hasHistory }
         appendVarint(UInt64(slots.count))
         for (number, slot) in slots {
@@ -104,7 +108,7 @@ private struct StoredEntity {
     private let name: String
     private var slots: [SlotDescription] = []
     private var uniqueLists: [[Int]] = []
-    private var declarations: [UInt32] = []
+    private var declarations: [Declaration] = []
     private var passes = 0
 
     init(_ reader: inout ByteReader) throws {
@@ -138,7 +142,12 @@ private struct StoredEntity {
 
     mutating func readHistory(_ reader: inout ByteReader) throws {
         passes = Int(clamping: try reader.varint())
-        for _ in 0..<(try reader.count()) { declarations.append(try reader.uint32()) }
+        for _ in 0..<(try reader.count()) {
+            let checksum = try reader.uint32()
+            var slots: [Int] = []
+            for _ in 0..<(try reader.count()) { slots.append(try readSlot(&reader)) }
+            declarations.append(Declaration(checksum: checksum, slots: slots))
+        }
         for _ in 0..<(try reader.count()) {
             let slot = try readSlot(&reader)
             slots[slot].permanentName = try reader.text()

@@ -42,11 +42,17 @@ public struct Model: Hashable, Sendable {
             guard Set(names).count == names.count else {
                 throw StoreError.invalidModel("two attributes of \(entity.name) have the same name")
             }
+            if let name = entity.removedAttributes.first(where: names.contains) {
+                throw StoreError.invalidModel("\(entity.name).\(name) is both declared and removed")
+            }
             try validateUniqueAttributes(of: entity)
         }
     }
 
     private func validate(_ attribute: AttributeDescription, of entity: Entity) throws {
+        if attribute.defaultValue.isUnstorable {
+            throw StoreError.invalidModel("the default value of \(entity.name).\(attribute.name) is not a number")
+        }
         guard let type = attribute.defaultValue.type, type != attribute.type else { return }
         throw StoreError.invalidModel(
             "the default value of \(entity.name).\(attribute.name) is \(type.nameWithArticle), not "

@@ -9,7 +9,11 @@ struct SortedArray: Equatable {
     var weights: [Int] = []
 
     func rank(of key: [UInt8]) -> (rank: Int, isPresent: Bool) {
-        let rank = keys.firstIndex { !$0.lexicographicallyPrecedes(key) } ?? keys.count
+        var (rank, end) = (0, keys.count)
+        while rank < end {
+            let middle = (rank + end) / 2
+            if keys[middle].lexicographicallyPrecedes(key) { rank = middle + 1 } else { end = middle }
+        }
         return (rank, rank < keys.count && keys[rank] == key)
     }
 

@@ -1,5 +1,7 @@
 import Administration
 import Foundation
+import Observation
+import Synchronization
 import Models
 import Predicates
 import TestSupport
@@ -157,7 +159,7 @@ import FetchIndex
         let error = #expect(throws: StoreError.self) { try open(Self.first) }
         #expect(
             error?.description
-                == "the stored entity Book differs from the model's: its attribute price was removed or renamed by a newer model"
+                == "the stored entity Book differs from the model's: its attribute price was removed by a newer model"
         )
         let again = Self.book([
             AttributeDescription("title", .string, isOptional: false), AttributeDescription("price", .double),
@@ -290,7 +292,7 @@ import FetchIndex
         let error = #expect(throws: StoreError.self) { try context.save() }
         #expect(
             error?.description
-                == "the stored entity Book differs from the model's: it was dropped or its attributes changed; use a new context"
+                == "the stored entity Book differs from the model's: its attribute price is double in a newer model, and integer in this one"
         )
         #expect(try values(other, of: "price").first == .double(5))
     }
@@ -324,6 +326,190 @@ import FetchIndex
         #expect(try values(renamed, of: "name") == [.string("影との戦い"), .string("虐殺器官"), .string("ハーモニー")])
         #expect(try values(renamed, of: "released")[2] == .null)
         #expect(try renamed.check { _, _ in } == [])
+    }
+
+    // MARK: What a review found, each as it was found
+
+    /// After a removal and a conversion, slots are no longer the indices of attributes.
+    @Test func valuesAreFoundBySlot() throws {
+        let start = Self.book([
+            AttributeDescription("old", .string), AttributeDescription("isbn", .string, isUnique: true),
+            AttributeDescription("title", .string), AttributeDescription("note", .string),
+        ])
+        let container = try open(start)
+        let context = container.newContext()
+        context.isUndoEnabled = true
+        let book = try context.insert("Book")
+        for name in ["old", "isbn", "title", "note"] { book[name] = .string("\(name) 1") }
+        try context.save()
+        let changed = Self.book(
+            [
+                AttributeDescription("isbn", .string, isUnique: true), AttributeDescription("title", .string),
+                AttributeDescription("note", .string),
+            ], removed: ["old"])
+        let other = try open(nil)
+        try other.migrate(to: changed)
+        let newer = other.newContext()
+        newer.isUndoEnabled = true
+        var request = FetchRequest<ManagedObject>(entityName: "Book")
+        request.resultType = .dictionaries
+        if case .dictionaries(let rows) = try newer.execute(request) {
+            #expect(rows == [["isbn": "isbn 1", "title": "title 1", "note": "note 1"]])
+        }
+        let object = try #require(try newer.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+        object["note"] = "note 2"
+        newer.processPendingChanges()
+        #expect(newer.undo())
+        #expect(object["note"] == "note 1")
+        // An edit stays when another attribute is changed elsewhere to the same value.
+        object["title"] = "same"
+        let third = other.newContext()
+        let same = try #require(try third.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+        same["note"] = "same"
+        try third.save()
+        try newer.mergeChanges()
+        #expect(object["title"] == "same")
+        #expect(object.hasChanges)
+        newer.mergePolicy = .mergeByPropertyStoreTrump
+        try newer.save()
+        #expect(try values(other, of: "title") == ["same"])
+        #expect(try values(other, of: "note") == ["same"])
+        try newer.execute(
+            BatchUpdateRequest(entityName: "Book", predicate: nil, propertiesToUpdate: ["note": "batch"]))
+        #expect(try values(other, of: "note") == ["batch"])
+        // The context of the first program hears of it.
+        book["title"] = "lost"
+        #expect(throws: StoreError.self) { try context.save() }
+        #expect(throws: StoreError.self) { try context.mergeChanges() }
+    }
+
+    @Test func anObservedObjectThatLacksASlotChangesElsewhere() throws {
+        try fill(open(Self.first))
+        let container = try open(
+            Self.book([AttributeDescription("pages", .integer, isOptional: false, defaultValue: .integer(7))]))
+        let context = container.newContext()
+        let book = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+        let flag = Flag()
+        withObservationTracking {
+            _ = book["pages"]
+            _ = book["title"]
+        } onChange: {
+            flag.isSet.withLock { $0 = true }
+        }
+        let other = container.newContext()
+        let same = try #require(try other.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+        same["title"] = "elsewhere"
+        try other.save()
+        try context.mergeChanges()
+        #expect(flag.isSet.withLock { $0 })
+        #expect(book["pages"] == .integer(7))
+    }
+
+    private final class Flag: Sendable {
+        let isSet = Mutex(false)
+    }
+
+    /// A default value that replaces null moves rows and keys, which caches and unique keys must see.
+    @Test func nullThatBecomesADefaultValueMovesRowsAndKeys() throws {
+        let container = try open(Self.first)
+        let context = container.newContext()
+        for number in 0..<400 {
+            let book = try context.insert("Book")
+            book["title"] = .string("\(number)")
+            if number % 2 == 0 { book["price"] = .integer(Int64(number)) }
+        }
+        try context.save()
+        #expect(try opened(container, "price") == .rebuilt(.first))
+        let filled = Self.book([
+            AttributeDescription("price", .integer, isOptional: false, defaultValue: .integer(-1))
+        ])
+        try container.migrate(to: filled)
+        var request = FetchRequest<ManagedObject>(entityName: "Book")
+        request.predicate = try FetchPredicate("price == -1")
+        let newer = container.newContext()
+        #expect(try newer.count(for: request) == 200)
+        #expect(try newer.fetch(request).count == 200)
+        #expect(try opened(container, "price") == .rebuilt(.modelChanged))
+        #expect(try newer.count(for: request) == 200)
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    @Test func aClosureMayOnlyDecideWhatTheMigrationChanges() throws {
+        let container = try open(Self.first)
+        try fill(container)
+        let more = Self.book([AttributeDescription("pages", .integer)])
+        #expect(throws: StoreError.unknownAttribute(entity: "Book", attribute: "pagse")) {
+            try container.migrate(to: more) { _, _ in ["pagse": 1] }
+        }
+        #expect(throws: StoreError.self) { try container.migrate(to: more) { _, _ in ["title": "x"] } }
+        let context = container.newContext()
+        let book = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+        try container.migrate(to: more) { _, old in ["pages": old["price"] ?? .null] }
+        #expect(try values(container, of: "pages") == (0..<10).map { .integer($0 * 100) })
+        // A context that read the records before would write them back.
+        book["title"] = "stale"
+        #expect(throws: StoreError.self) { try context.save() }
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    @Test func namesThatAreTakenOverAreRefusedToOlderPrograms() throws {
+        let start = Self.book([AttributeDescription("a", .string), AttributeDescription("c", .string)])
+        _ = try open(start)
+        #expect(throws: StoreError.self) {
+            try open(
+                Self.book([
+                    AttributeDescription("a", .string), AttributeDescription("b", .string, renamedFrom: "a"),
+                ]))
+        }
+        _ = try open(
+            Self.book([AttributeDescription("b", .string, renamedFrom: "a"), AttributeDescription("c", .string)]))
+        _ = try open(Self.book([AttributeDescription("a", .string, renamedFrom: "c")]))
+        #expect(throws: StoreError.self) { try open(start) }
+    }
+
+    /// A program whose declaration never changed anything is an older one all the same.
+    @Test func aProgramThatOnlyReadIsKnownLater() throws {
+        try fill(open(Self.first))
+        let part = Self.book([AttributeDescription("price", .integer)])
+        _ = try open(part)
+        try open(nil).migrate(to: Self.book([AttributeDescription("price", .string)]))
+        #expect(throws: StoreError.self) { try open(part, .automatic) }
+        #expect(try open(nil).model().entity(named: "Book")?.attributes.map(\.type) == [.string, .string])
+    }
+
+    @Test func rowsOfBatchesAreMatchedByName() throws {
+        let container = try open(Self.first)
+        let turned = Self.book([
+            AttributeDescription("price", .integer), AttributeDescription("title", .string, isOptional: false),
+        ])
+        let context = container.newContext()
+        try context.execute(
+            try BatchInsertRequest(entityName: "Book", objects: [["title": "t", "price": 5]], in: turned))
+        #expect(try values(container, of: "title") == ["t"])
+        #expect(try values(container, of: "price") == [.integer(5)])
+    }
+
+    @Test func conversionsThatLoseSomethingAreRefused() throws {
+        let text = AttributeDescription("code", .string)
+        let container = try open(Self.book([text]))
+        let context = container.newContext()
+        let book = try context.insert("Book")
+        for (value, type, isKept) in [
+            ("00712", ValueType.integer, false), ("712", .integer, true), ("1.50", .double, true),
+            ("0.1234567890123456789", .double, false), ("x", .decimal, false), ("2.50", .decimal, true),
+        ] {
+            book["code"] = .string(value)
+            try context.save()
+            let folder = TemporaryFolder()
+            _ = try container.backup(to: URL(fileURLWithPath: folder.path))
+            let copy = try PersistentContainer(at: URL(fileURLWithPath: folder.path), durability: .none)
+            var isDone = true
+            do { try copy.migrate(to: Self.book([AttributeDescription("code", type)])) } catch StoreError.cannotMigrate
+            {
+                isDone = false
+            }
+            #expect(isDone == isKept, "\(value) as \(type)")
+        }
     }
 
     private final class OldNote: ManagedObject {

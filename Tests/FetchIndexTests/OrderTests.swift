@@ -238,8 +238,12 @@ extension PlainSectionOrder {
         }
         let grown = Entity("Book", Self.entity.attributes + [AttributeDescription("pages", .integer)])
         _ = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: Model(entities: [grown]))
-        let outcome = try container.withOrder(changed, .init(cacheName: "one name")) { $0.outcome }
-        #expect(outcome == .rebuilt(.modelChanged))
+        #expect(try container.withOrder(changed, .init(cacheName: "one name")) { $0.outcome } == .hit)
+        let title = AttributeDescription("title", .data)
+        try container.migrate(to: Model(entities: [Entity("Book", [title])])) { _, _ in ["title": .null] }
+        changed.sortKeys = [SortKey("title", .descending)]
+        #expect(
+            try container.withOrder(changed, .init(cacheName: "one name")) { $0.outcome } == .rebuilt(.modelChanged))
     }
 
     @Test func aDamagedCacheIsRebuiltWhileItIsRead() throws {

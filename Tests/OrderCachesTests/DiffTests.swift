@@ -67,7 +67,11 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             #expect(isEqual(try next.contents(), order.sections(of: newRows)), context)
             let change = try OrderDiff.change(from: current, to: next, edits, places)
             #expect(try OrderDiff.change(from: current, to: next, edits) == change, context)
-            #expect(try defects(of: change, from: current, to: next, rows, newRows, order) == [], context)
+            #expect(
+                defects(
+                    of: change, from: try TestState(rows, current, order), to: try TestState(newRows, next, order),
+                    order)
+                    == [], context)
             // The way back is a change too.
             let back = try OrderDiff.change(
                 from: next, to: current, edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) })
@@ -103,17 +107,30 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
     }
 }
 
+/// A state of an order: its rows by number, and what the order and the oracle make of them.
+struct TestState {
+    let rows: [UInt64: TestRow]
+    let objects: [[RecordKey]]
+    let sections: [(name: String, rows: [UInt64])]
+
+    init(_ rows: [UInt64: TestRow], _ order: SectionedOrder, _ test: TestOrder) throws {
+        self.rows = rows
+        objects = try order.objects()
+        sections = test.sections(of: rows)
+    }
+}
+
 /// What is wrong with a change, one sentence each: it must lead from the old rows to the new ones, tell everything
 /// once, nothing for nothing, and move as little as can be.
 func defects(
-    of change: OrderChange, from old: SectionedOrder, to new: SectionedOrder, _ oldRows: [UInt64: TestRow],
-    _ newRows: [UInt64: TestRow], _ order: TestOrder
-) throws -> [String] {
+    of change: OrderChange, from old: TestState, to new: TestState, _ order: TestOrder
+) -> [String] {
+    let (oldRows, newRows) = (old.rows, new.rows)
     var defects: [String] = []
     func require(_ isTrue: Bool, _ defect: @autoclosure () -> String) { if !isTrue { defects.append(defect()) } }
-    let before = try old.objects(), after = try new.objects()
+    let before = old.objects, after = new.objects
     require(change.replay(on: before) == after, "it does not lead there: \(before) | \(change) | \(after)")
-    let oldSections = order.sections(of: oldRows), newSections = order.sections(of: newRows)
+    let oldSections = old.sections, newSections = new.sections
     var rowMoves = 0, sectionMoves = 0
     var reported: Set<RecordKey> = []
     for event in change.rows {

@@ -21,10 +21,11 @@ import Testing
         for list in Self.lists(order) {
             let scene = try Scene(order, list)
             let edits = Self.edits(of: list, order)
+            let changes = try edits.map { try scene.change($0) }
             for (index, first) in edits.enumerated() {
-                try scene.prove([first])
-                for second in edits[(index + 1)...] where second.object != first.object {
-                    try scene.prove([first, second])
+                try scene.prove([first], [changes[index]])
+                for other in edits.indices[(index + 1)...] where edits[other].object != first.object {
+                    try scene.prove([first, edits[other]], [changes[index], changes[other]])
                 }
             }
         }
@@ -74,6 +75,7 @@ import Testing
         let order: TestOrder
         let list: [UInt64: TestRow]
         let old: SectionedOrder
+        let oldState: TestState
         let placer: TestPlacer
         private let store = MemoryNodeStore(capacity: 256)
 
@@ -88,24 +90,27 @@ import Testing
             }
             try current.update(try placer.rowChanges(edits, of: 0))
             old = current
+            oldState = try TestState(list, current, order)
         }
 
-        func prove(_ edits: [Edit]) throws {
-            let records = try edits.map { edit in
-                RecordChange(
-                    object: RecordKey(entity: 0, number: edit.object), old: try list[edit.object]?.record(),
-                    new: try edit.row?.record())
-            }
-            let rows = try placer.rowChanges(records, of: 0)
+        func change(_ edit: Edit) throws -> RecordChange {
+            RecordChange(
+                object: RecordKey(entity: 0, number: edit.object), old: try list[edit.object]?.record(),
+                new: try edit.row?.record())
+        }
+
+        func prove(_ edits: [Edit], _ changes: [RecordChange]) throws {
+            let rows = try placer.rowChanges(changes, of: 0)
             var fork = ForkedOrder(over: old)
             let places = try fork.update(rows)
             let new = fork.order
             let change = try OrderDiff.change(from: old, to: new, rows, places)
             var newList = list
             for edit in edits { newList[edit.object] = edit.row }
-            let expected = order.sections(of: newList).map { $0.rows.map { RecordKey(entity: 0, number: $0) } }
-            var found = try defects(of: change, from: old, to: new, list, newList, order)
-            if try new.objects() != expected { found.append("the order is \(try new.objects()), not \(expected)") }
+            let newState = try TestState(newList, new, order)
+            let expected = newState.sections.map { $0.rows.map { RecordKey(entity: 0, number: $0) } }
+            var found = defects(of: change, from: oldState, to: newState, order)
+            if newState.objects != expected { found.append("the order is \(newState.objects), not \(expected)") }
             if !found.isEmpty { Issue.record("\(list) with \(edits): \(found)") }
         }
     }

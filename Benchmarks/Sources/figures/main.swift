@@ -14,14 +14,6 @@ func privateBytes() -> Int {
     return 0
 }
 
-struct Figure: Encodable {
-    let question: String
-    let rows: Int
-    let value: Double
-    let limit: Double
-    let unit: String
-}
-
 var figures: [Figure] = []
 for argument in CommandLine.arguments.dropFirst() {
     guard let rows = Int(argument) else { fatalError("usage: figures ROWS...") }
@@ -75,5 +67,8 @@ for argument in CommandLine.arguments.dropFirst() {
         Figure(
             question: "size of the order by its keys plus 8 bytes a row", rows: rows,
             value: Double(bytes) / Double(keyBytes + 8 * rowCount), limit: 1.5, unit: "times"))
+}
+for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
+    figures += try ModelFigures(Stores(rows: rows)).measure()
 }
 print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))

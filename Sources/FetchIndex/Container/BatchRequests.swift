@@ -6,22 +6,33 @@ internal import Records
 public struct BatchInsertRequest: Sendable {
     public var entityName: String
     public var onUniqueConflict = UniqueConflictPolicy.error
-    let rows: @Sendable () -> AnyIterator<[Value]>
+    /// The rows by the attributes of the stored entity.
+    let rows: @Sendable (Entity) throws -> AnyIterator<[Value]>
 
-    /// Rows are values in the order of the entity's attributes. A lazy sequence is asked for one at a time.
+    /// Rows are values in the order of the stored entity's attributes, ``PersistentContainer/model()``: that in which they were
+    /// added to the store. A lazy sequence is asked for one at a time.
     public init<Rows: Sequence<[Value]> & Sendable>(entityName: String, rows: Rows) {
         self.entityName = entityName
-        self.rows = { AnyIterator(rows.makeIterator()) }
+        self.rows = { _ in AnyIterator(rows.makeIterator()) }
     }
 
-    /// Inserts dictionaries; attributes that one does not name are null.
+    /// Inserts dictionaries; attributes that one does not name have their default values.
     public init(entityName: String, objects: [[String: Value]], in model: Model) throws {
+        let names = Set(objects.flatMap(\.keys))
         do {
             let entity = model.entities[try model.number(of: entityName)]
-            for name in Set(objects.flatMap(\.keys)) { _ = try entity.requireSlot(of: name) }
-            let rows = objects.map { row in entity.attributes.map { row[$0.name] ?? .null } }
-            self.init(entityName: entityName, rows: rows)
+            for name in names { _ = try entity.requireSlot(of: name) }
         } catch { throw publicError(error) }
+        self.entityName = entityName
+        rows = { entity in
+            let slots = Dictionary(uniqueKeysWithValues: try names.map { (try entity.requireSlot(of: $0), $0) })
+            return AnyIterator(
+                objects.lazy.map { row in
+                    zip(entity.attributeSlots, entity.attributes).map { slot, attribute in
+                        slots[slot].flatMap { row[$0] } ?? attribute.defaultValue
+                    }
+                }.makeIterator())
+        }
     }
 }
 
@@ -57,8 +68,10 @@ extension ManagedObjectContext {
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
         try withPublicErrors {
-            let rows = request.rows()
-            return try insertRows(into: request.entityName, onUniqueConflict: request.onUniqueConflict) { rows.next() }
+            var rows: AnyIterator<[Value]>?
+            return try insertRows(into: request.entityName, request.onUniqueConflict, { rows = try request.rows($0) }) {
+                rows?.next()
+            }
         }
     }
 
@@ -67,28 +80,34 @@ extension ManagedObjectContext {
     public func insertRows(
         into entityName: String, onUniqueConflict: UniqueConflictPolicy = .error, next: () throws -> [Value]?
     ) throws -> Int {
-        try withPublicErrors {
-            try batch { writer in
-                let number = try writer.model.number(of: entityName)
-                let entity = writer.model.entities[number]
-                if onUniqueConflict == .update, entity.uniqueConstraints.isEmpty {
-                    throw RequestError.wrongType(
-                        "\(entityName) has no unique attribute by which rows could update objects")
-                }
-                var builder = RecordBuilder()
-                var count = 0
-                while let values = try next() {
-                    let record = try builder.record(values, of: entity)
-                    switch onUniqueConflict {
-                    case .error: try writer.insert(number, record.span.bytes)
-                    case .update:
-                        let outcome = try writer.put(number, record.span.bytes, by: entity.uniqueConstraints)
-                        if case .unchanged = outcome { continue }
-                    }
-                    count += 1
-                }
-                return count
+        try withPublicErrors { try insertRows(into: entityName, onUniqueConflict, { _ in }, next) }
+    }
+
+    private func insertRows(
+        into entityName: String, _ onUniqueConflict: UniqueConflictPolicy,
+        _ prepare: (Entity) throws -> Void, _ next: () throws -> [Value]?
+    ) throws -> Int {
+        try batch { writer in
+            let number = try writer.model.number(of: entityName)
+            let entity = writer.model.entities[number]
+            try prepare(entity)
+            if onUniqueConflict == .update, entity.uniqueConstraints.isEmpty {
+                throw RequestError.wrongType(
+                    "\(entityName) has no unique attribute by which rows could update objects")
             }
+            var builder = RecordBuilder()
+            var count = 0
+            while let values = try next() {
+                let record = try builder.record(values, of: entity)
+                switch onUniqueConflict {
+                case .error: try writer.insert(number, record.span.bytes)
+                case .update:
+                    let outcome = try writer.put(number, record.span.bytes, by: entity.uniqueConstraints)
+                    if case .unchanged = outcome { continue }
+                }
+                count += 1
+            }
+            return count
         }
     }
 

@@ -54,7 +54,8 @@ public final class BatchWriter {
     private func transaction() throws -> StoreWriter {
         if let writer { return writer }
         let begun = try store.beginWrite(author: author, limit: writeTimeout)
-        guard begun.model.entities[entityNumber] == entity else {
+        let stored = begun.model.entities[entityNumber]
+        guard stored == entity, entity.isReadable(with: stored), stored.slots.count == entity.slots.count else {
             throw StoreError.modelMismatch(entity: entity.name, "another process changed it; create a new writer")
         }
         writer = begun

@@ -20,8 +20,8 @@ extension PersistentContainer {
     /// Makes a model the store's, in one transaction that a crash undoes as a whole. Contexts of this and other processes go on
     /// with what they read; their next save or merge throws `StoreError.modelMismatch` when the migration changed what they read.
     ///
-    /// `convert` is called for each object of each entity that changes. It returns new values, by the names of the new model, from
-    /// the old ones; the attributes that it leaves out have their values as without it. `progress` is called from time to time
+    /// `convert` is called for each object of each entity that changes. It returns values of attributes that the migration adds,
+    /// converts or makes required, by their new names, from all old values; what it leaves out is as without it. `progress` is called from time to time
     /// with the number of records read and of all that are read.
     ///
     /// O(n log n) when records must be read, else O(1). Throws `StoreError`: `cannotMigrate` names the first objects that stand
@@ -31,12 +31,13 @@ extension PersistentContainer {
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws {
         try withPublicErrors {
-            var migration = Migration()
-            (migration.isDemanded, migration.allowsPasses) = (true, true)
+            var migration = Migration.demanded
+            migration.allowsPasses = true
             migration.progress = progress
             migration.convert = convert
             try model.validate()
             try store.migrate(to: model, migration)
+            declare(model)
         }
     }
 }

@@ -13,6 +13,10 @@ public final class PersistentContainer: Sendable {
     package let store: Store
     /// The stored model when the container was opened.
     let openingModel: Model
+    /// The entities that the program declares, by name: those of the model that it opened the store with or migrated it to.
+    private let declared: Mutex<[String: Entity]>
+    /// The newest version of the store's model that has what the program declares.
+    private let checkedVersion = Mutex<UInt32?>(nil)
     /// The classes that the given model names, by entity.
     let objectClasses: [String: ManagedObject.Type]
     /// For work that may wait for a writer.
@@ -25,7 +29,7 @@ public final class PersistentContainer: Sendable {
 
     /// Opens the store in a folder. With a model, a missing store is made, and the model may add entities, and optional
     /// attributes at the end of stored entities. Without a model, the stored model counts, and a missing store is an error.
-    /// A read-only container writes nothing, caches included, and its model must be the stored one. Throws `StoreError`.
+    /// A read-only container writes nothing, caches included, and a model that would change the store is refused. Throws `StoreError`.
     public convenience init(
         at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
         isReadOnly: Bool = false
@@ -59,6 +63,7 @@ public final class PersistentContainer: Sendable {
         self.folder = folder
         store = try withPublicErrors { try Store(at: path, model: model, migration: migration, options: options) }
         openingModel = try withPublicErrors { [store] in try store.snapshot().model }
+        declared = Mutex(Dictionary((model?.entities ?? []).map { ($0.name, $0) }) { first, _ in first })
         objectClasses = model?.attachedTypes.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
     }
 
@@ -92,6 +97,23 @@ public final class PersistentContainer: Sendable {
     /// The identifier in the ids of the store's objects. Nil in a store that a version without identifiers made, until the
     /// opening after its next transaction.
     public var storeIdentifier: UUID? { store.identifier }
+
+    /// Throws `StoreError.modelMismatch` when a newer model of the store lacks what the program declares. Checked once a version.
+    func requireDeclared(in snapshot: Snapshot) throws {
+        if checkedVersion.withLock({ $0 == snapshot.modelVersion }) { return }
+        try requireDeclared(in: snapshot.model)
+        checkedVersion.withLock { $0 = snapshot.modelVersion }
+    }
+
+    func requireDeclared(in model: Model) throws {
+        for (name, entity) in declared.withLock({ $0 }) {
+            if let stored = model.entity(named: name) { try stored.requireAttributes(of: entity) }
+        }
+    }
+
+    func declare(_ model: Model) {
+        declared.withLock { declared in for entity in model.entities { declared[entity.name] = entity } }
+    }
 
     func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
         origins.withLock { origins in

@@ -91,7 +91,7 @@ extension ManagedObjectContext {
         for id in try keys(wanted) {
             let record = request.includesPendingChanges ? viewedRecord(of: id) : savedRecord(of: id)
             guard let record else { continue }
-            let values = try entity.values(of: record.span.bytes)
+            let values = try entity.valuesBySlot(of: record.span.bytes)
             if request.returnsDistinctResults {
                 var key: [UInt8] = []
                 for slot in slots { OrderKey.append(values[slot.1], to: &key) }

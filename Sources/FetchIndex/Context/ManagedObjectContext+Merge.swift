@@ -17,7 +17,10 @@ extension ManagedObjectContext {
 
     /// Advances to a newer snapshot. A snapshot of the same commit, which may have other caches, is pinned without a report.
     func advanceIfNeeded(to new: Snapshot, _ stored: [String: OpenedOrder] = [:]) throws {
-        if try new.commit == snapshot().commit { pin(new) } else { try advance(to: new, stored) }
+        guard try new.commit == snapshot().commit else { return try advance(to: new, stored) }
+        // A free change of the model makes no commit.
+        try requireSameAttributes(in: new.model)
+        pin(new)
     }
 
     /// Advances to a newer state: objects first, then orders, then listeners.
@@ -55,6 +58,7 @@ extension ManagedObjectContext {
 
     /// Throws when the attributes of an entity changed: then the context's objects of it are meaningless.
     func requireSameAttributes(in new: Model) throws {
+        try container.requireDeclared(in: new)
         let old = try snapshot().model
         for number in entitiesOfInterest where old.entities.indices.contains(number) {
             let stored = old.entities[number]
@@ -132,7 +136,7 @@ extension ManagedObjectContext {
             }
             object.isGoneFromStore = false
             object.base = new
-            let saved = (try? object.entity.values(of: new.span.bytes)) ?? []
+            let saved = (try? object.entity.valuesBySlot(of: new.span.bytes)) ?? []
             object.changes = object.changes.filter { $0.key >= saved.count || saved[$0.key] != $0.value }
             edits.setUnsaved(edit.object, object.isUnsaved ? object : nil)
         case .deleted:

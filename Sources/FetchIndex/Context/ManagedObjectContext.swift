@@ -71,11 +71,15 @@ public final class ManagedObjectContext {
     func snapshot() throws -> Snapshot {
         if let opened { return opened }
         let newest = try container.store.snapshot()
+        try container.requireDeclared(in: newest)
         opened = newest
         return newest
     }
 
-    func pin(_ snapshot: Snapshot) { opened = snapshot }
+    func pin(_ snapshot: Snapshot) {
+        if opened?.modelVersion != snapshot.modelVersion { initialValues = [:] }
+        opened = snapshot
+    }
 
     /// The caches in which a fetch can look values up. O(caches), once a snapshot.
     func leadingOrders(of entity: Int) throws -> [LeadingOrder] {

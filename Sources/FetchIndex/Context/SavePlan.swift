@@ -127,7 +127,9 @@ struct SavePlan {
     ) throws {
         guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(key.number)") }
         written.hasUpserts = true
-        for slot in object.givenSlots where object.changes[slot] == nil { object.changes[slot] = Value.null }
+        for slot in object.givenSlots where object.changes[slot] == nil {
+            object.changes[slot] = object.value(at: slot)
+        }
         let new = object.assembled(over: old, slots: object.givenSlots)
         try requireValues(of: object, in: new)
         try writer.update(key, new.span.bytes)
@@ -181,8 +183,8 @@ struct SavePlan {
 
 extension ManagedObject {
     fileprivate func isEqual(at slot: Int, _ base: [UInt8]?, _ stored: [UInt8]) -> Bool {
-        guard let base, let old = try? entity.values(of: base.span.bytes),
-            let new = try? entity.values(of: stored.span.bytes)
+        guard let base, let old = try? entity.valuesBySlot(of: base.span.bytes),
+            let new = try? entity.valuesBySlot(of: stored.span.bytes)
         else { return false }
         return old[slot] == new[slot]
     }

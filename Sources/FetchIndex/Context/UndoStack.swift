@@ -21,8 +21,11 @@ struct UndoStack {
             switch status {
             case .deleted, .gone: return nil
             case .inserted, .saved:
-                let saved = base.flatMap { base in try? object.entity.values(of: base.span.bytes) }
-                return object.entity.slots.indices.map { changes[$0] ?? saved?[$0] ?? .null }
+                let entity = object.entity
+                let saved = base.flatMap { base in try? entity.valuesBySlot(of: base.span.bytes) }
+                return entity.slots.indices.map { slot in
+                    changes[slot] ?? saved?[slot] ?? (base == nil ? entity.attribute(at: slot).defaultValue : .null)
+                }
             }
         }
     }
@@ -126,7 +129,7 @@ extension ManagedObjectContext {
             case (_, nil): delete(object)
             case (nil, let values?):
                 guard restore(object) else { continue }
-                for (slot, value) in values.enumerated() { object.setValue(value, at: slot) }
+                for slot in object.entity.attributeSlots { object.setValue(values[slot], at: slot) }
             case (let old?, let new?):
                 // Another context or process deleted it.
                 if object.managedObjectContext !== self { continue }
@@ -140,13 +143,15 @@ extension ManagedObjectContext {
     }
 
     /// Restores a deleted object in the context; one that is no longer in the store is inserted again. False when its
-    /// entity was dropped.
+    /// entity was dropped or changed.
     private func restore(_ object: ManagedObject) -> Bool {
         switch object.status {
         case .inserted, .saved: return object.managedObjectContext === self
         case .deleted(let wasSaved): object.status = wasSaved ? .saved : .inserted
         case .gone:
-            guard let entity = try? model.number(of: object.entity.name) else { return false }
+            guard let entity = try? model.number(of: object.entity.name),
+                object.entity.isReadable(with: model.entities[entity])
+            else { return false }
             object.status = .inserted
             object.hasBeenSaved = false
             object.base = nil

@@ -26,7 +26,7 @@ public struct Attribute<Wrapped: AttributeValue> {
     }
 
     /// With the value that new objects begin with: evaluated for each, as for `UUID()` or `Date()`. Objects that were saved
-    /// before the class had the attribute have the value of the moment in which it is added to the store.
+    /// before the class had the attribute have that value, unless it differs each time.
     public init(
         wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false,
         renamedFrom: String? = nil
@@ -65,9 +65,11 @@ protocol DeclaredAttribute {
 
 extension Attribute: DeclaredAttribute {
     var declaration: AttributeDescription {
-        AttributeDescription(
+        // What differs each time, as `UUID()` does, is no value of older objects.
+        let values = (initial?().attributeValue ?? .null, initial?().attributeValue ?? .null)
+        return AttributeDescription(
             name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique,
-            defaultValue: initial?().attributeValue ?? .null, renamedFrom: renamedFrom)
+            defaultValue: values.0 == values.1 ? values.0 : .null, renamedFrom: renamedFrom)
     }
 
     var initialValue: (() -> Value)? { initial.map { make in { make().attributeValue } } }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Models
 public import Observation
 internal import Records
@@ -61,7 +62,8 @@ extension ManagedObject {
         for slot in entity.attributeSlots {
             let oldRange = (try? before.range(of: slot)) ?? nil
             let newRange = (try? after.range(of: slot)) ?? nil
-            if oldRange.map({ old[$0] }) != newRange.map({ new[$0] }) { noteChange(ofSlot: slot, registrar) }
+            if let oldRange, let newRange, before.bytes(oldRange).isEqual(to: after.bytes(newRange)) { continue }
+            if oldRange != nil || newRange != nil { noteChange(ofSlot: slot, registrar) }
         }
         noteChangeOfState()
     }

@@ -41,7 +41,11 @@ final class LeadingOrder {
 
     /// Whether its rows are exactly those of a predicate.
     func isOf(_ predicate: FetchPredicate) -> Bool {
-        !identity.predicate.isEmpty && identity.predicate.utf8.elementsEqual(predicate.description.utf8)
+        if identity.predicate.isEmpty { return false }
+        if let entity = model.entity(named: identity.entity), entity.hasRenames {
+            return (try? OrderDefinition(identity, in: model))?.predicate == predicate
+        }
+        return identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
 
     /// The attribute is the section's, or the first sort key's.

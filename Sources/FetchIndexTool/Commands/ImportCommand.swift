@@ -142,11 +142,15 @@ struct ImportCommand: ParsableCommand {
     /// Writes a record; an object that is updated keeps its values of attributes that the file has not.
     private func put(_ record: [UInt8], _ converter: RowConverter, _ writer: BatchWriter) throws {
         guard let key, !converter.missingSlots.isEmpty else { return try writer.put(record.span.bytes) }
-        var values = try writer.entity.values(of: record.span.bytes)
-        let keySlot = try writer.entity.requireSlot(of: key)
-        guard let object = try writer.object(key: values[keySlot]) else { return try writer.put(record.span.bytes) }
+        let entity = writer.entity
+        var values = try entity.values(of: record.span.bytes)
+        let keySlot = try entity.requireSlot(of: key)
+        let keyIndex = entity.attributeSlots.firstIndex(of: keySlot) ?? 0
+        guard let object = try writer.object(key: values[keyIndex]) else { return try writer.put(record.span.bytes) }
         let stored = try writer.values(of: object)
-        for slot in converter.missingSlots { values[slot] = stored[slot] }
+        for (index, slot) in entity.attributeSlots.enumerated() where converter.missingSlots.contains(slot) {
+            values[index] = stored[index]
+        }
         try writer.update(object, values)
     }
 
@@ -198,8 +202,7 @@ struct ImportCommand: ParsableCommand {
         if missing.isEmpty { return }
         let found = Dictionary(uniqueKeysWithValues: zip(columns, try inferred()))
         let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
-        _ = try PersistentContainer(
-            path: store.store, model: Model(entities: [Entity(entity, added)]))
+        try PersistentContainer(path: store.store).migrate(to: Model(entities: [Entity(entity, added)]))
     }
 
     /// Whether columns and types are other ones than an entity has, which one without objects may get. Throws for one

@@ -11,7 +11,7 @@ struct RowConverter {
     /// The column of each slot; nil for attributes that the file does not have.
     private let columnOfSlot: [Int?]
     /// The slots of attributes that the file does not have.
-    let missingSlots: [Int]
+    let missingSlots: Set<Int>
     private var builder = RecordBuilder()
 
     init(_ columns: [String], to entity: Entity, file: String) throws {
@@ -22,8 +22,16 @@ struct RowConverter {
         let places = Dictionary(columns.enumerated().map { ($1, $0) }) { first, _ in first }
         // A column may have a name that the attribute had.
         var columnOfSlot = [Int?](repeating: nil, count: entity.slots.count)
-        for (name, column) in places { columnOfSlot[try entity.requireSlot(of: name)] = column }
-        missingSlots = entity.attributeSlots.filter { columnOfSlot[$0] == nil }
+        for (name, column) in places {
+            let slot = try entity.requireSlot(of: name)
+            guard columnOfSlot[slot] == nil else {
+                throw BadInput(
+                    file: file, line: 1, column: column + 1, columnName: name,
+                    reason: "another column is the same attribute, \(entity.attribute(at: slot).name)")
+            }
+            columnOfSlot[slot] = column
+        }
+        missingSlots = Set(entity.attributeSlots.filter { columnOfSlot[$0] == nil })
         self.columnOfSlot = columnOfSlot
     }
 

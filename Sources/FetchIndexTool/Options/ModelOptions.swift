@@ -39,14 +39,16 @@ struct ModelOptions: ParsableArguments {
             let index = try index(of: names[0])
             let old = attributes[index]
             attributes[index] = AttributeDescription(
-                names[1], old.type, isOptional: old.isOptional, isUnique: old.isUnique, renamedFrom: names[0])
+                names[1], old.type, isOptional: old.isOptional, isUnique: old.isUnique,
+                defaultValue: old.defaultValue, renamedFrom: names[0])
         }
         for text in change {
             let (name, type, _) = try Self.declaration(text, "--change", hasValue: false)
             let index = try index(of: name)
             let old = attributes[index]
             attributes[index] = AttributeDescription(
-                name, type, isOptional: old.isOptional, isUnique: old.isUnique, renamedFrom: old.renamedFrom)
+                name, type, isOptional: old.isOptional, isUnique: old.isUnique,
+                defaultValue: Value(old.defaultValue.description, as: type) ?? .null, renamedFrom: old.renamedFrom)
         }
         for name in drop { attributes.remove(at: try index(of: name)) }
         for text in add {

@@ -74,13 +74,16 @@ package struct CacheDirectory {
                 byteCount: 0, hits: 0, lastHit: nil)
         }
         var behind: Int?
+        var isReadable = false
         if let entity = try? reader.model.number(of: header.identity.entity) {
             behind = try header.changesBehind(of: entity, in: reader)
+            isReadable = header.identity.canBeRead(from: reader.model.entities[entity])
         }
         let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
         let hits = HitCounters(inFolder: store.path).hits(of: header.number)
         return Listing(
-            name: name, header: header, unusable: nil, isFresh: behind == 0, changesBehind: behind,
+            name: name, header: header, unusable: isReadable ? nil : .modelChanged, isFresh: behind == 0 && isReadable,
+            changesBehind: behind,
             nodeCount: nodes.count, byteCount: nodes.bytes, hits: hits.count, lastHit: hits.last)
     }
 

@@ -43,7 +43,7 @@ package struct CacheIdentity: Sendable {
     }
 
     /// Whether an entity still has every attribute that the order reads.
-    func canBeRead(from entity: Entity) -> Bool {
+    package func canBeRead(from entity: Entity) -> Bool {
         guard !reads.isEmpty else { return true }
         let live = Set(entity.attributeSlots)
         return reads.split(separator: ",").allSatisfy { part in

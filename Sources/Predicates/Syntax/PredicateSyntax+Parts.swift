@@ -92,7 +92,9 @@ extension ExpressionSyntax {
         let names = steps.prefix { if case .name = $0 { true } else { false } }
         let texts = names.map { step in if case .name(let text) = step { text } else { "" } }
         for count in stride(from: texts.count, through: 1, by: -1) {
-            guard let new = name(texts.prefix(count).joined(separator: ".")) else { continue }
+            let old = texts.prefix(count).joined(separator: ".")
+            guard let new = name(old) else { continue }
+            if new == old { return nil }
             let rest = steps.dropFirst(count).map { $0.mapped { $0.renamingAttribute(name) } }
             return .keyPath(.object, [.name(new)] + rest)
         }

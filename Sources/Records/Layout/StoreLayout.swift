@@ -45,10 +45,10 @@ package import LMDB
 ///   and the checksums of its parts cover their keys.
 /// - 3: the state names the LMDB transaction that wrote it, and each transaction writes it. A store of version 2 becomes
 ///   one of version 3 with the next transaction; processes that know version 2 only refuse it from then on.
-/// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
-///   declarations that they followed. Raised in the same way.
 /// - 4: stores have identifiers, and models may have attributes that are unique together. Raised in
 ///   the same way; a store gets its identifier then.
+/// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
+///   declarations that they followed. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 5
     /// The oldest that is read.

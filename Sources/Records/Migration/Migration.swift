@@ -1,3 +1,4 @@
+internal import SystemBasics
 package import Models
 package import Values
 
@@ -17,6 +18,13 @@ package struct Migration {
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     package init() {}
+
+    /// One that is asked for, not that of a program that opens its store.
+    package static var demanded: Migration {
+        var migration = Migration()
+        migration.isDemanded = true
+        return migration
+    }
 }
 
 extension Store {
@@ -24,15 +32,20 @@ extension Store {
     package func difference(to model: Model) throws -> ModelDifference {
         try model.validate()
         let snapshot = try snapshot()
-        return ModelDifference(try snapshot.migrations(to: model, isDemanded: true))
+        return ModelDifference(try snapshot.migrations(to: model, .demanded))
     }
 
     /// Makes a given model the stored one, in one transaction. Does nothing when nothing changes.
     package func migrate(to model: Model, _ migration: Migration) throws {
-        if try snapshot().migrations(to: model, isDemanded: migration.isDemanded).isEmpty { return }
-        let writer = try beginWrite(author: "migration")
+        let needed = try snapshot().migrations(to: model, migration)
+        if needed.isEmpty { return }
+        // A declaration that changes nothing is only noted, where that does not wait.
+        let isNote = needed.allSatisfy(\.steps.isEmpty)
+        if isNote && isReadOnly { return }
+        let begun = isNote ? try tryBeginWrite(author: "migration") : try beginWrite(author: "migration")
+        guard let writer = begun else { return }
         // Another process may have been faster.
-        let migrations = try writer.migrations(to: model, isDemanded: migration.isDemanded)
+        let migrations = try writer.migrations(to: model, migration)
         if migrations.isEmpty { return }
         try writer.migrate(migrations, migration)
         try writer.commit()
@@ -40,8 +53,10 @@ extension Store {
 }
 
 extension StoreReader {
-    func migrations(to given: Model, isDemanded: Bool) throws -> [EntityMigration] {
-        try model.migrations(to: given, isDemanded: isDemanded).map { migration in
+    func migrations(to given: Model, _ migration: Migration) throws -> [EntityMigration] {
+        try model.migrations(
+            to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
+        ).map { migration in
             guard let number = migration.number, try entityState(number).count == 0 else { return migration }
             return migration.withoutObjects
         }
@@ -49,8 +64,22 @@ extension StoreReader {
 }
 
 extension Value {
-    /// The value as another type; nil when it has none that is the same.
+    /// The value as another type; nil when something would be lost: converted back, it must be the same.
     func converted(to type: ValueType) -> Value? {
+        guard let converted = read(as: type) else { return nil }
+        let isSame =
+            switch (self, converted) {
+            case (.null, _), (.string, .decimal): true
+            // 1.50 is 1.5; digits beyond a double's precision would be lost.
+            case (.string(let text), .double(let number)): Decimal(string: text) == Decimal(string: "\(number)")
+            default: self.type.flatMap { converted.read(as: $0) } == self
+            }
+        // In an expression, `nil` would be the value null.
+        if isSame { return converted }
+        return nil
+    }
+
+    private func read(as type: ValueType) -> Value? {
         switch (self, type) {
         case (.null, _): .null
         case (_, self.type): self

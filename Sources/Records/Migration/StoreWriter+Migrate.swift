@@ -88,7 +88,8 @@ private struct MigrationPass {
                     try addKeys(object, record.span.bytes)
                 } else {
                     try check(cursor.value, object)
-                    try addKeys(object, cursor.value)
+                    let record = addedConstraints.isEmpty ? [] : [UInt8](copying: cursor.value)
+                    try addKeys(object, record.span.bytes)
                 }
                 progress()
                 isAtRecord = try cursor.seekToNext()
@@ -120,12 +121,17 @@ private struct MigrationPass {
         let (old, new) = (old, new)
         let view = try RecordView(bytes, of: old)
         let decided = try convert.map { try $0(new.name, values(of: view)) } ?? [:]
+        for name in decided.keys {
+            if try new.requireSlot(of: name) >= old.slots.count { continue }
+            throw StoreError.invalidValue(
+                entity: new.name, attribute: name, "is given by the closure, and the migration does not change it")
+        }
         builder.begin()
         for (slot, description) in new.slots.enumerated() {
             let attribute = description.attribute
             if description.isRemoved {
                 builder.appendNull()
-            } else if let value = decided[attribute.name] {
+            } else if slot >= old.slots.count, let value = decided[attribute.name] {
                 try new.validate(value, of: attribute)
                 builder.append(value)
             } else if let source = sources[slot] {

@@ -170,6 +170,14 @@ extension Entity {
         return try zip(attributeSlots, attributes).map { try view.value(at: $0, as: $1.type) }
     }
 
+    /// The values of a record by slot; null for removed attributes.
+    package func valuesBySlot(of record: RawSpan) throws -> [Value] {
+        let view = try RecordView(record, of: self)
+        return try slots.indices.map { slot in
+            slots[slot].isRemoved ? .null : try view.value(at: slot, as: attribute(at: slot).type)
+        }
+    }
+
     /// The entity with the record that its `missingValues` are.
     func withMissingValues() -> Entity {
         guard slots.contains(where: { !$0.attribute.defaultValue.isNull }) else { return self }

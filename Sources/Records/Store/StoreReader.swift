@@ -50,6 +50,9 @@ package class StoreReader {
         }
     }
 
+    /// Changes with each change of the stored model.
+    package var modelVersion: UInt32 { state.modelVersion }
+
     /// A copy of a record; nil when there is none. O(log n).
     package func copy(of object: RecordKey) throws -> [UInt8]? {
         var copy: [UInt8]?

@@ -69,6 +69,8 @@ import Testing
         let url = URL(fileURLWithPath: store.folder.path)
         let entity = try #require(store.container.model().entity(named: "Part"))
         #expect(entity.uniqueAttributes == [["kind", "size"]])
+        part("a", "bolt", 1)
+        try context.save()
         #expect(throws: StoreError.self) {
             try PersistentContainer(at: url, model: Model(entities: [Entity("Part", entity.attributes)]))
         }
