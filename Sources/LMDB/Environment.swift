@@ -2,7 +2,7 @@ internal import Files
 package import LMDBCheck
 internal import CLMDB
 internal import SystemBasics
-internal import Synchronization
+package import Synchronization
 
 /// An LMDB environment: one folder with its data file and lock file, mapped into memory.
 ///
@@ -57,6 +57,8 @@ package final class Environment: Sendable {
     let hasWritten = Atomic(false)
     /// Whether a write found the map full since it last grew.
     let isMapFull = Atomic(false)
+    /// The threads on which its user has begun to write: another writer on one of them would wait for itself.
+    package let writerThreads = Mutex<[UInt]>([])
     /// Whether the system refused to map the file again: nothing can be read or written any more.
     let hasLostMap = Atomic(false)
 

@@ -1,5 +1,5 @@
 internal import Bytes
-public import Values
+internal import Values
 
 /// What no two objects have in common.
 package struct UniqueConstraint: Hashable, Sendable {

@@ -19,7 +19,6 @@ struct ImportCommand: ParsableCommand {
 
     /// Rows of a transaction.
     private static let batchLength = 50_000
-    private static let sampledRows = 1000
     /// Bad rows that are listed.
     private static let listedBadRows = 20
 
@@ -63,9 +62,8 @@ struct ImportCommand: ParsableCommand {
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
         try importRows(of: source, with: writer, &report)
-        report.inserted = writer.counts.inserted
-        report.updated = writer.counts.updated
-        report.unchanged = writer.counts.unchanged
+        let counts = writer.counts
+        (report.inserted, report.updated, report.unchanged) = (counts.inserted, counts.updated, counts.unchanged)
         try finish(&report, container, start)
     }
 
@@ -152,126 +150,6 @@ struct ImportCommand: ParsableCommand {
             values[index] = stored[index]
         }
         try writer.update(object, values)
-    }
-
-    /// Creates a missing entity with the file's columns or, if it has none, with those of `--types`. A stored entity keeps its
-    /// types, unless it has no objects: a failed import may have inferred wrong ones.
-    private func prepareEntity(
-        _ container: PersistentContainer, columns: [String], given: [(name: String, type: ValueType)],
-        inferred: @autoclosure () throws -> [ValueType]
-    ) throws {
-        let types = Dictionary(given.map { ($0.name, $0.type) }) { _, last in last }
-        let stored = try container.model().entity(named: entity)
-        var attributes: [AttributeDescription] = []
-        if let stored {
-            if addColumns { return try addMissing(columns, to: stored, types, inferred: inferred) }
-            let differs = try require(columns, types, of: stored, isEmpty: container.count(ofEntity: entity) == 0)
-            if !differs { return }
-            // Another process may have filled it.
-            guard try container.dropEmptyEntity(named: entity) else {
-                _ = try require(columns, types, of: stored, isEmpty: false)
-                return
-            }
-            attributes = stored.attributes.map { attribute in
-                AttributeDescription(
-                    attribute.name, types[attribute.name] ?? attribute.type,
-                    isOptional: attribute.isOptional && attribute.name != key,
-                    isUnique: attribute.isUnique || attribute.name == key)
-            }
-        }
-        let missing = (columns.isEmpty ? given.map(\.name) : columns).filter { name in
-            !attributes.contains { $0.name == name }
-        }
-        if !missing.isEmpty {
-            let found = try columns.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: zip(columns, inferred()))
-            attributes += missing.map { name in
-                AttributeDescription(
-                    name, types[name] ?? found[name] ?? .string, isOptional: name != key, isUnique: name == key)
-            }
-        }
-        _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
-    }
-
-    /// Adds the columns that a stored entity does not have as optional attributes: a free change.
-    private func addMissing(
-        _ columns: [String], to stored: Entity, _ types: [String: ValueType], inferred: () throws -> [ValueType]
-    ) throws {
-        let missing = columns.filter { stored.slot(of: $0) == nil }
-        let known = columns.filter { stored.slot(of: $0) != nil }
-        _ = try require(known, types.filter { stored.slot(of: $0.key) != nil }, of: stored, isEmpty: false)
-        if missing.isEmpty { return }
-        let found = Dictionary(uniqueKeysWithValues: zip(columns, try inferred()))
-        let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
-        try PersistentContainer(path: store.store).migrate(to: Model(entities: [Entity(entity, added)]))
-    }
-
-    /// Whether columns and types are other ones than an entity has, which one without objects may get. Throws for one
-    /// with objects.
-    private func require(
-        _ columns: [String], _ types: [String: ValueType], of stored: Entity, isEmpty: Bool
-    ) throws -> Bool {
-        var differs = false
-        for (index, name) in columns.enumerated() where stored.slot(of: name) == nil {
-            differs = true
-            if isEmpty, types[name] != nil || name == key { continue }
-            throw BadInput(
-                file: file, line: 1, column: index + 1, columnName: name,
-                reason: "the stored entity \(entity) has no such attribute; --add-columns adds it")
-        }
-        for (name, type) in types.sorted(by: { $0.key < $1.key }) {
-            guard let slot = stored.slot(of: name) else {
-                differs = true
-                if isEmpty { continue }
-                throw StoreError.unknownAttribute(entity: entity, attribute: name)
-            }
-            let attribute = stored.attribute(at: slot)
-            if type == attribute.type { continue }
-            differs = true
-            if isEmpty { continue }
-            throw RequestError.wrongType("\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
-        }
-        // For an entity with objects, the writer finds out that the key is not unique.
-        if isEmpty, let key, stored.slot(of: key).map({ !stored.attribute(at: $0).isUnique }) ?? true { differs = true }
-        return differs
-    }
-
-    /// The names and types that `--types` tells, in its order. Names must be columns of the file, where there are any.
-    private func givenTypes(_ columns: [String]?) throws -> [(name: String, type: ValueType)] {
-        var given: [(name: String, type: ValueType)] = []
-        for part in RequestText.split(types ?? "", at: ",") where !part.isEmpty {
-            guard let colon = part.lastIndex(of: ":"),
-                let type = ValueType(name: String(part[part.index(after: colon)...]))
-            else {
-                let names = ValueType.allCases.map(\.name).joined(separator: ", ")
-                throw ValidationError("--types expects NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
-            }
-            let name = RequestText.unquoted(String(part[..<colon]))
-            guard columns?.contains(name) ?? true else {
-                throw StoreError.unknownAttribute(entity: file, attribute: name)
-            }
-            given.append((name, type))
-        }
-        return given
-    }
-
-    private struct Sampled: Error {}
-
-    private func inferTypes(_ source: any RowSource, _ format: CatalogueFormat) throws -> [ValueType] {
-        if let source = source as? JSONLinesSource { return source.columns.map { source.types[$0] ?? .string } }
-        var inference = TypeInference(columns: source.columns.count)
-        var rows = 0
-        do {
-            try format.open(CatalogueInput(file)).forEachRow(
-                { row in
-                    guard row.count == source.columns.count else { return }
-                    for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
-                    rows += 1
-                    if rows == Self.sampledRows { throw Sampled() }
-                }, bad: { _ in })
-        } catch is Sampled {
-        } catch is BadInput {  // It is met again when the rows before it are in.
-        }
-        return inference.types
     }
 
     private func printReport(_ report: Report) throws {

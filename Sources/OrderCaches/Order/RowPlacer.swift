@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Models
-package import Records
+internal import Records
 
 /// Places an object in an order. A pure function of the record: no clock, no current locale.
 package protocol RowPlacer: AnyObject {

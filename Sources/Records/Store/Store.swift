@@ -143,7 +143,7 @@ package final class Store: Sendable {
     /// Waits for the writer of another thread or process. Throws `writerBusy` when that takes longer than a limit.
     package func beginWrite(author: String = "", limit: Duration? = nil) throws -> StoreWriter {
         // Waiting for a writer of this thread would never end.
-        if openWriters.withLock({ $0.contains(currentThread()) }) {
+        if environment.writerThreads.withLock({ $0.contains(currentThread()) }) {
             throw StoreError.wouldWaitForItself
         }
         guard let writer = try beginWrite(author: author, until: limit.map { .now + $0 }) else {
@@ -183,12 +183,17 @@ package final class Store: Sendable {
     /// Whether a writer of this store object is open. A caller that waits for another writer then may wait for itself.
     package var hasOpenWriter: Bool { openWriters.withLock { !$0.isEmpty } }
 
-    func writerBegan(on thread: UInt) { openWriters.withLock { $0.append(thread) } }
+    func writerBegan(on thread: UInt) {
+        openWriters.withLock { $0.append(thread) }
+        environment.writerThreads.withLock { $0.append(thread) }
+    }
 
     func writerEnded(on thread: UInt) {
-        openWriters.withLock { threads in
+        func remove(from threads: inout [UInt]) {
             if let index = threads.firstIndex(of: thread) { threads.remove(at: index) }
         }
+        openWriters.withLock { remove(from: &$0) }
+        environment.writerThreads.withLock { remove(from: &$0) }
     }
 
     /// Returns the mapped pages of the file to the system, unless a transaction of this process is open.

@@ -255,6 +255,18 @@ import Testing
         attempt("sort key") { _ = try SortKey<ManagedObject>(parsing: "a:b:c:d") }
         attempt("section key") { _ = try SectionKey(parsing: "month(") }
         attempt("section order") { _ = try SectionOrder(parsing: "sideways") }
+        let model = Model(entities: [
+            Entity("Book", Self.entity.attributes + [AttributeDescription("code", .string, isOptional: false)])
+        ])
+        attempt("plan for a model") { _ = try container.plan(for: model) }
+        attempt("migrate") { try container.migrate(to: model) }
+        attempt("migrate by a closure that fails") {
+            try container.migrate(to: model) { _, _ in throw StoreError.readOnly }
+        }
+        attempt("open with a model") {
+            _ = try PersistentContainer(
+                at: URL(fileURLWithPath: folder.path + "/store"), model: model, migration: .automatic)
+        }
         attempt("reset") { try old.reset() }
     }
 }
