@@ -20,30 +20,32 @@ package struct Declaration: Hashable, Sendable {
 
 /// A kind of object: a name and its attributes. The order of the attributes has no meaning.
 public struct Entity: Sendable {
-    public let name: String
-    /// In a stored model by the numbers of their slots, which is the order in which they were added.
-    public let attributes: [AttributeDescription]
-    /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
-    /// keys of the values have at most 500 bytes.
-    public let uniqueAttributes: [[String]]
-    /// Names of attributes that the store is to remove.
-    public let removedAttributes: [String]
-
-    /// All slots of records, those of removed attributes included.
-    package let slots: [SlotDescription]
-    /// The slot of each attribute.
-    package let attributeSlots: [Int]
-    /// The slots of the attributes of each list in `uniqueAttributes`, with lists that were removed: these are empty.
-    package let uniqueLists: [[Int]]
-    /// The unique attributes, then the attributes that are unique together.
-    package let uniqueConstraints: [UniqueConstraint]
+    /// One reference, because entities are copied in hot paths.
+    private let definition: Definition
     /// The declarations of this entity that the store has followed, oldest first.
     package var declarations: [Declaration] = []
     /// How many passes over the records changed them.
     package var passes = 0
     /// A record with the values of slots that older records lack; empty when these are null. Set when a store is read.
     package var missingValues: [UInt8] = []
-    private let slotsByName: [String: Int]
+
+    public var name: String { definition.name }
+    /// In a stored model by the numbers of their slots, which is the order in which they were added.
+    public var attributes: [AttributeDescription] { definition.attributes }
+    /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
+    /// keys of the values have at most 500 bytes.
+    public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
+    /// Names of attributes that the store is to remove.
+    public var removedAttributes: [String] { definition.removedAttributes }
+
+    /// All slots of records, those of removed attributes included.
+    package var slots: [SlotDescription] { definition.slots }
+    /// The slot of each attribute.
+    package var attributeSlots: [Int] { definition.attributeSlots }
+    /// The slots of the attributes of each list in `uniqueAttributes`, with lists that were removed: these are empty.
+    package var uniqueLists: [[Int]] { definition.uniqueLists }
+    /// The unique attributes, then the attributes that are unique together.
+    package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
     /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`; `removed` names attributes of older
     /// models that the store is to remove.
@@ -53,45 +55,58 @@ public struct Entity: Sendable {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
         // An unknown name is found by `validate`.
         let lists = unique.map { names in names.map { slots[$0] ?? -1 } }
-        self.init(name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, removed)
+        definition = Definition(
+            name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, removed)
     }
 
     package init(_ name: String, slots: [SlotDescription], uniqueLists: [[Int]]) {
         let names = uniqueLists.filter { !$0.isEmpty }.map { $0.map { slots[$0].attribute.name } }
-        self.init(name, slots: slots, uniqueLists: uniqueLists, names, [])
+        definition = Definition(name, slots: slots, uniqueLists: uniqueLists, names, [])
     }
 
-    private init(
-        _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]], _ removed: [String]
-    ) {
-        self.name = name
-        self.slots = slots
-        self.uniqueLists = uniqueLists
-        uniqueAttributes = uniqueNames
-        removedAttributes = removed
-        attributeSlots = slots.indices.filter { !slots[$0].isRemoved }
-        attributes = attributeSlots.map { slots[$0].attribute }
-        var byName: [String: Int] = [:]
-        for slot in attributeSlots {
-            for former in slots[slot].formerNames { byName[former] = slot }
+    private final class Definition: Sendable {
+        let name: String
+        let attributes: [AttributeDescription]
+        let uniqueAttributes: [[String]]
+        let removedAttributes: [String]
+        let slots: [SlotDescription]
+        let attributeSlots: [Int]
+        let uniqueLists: [[Int]]
+        let uniqueConstraints: [UniqueConstraint]
+        let slotsByName: [String: Int]
+
+        init(
+            _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]],
+            _ removed: [String]
+        ) {
+            self.name = name
+            self.slots = slots
+            self.uniqueLists = uniqueLists
+            uniqueAttributes = uniqueNames
+            removedAttributes = removed
+            let live = slots.indices.filter { !slots[$0].isRemoved }
+            attributeSlots = live
+            attributes = live.map { slots[$0].attribute }
+            var byName: [String: Int] = [:]
+            for slot in live { for former in slots[slot].formerNames { byName[former] = slot } }
+            for slot in live.reversed() { byName[slots[slot].attribute.name] = slot }
+            slotsByName = byName
+            uniqueConstraints =
+                live.filter { slots[$0].attribute.isUnique }.map { UniqueConstraint(number: $0, slots: [$0]) }
+                + uniqueLists.enumerated().filter { !$1.isEmpty }.map { index, slots in
+                    UniqueConstraint(number: UniqueConstraint.firstCompound + index, slots: slots)
+                }
         }
-        for slot in attributeSlots.reversed() { byName[slots[slot].attribute.name] = slot }
-        slotsByName = byName
-        uniqueConstraints =
-            attributeSlots.filter { slots[$0].attribute.isUnique }.map { UniqueConstraint(number: $0, slots: [$0]) }
-            + uniqueLists.enumerated().filter { !$1.isEmpty }.map { index, slots in
-                UniqueConstraint(number: UniqueConstraint.firstCompound + index, slots: slots)
-            }
     }
 
     /// The attribute of a slot, also of one that was removed.
-    package func attribute(at slot: Int) -> AttributeDescription { slots[slot].attribute }
+    package func attribute(at slot: Int) -> AttributeDescription { definition.slots[slot].attribute }
 
     /// The slot of an attribute, by its name or by one that it had; nil when there is none.
-    package func slot(of attribute: String) -> Int? { slotsByName[attribute] }
+    package func slot(of attribute: String) -> Int? { definition.slotsByName[attribute] }
 
     package func requireSlot(of attribute: String) throws -> Int {
-        guard let slot = slotsByName[attribute] else {
+        guard let slot = definition.slotsByName[attribute] else {
             throw StoreError.unknownAttribute(entity: name, attribute: attribute)
         }
         return slot
