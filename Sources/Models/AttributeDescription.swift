@@ -10,10 +10,22 @@ public struct AttributeDescription: Sendable {
     public let isUnique: Bool
     /// What an object has that was saved before the attribute was added, and a new object before the attribute is set. It is
     /// fixed when the attribute is added to a store.
-    public let defaultValue: Value
+    public var defaultValue: Value { extras?.defaultValue ?? .null }
     /// The name that the attribute had in an older model: adding it to a store that has an attribute of that name renames
     /// the stored one.
-    public let renamedFrom: String?
+    public var renamedFrom: String? { extras?.renamedFrom }
+
+    /// What few attributes have: descriptions are copied in hot paths.
+    private let extras: Extras?
+
+    private final class Extras: Sendable {
+        let defaultValue: Value
+        let renamedFrom: String?
+
+        init(_ defaultValue: Value, _ renamedFrom: String?) {
+            (self.defaultValue, self.renamedFrom) = (defaultValue, renamedFrom)
+        }
+    }
 
     public init(
         _ name: String, _ type: ValueType, isOptional: Bool = true, isUnique: Bool = false,
@@ -23,8 +35,7 @@ public struct AttributeDescription: Sendable {
         self.type = type
         self.isOptional = isOptional
         self.isUnique = isUnique
-        self.defaultValue = defaultValue
-        self.renamedFrom = renamedFrom
+        extras = defaultValue.isNull && renamedFrom == nil ? nil : Extras(defaultValue, renamedFrom)
     }
 
     /// The same attribute with other properties.

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     func advanceIfNeeded(to new: Snapshot, _ stored: [String: OpenedOrder] = [:]) throws {
         guard try new.commit == snapshot().commit else { return try advance(to: new, stored) }
         // A free change of the model makes no commit.
-        try requireSameAttributes(in: new.model)
+        if try new.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: new.model) }
         pin(new)
     }
 
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
             pin(new)
             take(written)
         } else {
-            try requireSameAttributes(in: new.model)
+            if new.modelVersion != old.modelVersion { try requireSameAttributes(in: new.model) }
             for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
                 try new.netChanges(of: entity, since: old) { committed.append($0) }
             }

@@ -66,7 +66,7 @@ extension ManagedObjectContext {
     func commit(_ writer: StoreWriter, _ written: Written) throws {
         let first = writer.commit
         // What would keep the context from advancing afterwards.
-        try requireSameAttributes(in: writer.model)
+        if try writer.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: writer.model) }
         try writer.seal()
         let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0) }
         let brought = try container.cacheEngine.bring(followedCaches, in: writer, known: known)

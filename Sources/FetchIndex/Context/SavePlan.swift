@@ -27,7 +27,9 @@ struct SavePlan {
         var conflicts: [MergeConflict] = []
         // Then the store has the records that the context has.
         let isNewest = try writer.commit == context.snapshot().commit
-        try context.requireSameAttributes(in: writer.model)
+        if try writer.modelVersion != context.snapshot().modelVersion {
+            try context.requireSameAttributes(in: writer.model)
+        }
         let objects = context.unsavedObjects
         actions.reserveCapacity(objects.count)
         for object in objects {

@@ -50,8 +50,14 @@ final class RecordPlacer: RowPlacer {
     }
 
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
+        // Most entities have no attributes with default values.
+        if missingValues.isEmpty { return try place(RecordView(bytes), &placement) }
         let missing = missingValues
-        let record = try RecordView(bytes, missing: missing.span.bytes)
+        return try place(RecordView(bytes, missing: missing.span.bytes), &placement)
+    }
+
+    @inline(__always)
+    private func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
         if try hasPredicate && !predicate.evaluate(record) { return false }
         try placeMember(record, &placement)
         return true

@@ -37,9 +37,10 @@ package struct CacheEngine {
             return .unusable(error.reason)
         }
         let entity = cache.order.builder.entity
-        let stored = reader.model.entities.indices.contains(entity) ? reader.model.entities[entity] : .dropped
-        if !header.identity.canBeRead(from: stored) { return .unusable(.modelChanged) }
-        if let reason = header.identity.difference(from: cache.order.identity) { return .unusable(reason) }
+        if let reason = header.identity.difference(from: cache.order.identity) {
+            let stored = reader.model.entities.indices.contains(entity) ? reader.model.entities[entity] : .dropped
+            return .unusable(header.identity.canBeRead(from: stored) ? reason : .modelChanged)
+        }
         // A log that cannot be read is treated like one that is too short.
         guard let behind = try? header.changesBehind(of: entity, in: reader) else { return .unusable(.logTooShort) }
         if behind == 0 { return .current(header) }

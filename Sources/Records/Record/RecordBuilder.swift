@@ -122,17 +122,15 @@ extension RecordBuilder {
     /// default values. Throws when a value has another type or a required one is null.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
         begin()
-        var index = 0
-        for slot in entity.slots {
-            guard !slot.isRemoved else {
-                appendNull()
-                continue
-            }
-            let value = index < values.count ? values[index] : slot.attribute.defaultValue
-            try entity.validate(value, of: slot.attribute)
+        let (attributes, slots) = (entity.attributes, entity.attributeSlots)
+        for (index, attribute) in attributes.enumerated() {
+            // Slots of removed attributes.
+            while slotCount < slots[index] { appendNull() }
+            let value = index < values.count ? values[index] : attribute.defaultValue
+            try entity.validate(value, of: attribute)
             append(value)
-            index += 1
         }
+        while slotCount < entity.slots.count { appendNull() }
         return finish()
     }
 

@@ -21,9 +21,11 @@ package struct RecordView: ~Escapable {
     }
 
     /// A record alone: values that it lacks are null.
+    @inline(__always)
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan) throws { try self.init(bytes, missing: RawSpan()) }
 
+    @inline(__always)
     @_lifetime(copy bytes, copy missing)
     package init(_ bytes: RawSpan, missing: RawSpan) throws {
         guard bytes.byteCount >= RecordLayout.headerLength + RecordLayout.checksumLength else {
@@ -85,6 +87,7 @@ package struct RecordView: ~Escapable {
     package func copy() -> [UInt8] { [UInt8](copying: bytes) }
 
     @_lifetime(copy self)
+    @inline(__always)
     package func bytes(_ range: Range<Int>) -> RawSpan {
         isMissing(range) ? missing.extracting(inMissing(range)) : bytes.extracting(range)
     }
