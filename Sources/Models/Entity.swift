@@ -184,15 +184,14 @@ public struct Entity: Sendable {
     }
 }
 
-/// By name, attributes and unique attributes.
+/// By name, attributes and unique attributes, whatever their order.
 extension Entity: Hashable {
     public static func == (left: Entity, right: Entity) -> Bool {
-        left.name == right.name && left.attributes == right.attributes
-            && left.uniqueAttributes == right.uniqueAttributes
+        left.name == right.name && Set(left.attributes) == Set(right.attributes)
+            && Set(left.uniqueAttributes.map(Set.init)) == Set(right.uniqueAttributes.map(Set.init))
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
-        hasher.combine(attributes)
     }
 }

@@ -22,7 +22,8 @@ package struct EntityMigration: Sendable {
     private var uniqueLists: [[Int]]
     private let hasClosure: Bool
     private var isEmptyOfObjects = false
-    private var isNew = false
+    /// Whether the store has not followed the declaration before.
+    private var isUnknown = false
 
     /// Of a new entity.
     package init(adding given: Entity) {
@@ -53,11 +54,11 @@ package struct EntityMigration: Sendable {
         let present = Set(given.attributes.map(\.name)).intersection(stored.attributes.map(\.name))
         for attribute in given.attributes { try add(attribute, present: present) }
         matchUniqueLists()
-        isNew = !isKnown
+        isUnknown = !isKnown
     }
 
     /// Whether the stored entity stays as it is, and has followed the declaration before.
-    package var isEmpty: Bool { steps.isEmpty && !isNew }
+    package var isEmpty: Bool { steps.isEmpty && !isUnknown }
 
     /// The same for an entity without objects: everything is free.
     package var withoutObjects: EntityMigration {
@@ -67,9 +68,14 @@ package struct EntityMigration: Sendable {
         return migration
     }
 
-    /// Whether records must be read. A closure may decide on values of new attributes and of changed ones.
-    package func needsPass(hasConvert: Bool) -> Bool {
-        number != nil && !isEmptyOfObjects && steps.contains { $0.verdict != .free || hasConvert }
+    /// Whether the unique keys or records of objects must be read or written.
+    package var needsPass: Bool {
+        number != nil && !isEmptyOfObjects && (rewritesRecords || steps.contains { $0.verdict != .free })
+    }
+
+    /// Whether records get other bytes.
+    package var rewritesRecords: Bool {
+        !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty)
     }
 
     private func step(
@@ -217,8 +223,7 @@ package struct EntityMigration: Sendable {
         let declared = given.asDeclared(in: entity)
         entity.declarations.removeAll { $0.checksum == declared.checksum }
         entity.declarations.append(declared)
-        let rewrites = !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty || !required.isEmpty)
-        entity.passes = old.passes + (rewrites ? 1 : 0)
+        entity.passes = old.passes + (rewritesRecords ? 1 : 0)
         return entity
     }
 }

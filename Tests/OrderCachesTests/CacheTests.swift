@@ -110,7 +110,7 @@ import Values
         for (part, reason) in changes {
             var identity = request.identity
             // An order that reads fewer attributes, where all of them are there.
-            identity[keyPath: part] = part == \.reads ? "0:string" : identity[keyPath: part] + " changed"
+            identity[keyPath: part] = part == \.reads ? "0:6" : identity[keyPath: part] + " changed"
             let changed = OrderRequest(builder: request.builder, identity: identity)
             #expect(try caches.open("n", changed).outcome == .rebuilt(part == changes[0].0 ? .first : reason))
             #expect(try caches.open("n", changed).outcome == .hit)

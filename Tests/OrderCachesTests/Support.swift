@@ -102,7 +102,7 @@ struct TestOrder: CustomStringConvertible {
         return OrderRequest(
             builder: builder,
             identity: CacheIdentity(
-                entity: "Row", reads: "0:string,1:integer,2:boolean", predicate: "member == TRUE",
+                entity: "Row", reads: "0:6,1:2,2:1", predicate: "member == TRUE",
                 sort: isDescending ? "rank:desc" : "rank",
                 section: "\(hasSections) \(sectionOrder)", collation: ""))
     }

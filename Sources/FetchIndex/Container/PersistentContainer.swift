@@ -27,9 +27,8 @@ public final class PersistentContainer: Sendable {
     /// What ids of objects are made with, by entity.
     private let origins = Mutex<[Int: ObjectOrigin]>([:])
 
-    /// Opens the store in a folder. With a model, a missing store is made, and the model may add entities, and optional
-    /// attributes at the end of stored entities. Without a model, the stored model counts, and a missing store is an error.
-    /// A read-only container writes nothing, caches included, and a model that would change the store is refused. Throws `StoreError`.
+    /// Opens the store in a folder. With a model, a missing store is created, and the store's model is changed as `migration`
+    /// allows. Without a model, the stored model counts, and a missing store is an error. A read-only container writes nothing, caches included, and a model that would change the store is refused. Throws `StoreError`.
     public convenience init(
         at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
         isReadOnly: Bool = false
@@ -107,7 +106,10 @@ public final class PersistentContainer: Sendable {
 
     func requireDeclared(in model: Model) throws {
         for (name, entity) in declared.withLock({ $0 }) {
-            if let stored = model.entity(named: name) { try stored.requireAttributes(of: entity) }
+            guard let stored = model.entity(named: name) else {
+                throw StoreError.modelMismatch(entity: name, "it was dropped")
+            }
+            try stored.requireAttributes(of: entity)
         }
     }
 

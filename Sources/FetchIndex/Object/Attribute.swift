@@ -26,7 +26,7 @@ public struct Attribute<Wrapped: AttributeValue> {
     }
 
     /// With the value that new objects begin with: evaluated for each, as for `UUID()` or `Date()`. Objects that were saved
-    /// before the class had the attribute have that value, unless it differs each time.
+    /// before the class had the attribute have that value, unless it differs at each evaluation.
     public init(
         wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false,
         renamedFrom: String? = nil
@@ -65,7 +65,7 @@ protocol DeclaredAttribute {
 
 extension Attribute: DeclaredAttribute {
     var declaration: AttributeDescription {
-        // What differs each time, as `UUID()` does, is no value of older objects.
+        // A value that differs at each evaluation, like `UUID()`, cannot be that of older objects.
         let values = (initial?().attributeValue ?? .null, initial?().attributeValue ?? .null)
         return AttributeDescription(
             name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique,

@@ -107,7 +107,7 @@ private final class ChangeApplier {
     }
 
     private func insert(_ change: ChangeLine, _ bad: (String) -> BadInput) throws {
-        var values = [Value](repeating: .null, count: writer.entity.attributes.count)
+        var values = writer.entity.attributes.map(\.defaultValue)
         if let key, let scalar = change.key { try set([key: scalar], in: &values, bad) }
         try set(change.values, in: &values, bad)
         try writer.insert(values)

@@ -4,7 +4,7 @@ package import Models
 /// the request can be parsed from them. They have the permanent names of attributes, so that a rename changes nothing.
 package struct CacheIdentity: Sendable {
     package var entity: String
-    /// The slots of the attributes that the order reads, with their types: "0:string,3:integer".
+    /// The slots of the attributes that the order reads, with the raw values of their types: "0:6,3:2".
     package var reads: String
     package var predicate: String
     package var sort: String
@@ -39,19 +39,17 @@ package struct CacheIdentity: Sendable {
 
     /// The text of `reads`, by slot.
     package static func reads(_ slots: Set<Int>, of entity: Entity) -> String {
-        slots.sorted().map { "\($0):\(entity.attribute(at: $0).type.name)" }.joined(separator: ",")
+        slots.sorted().map { part($0, entity) }.joined(separator: ",")
+    }
+
+    private static func part(_ slot: Int, _ entity: Entity) -> String {
+        "\(slot):\(entity.attribute(at: slot).type.rawValue)"
     }
 
     /// Whether an entity still has every attribute that the order reads.
     package func canBeRead(from entity: Entity) -> Bool {
-        guard !reads.isEmpty else { return true }
-        let live = Set(entity.attributeSlots)
-        return reads.split(separator: ",").allSatisfy { part in
-            guard let slot = part.split(separator: ":").first.flatMap({ Int($0) }), live.contains(slot) else {
-                return false
-            }
-            return part == "\(slot):\(entity.attribute(at: slot).type.name)"
-        }
+        let live = Set(entity.attributeSlots.map { Self.part($0, entity) })
+        return reads.split(separator: ",").allSatisfy { live.contains(String($0)) }
     }
 }
 

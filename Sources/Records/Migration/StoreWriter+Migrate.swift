@@ -10,7 +10,7 @@ extension StoreWriter {
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
         let changed = try model.applying(migrations)
-        let passes = migrations.filter { $0.needsPass(hasConvert: migration.convert != nil) }
+        let passes = migrations.filter(\.needsPass)
         let total = try passes.reduce(0) { try $0 + Int(clamping: entityState($1.number ?? 0).count) }
         var done = 0
         for pass in passes {
@@ -46,7 +46,6 @@ private struct MigrationPass {
     /// So many objects that stand in the way are named.
     private static let namedObjects = 5
 
-    private let migration: EntityMigration
     private let entity: Int
     private let old: Entity
     private let new: Entity
@@ -54,6 +53,9 @@ private struct MigrationPass {
     private let convert: Migration.Convert?
     private let sources: [Int: Int]
     private let required: [Int: Value]
+    private let rewrites: Bool
+    /// The attributes that the closure may give values.
+    private let decidable: Set<String>
     private let addedConstraints: [UniqueConstraint]
     private let removedConstraints: [UniqueConstraint]
     private var builder = RecordBuilder()
@@ -61,20 +63,23 @@ private struct MigrationPass {
     private var objects: [ObjectID] = []
 
     init(_ migration: EntityMigration, _ entity: Int, in writer: StoreWriter, _ convert: Migration.Convert?) {
-        self.migration = migration
         self.entity = entity
+        rewrites = migration.rewritesRecords
         (old, new) = (writer.model.entities[entity], migration.new.withMissingValues())
         self.writer = writer
         self.convert = convert
         sources = Dictionary(uniqueKeysWithValues: migration.conversions.map { ($0.to, $0.from) })
         required = Dictionary(migration.required.map { ($0.slot, $0.replacement) }) { _, last in last }
+        let added = new.attributeSlots.filter { $0 >= migration.old.slots.count }
+        decidable = Set(added.map { migration.new.attribute(at: $0).name })
         addedConstraints = new.uniqueConstraints.filter { !migration.old.uniqueConstraints.contains($0) }
         removedConstraints = old.uniqueConstraints.filter { !migration.new.uniqueConstraints.contains($0) }
     }
 
     mutating func run(_ progress: () -> Void) throws {
         for constraint in removedConstraints { try deleteKeys(of: constraint) }
-        let rewrites = convert != nil || !sources.isEmpty || required.values.contains { !$0.isNull }
+        // Deleting unique keys needs no record.
+        if !rewrites && required.isEmpty && addedConstraints.isEmpty { return }
         try writer.view.withCursor(on: writer.tables.records) { cursor in
             var isAtRecord = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: 0).rawValue)
             while isAtRecord {
@@ -121,8 +126,8 @@ private struct MigrationPass {
         let (old, new) = (old, new)
         let view = try RecordView(bytes, of: old)
         let decided = try convert.map { try $0(new.name, values(of: view)) } ?? [:]
-        for name in decided.keys {
-            if try new.requireSlot(of: name) >= old.slots.count { continue }
+        for name in decided.keys where !decidable.contains(name) {
+            _ = try new.requireSlot(of: name)
             throw StoreError.invalidValue(
                 entity: new.name, attribute: name, "is given by the closure, and the migration does not change it")
         }
@@ -131,7 +136,7 @@ private struct MigrationPass {
             let attribute = description.attribute
             if description.isRemoved {
                 builder.appendNull()
-            } else if slot >= old.slots.count, let value = decided[attribute.name] {
+            } else if let value = decided[attribute.name] {
                 try new.validate(value, of: attribute)
                 builder.append(value)
             } else if let source = sources[slot] {
@@ -139,10 +144,9 @@ private struct MigrationPass {
                 let converted = value.converted(to: attribute.type)
                 if converted == nil { note(object, attribute.name, "is not \(attribute.type.nameWithArticle)") }
                 append(converted ?? .null, slot, object)
-            } else if slot < old.slots.count, required[slot] == nil {
-                try builder.append(slot, of: view)
             } else if slot < old.slots.count {
-                append(try view.value(at: slot, as: attribute.type), slot, object)
+                if try required[slot] != nil && view.range(of: slot) == nil { noteNull(slot, object) }
+                try builder.append(slot, of: view)
             } else {
                 append(attribute.defaultValue, slot, object)
             }

@@ -9,10 +9,10 @@ package struct RecordView: ~Escapable {
     private let bytes: RawSpan
     /// A record with the values of slots that this one lacks; empty: these are null. Its ranges begin after those of `bytes`.
     private let missing: RawSpan
-    private let width: Int
-    package let slotCount: Int
-    private let valuesStart: Int
-    private let valuesEnd: Int
+    // Small numbers, since views are copied in scans.
+    private let storedWidth: UInt32
+    private let storedSlotCount: UInt32
+    private let storedStart: UInt64
 
     /// A record of an entity: values that it lacks are those of the entity's `missingValues`.
     @_lifetime(copy bytes, borrow entity)
@@ -33,14 +33,19 @@ package struct RecordView: ~Escapable {
         }
         self.bytes = bytes
         self.missing = missing
-        width = Int(bytes.unsafeLoad(as: UInt8.self))
-        slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt16.self)))
-        valuesEnd = bytes.byteCount - RecordLayout.checksumLength
-        valuesStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) + width * slotCount
-        guard width == 1 || width == 2 || width == 4, valuesStart <= valuesEnd else {
-            throw StoreError.corrupted("a record's header does not fit its length")
-        }
+        let width = Int(bytes.unsafeLoad(as: UInt8.self))
+        let slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt16.self)))
+        let valuesStart =
+            RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) + width * slotCount
+        guard width == 1 || width == 2 || width == 4, valuesStart <= bytes.byteCount - RecordLayout.checksumLength
+        else { throw StoreError.corrupted("a record's header does not fit its length") }
+        (storedWidth, storedSlotCount, storedStart) = (UInt32(width), UInt32(slotCount), UInt64(valuesStart))
     }
+
+    private var width: Int { Int(storedWidth) }
+    package var slotCount: Int { Int(storedSlotCount) }
+    private var valuesStart: Int { Int(storedStart) }
+    private var valuesEnd: Int { bytes.byteCount - RecordLayout.checksumLength }
 
     /// The bytes of a slot's value; nil when it is null.
     package func range(of slot: Int) throws -> Range<Int>? {
