@@ -17,6 +17,8 @@ final class RecordPlacer: RowPlacer {
     private let section: SectionColumn?
     private let sortColumns: [SortColumn]
     private let missingValues: [UInt8]
+    /// Most entities have no attributes with default values. Asking the array would retain it for each record.
+    private let hasMissingValues: Bool
     /// The slots of the attributes that placements depend on.
     let reads: Set<Int>
 
@@ -42,6 +44,7 @@ final class RecordPlacer: RowPlacer {
         }
         self.reads = reads
         missingValues = entity.missingValues
+        hasMissingValues = !missingValues.isEmpty
     }
 
     /// The versions of ICU's data that placements depend on.
@@ -50,14 +53,18 @@ final class RecordPlacer: RowPlacer {
     }
 
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
-        // Most entities have no attributes with default values.
-        if missingValues.isEmpty { return try place(RecordView(bytes), &placement) }
+        hasMissingValues
+            ? try placeLackingValues(bytes, &placement) : try place(RecordView(bytes), &placement)
+    }
+
+    @inline(never)
+    private func placeLackingValues(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
         let missing = missingValues
         return try place(RecordView(bytes, missing: missing.span.bytes), &placement)
     }
 
     @inline(__always)
-    private func place(_ record: RecordView, _ placement: inout RowPlacement) throws -> Bool {
+    private func place(_ record: borrowing RecordView, _ placement: inout RowPlacement) throws -> Bool {
         if try hasPredicate && !predicate.evaluate(record) { return false }
         try placeMember(record, &placement)
         return true
