@@ -41,7 +41,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
 
     func definition(sectionKey: SectionKey? = nil, sectionOrder: SectionOrder = .byFirstRow) -> OrderDefinition {
         OrderDefinition(
-            entity: entityName, predicate: predicate, sortKeys: sortKeys.map(\.untyped), sectionKey: sectionKey,
+            entity: entityName, predicate: predicate, sortKeys: sortKeys.map { $0.untyped }, sectionKey: sectionKey,
             sectionOrder: sectionOrder)
     }
 

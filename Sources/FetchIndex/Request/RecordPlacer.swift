@@ -53,18 +53,17 @@ final class RecordPlacer: RowPlacer {
     }
 
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
-        hasMissingValues
-            ? try placeLackingValues(bytes, &placement) : try place(RecordView(bytes), &placement)
+        if hasMissingValues { return try placeLackingValues(bytes, &placement) }
+        let record = try RecordView(bytes)
+        if try hasPredicate && !predicate.evaluate(record) { return false }
+        try placeMember(record, &placement)
+        return true
     }
 
     @inline(never)
     private func placeLackingValues(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
         let missing = missingValues
-        return try place(RecordView(bytes, missing: missing.span.bytes), &placement)
-    }
-
-    @inline(__always)
-    private func place(_ record: borrowing RecordView, _ placement: inout RowPlacement) throws -> Bool {
+        let record = try RecordView(bytes, missing: missing.span.bytes)
         if try hasPredicate && !predicate.evaluate(record) { return false }
         try placeMember(record, &placement)
         return true

@@ -25,17 +25,17 @@ package struct CacheIdentity: Sendable {
 
     /// The first part in which a wanted order differs from this one; nil when they are the same.
     func difference(from wanted: CacheIdentity) -> RebuildReason? {
-        func differ(_ part: KeyPath<CacheIdentity, String>) -> Bool {
-            !self[keyPath: part].utf8.elementsEqual(wanted[keyPath: part].utf8)
-        }
-        if differ(\.entity) { return .modelChanged }
-        if differ(\.predicate) { return .predicateChanged }
-        if differ(\.sort) { return .sortChanged }
-        if differ(\.section) { return .sectionKeyChanged }
-        if differ(\.reads) { return .modelChanged }
-        if differ(\.collation) { return .collationChanged }
+        if !Self.areSame(entity, wanted.entity) { return .modelChanged }
+        if !Self.areSame(predicate, wanted.predicate) { return .predicateChanged }
+        if !Self.areSame(sort, wanted.sort) { return .sortChanged }
+        if !Self.areSame(section, wanted.section) { return .sectionKeyChanged }
+        if !Self.areSame(reads, wanted.reads) { return .modelChanged }
+        if !Self.areSame(collation, wanted.collation) { return .collationChanged }
         return nil
     }
+
+    /// By bytes: canonically equivalent texts are different values.
+    private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
     /// The text of `reads`, by slot.
     package static func reads(_ slots: Set<Int>, of entity: Entity) -> String {
@@ -53,7 +53,6 @@ package struct CacheIdentity: Sendable {
     }
 }
 
-/// By bytes: canonically equivalent texts are different values.
 extension CacheIdentity: Equatable {
     package static func == (left: CacheIdentity, right: CacheIdentity) -> Bool { left.difference(from: right) == nil }
 }

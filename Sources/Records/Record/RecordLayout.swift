@@ -9,9 +9,12 @@
 ///     boolean  1 byte             integer  0 to 8 bytes, two's complement without redundant high bytes
 ///     double   8 bytes            date     seconds since 2001 as a double
 ///     uuid     16 bytes           string, url, data  their bytes          decimal  its decimal text
-enum RecordLayout {
-    static let headerLength = 3
-    static let checksumLength = 4
+package enum RecordLayout {
+    @inlinable
+    package static var headerLength: Int { 3 }
+    @inlinable
+    package static var checksumLength: Int { 4 }
 
-    static func nullBitmapLength(slots: Int) -> Int { (slots + 7) / 8 }
+    @inlinable
+    package static func nullBitmapLength(slots: Int) -> Int { (slots + 7) >> 3 }
 }

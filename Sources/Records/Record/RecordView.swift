@@ -6,13 +6,12 @@ package import Values
 /// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is
 /// checked.
 package struct RecordView: ~Escapable {
-    private let bytes: RawSpan
+    @usableFromInline let bytes: RawSpan
     /// A record with the values of slots that this one lacks; empty: these are null. Its ranges begin after those of `bytes`.
-    private let missing: RawSpan
-    // Small numbers, since views are copied in scans.
-    private let storedWidth: UInt32
-    private let storedSlotCount: UInt32
-    private let storedStart: UInt64
+    @usableFromInline let missing: RawSpan
+    @usableFromInline let width: Int
+    package let slotCount: Int
+    // No more fields: the compiler copies and destroys larger structs by calls, which is measurable in scans.
 
     /// A record of an entity: values that it lacks are those of the entity's `missingValues`.
     @_lifetime(copy bytes, borrow entity)
@@ -21,39 +20,45 @@ package struct RecordView: ~Escapable {
     }
 
     /// A record alone: values that it lacks are null.
+    @inlinable
     @inline(__always)
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan) throws { try self.init(bytes, missing: RawSpan()) }
 
+    // Inlined in scans, so that the fields stay in registers.
+    @inlinable
     @inline(__always)
     @_lifetime(copy bytes, copy missing)
     package init(_ bytes: RawSpan, missing: RawSpan) throws {
         guard bytes.byteCount >= RecordLayout.headerLength + RecordLayout.checksumLength else {
-            throw StoreError.corrupted("a record is too short")
+            throw Self.tooShort
         }
         self.bytes = bytes
         self.missing = missing
-        let width = Int(bytes.unsafeLoad(as: UInt8.self))
-        let slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt16.self)))
-        let valuesStart =
-            RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) + width * slotCount
+        width = Int(bytes.unsafeLoad(as: UInt8.self))
+        slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt16.self)))
         guard width == 1 || width == 2 || width == 4, valuesStart <= bytes.byteCount - RecordLayout.checksumLength
-        else { throw StoreError.corrupted("a record's header does not fit its length") }
-        (storedWidth, storedSlotCount, storedStart) = (UInt32(width), UInt32(slotCount), UInt64(valuesStart))
+        else { throw Self.wrongHeader }
     }
 
-    private var width: Int { Int(storedWidth) }
-    package var slotCount: Int { Int(storedSlotCount) }
-    private var valuesStart: Int { Int(storedStart) }
+    @usableFromInline static var tooShort: StoreError { .corrupted("a record is too short") }
+    @usableFromInline static var wrongHeader: StoreError { .corrupted("a record's header does not fit its length") }
+
+    /// Where the table of the values' ends begins.
+    @inlinable
+    var endsStart: Int { RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) }
+    @inlinable
+    var valuesStart: Int { endsStart &+ width &* slotCount }
     private var valuesEnd: Int { bytes.byteCount - RecordLayout.checksumLength }
 
     /// The bytes of a slot's value; nil when it is null.
+    @inline(__always)
     package func range(of slot: Int) throws -> Range<Int>? {
         guard slot < slotCount else { return try rangeOfMissing(slot) }
-        let nulls = bytes.unsafeLoad(fromByteOffset: RecordLayout.headerLength + slot / 8, as: UInt8.self)
-        if nulls >> UInt8(slot % 8) & 1 != 0 { return nil }
-        let start = valuesStart + (slot == 0 ? 0 : end(of: slot - 1))
-        let end = valuesStart + end(of: slot)
+        let nulls = bytes.unsafeLoad(fromByteOffset: RecordLayout.headerLength &+ slot >> 3, as: UInt8.self)
+        if nulls >> UInt8(truncatingIfNeeded: slot & 7) & 1 != 0 { return nil }
+        let start = valuesStart &+ (slot == 0 ? 0 : end(of: slot &- 1))
+        let end = valuesStart &+ end(of: slot)
         guard start <= end, end <= valuesEnd else {
             throw StoreError.corrupted("slot \(slot) reaches outside of its record")
         }
@@ -79,8 +84,9 @@ package struct RecordView: ~Escapable {
         range.lowerBound - bytes.byteCount..<range.upperBound - bytes.byteCount
     }
 
+    @inline(__always)
     private func end(of slot: Int) -> Int {
-        let offset = valuesStart - width * (slotCount - slot)
+        let offset = endsStart &+ width &* slot
         switch width {
         case 1: return Int(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
         case 2: return Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)))
@@ -97,8 +103,13 @@ package struct RecordView: ~Escapable {
         isMissing(range) ? missing.extracting(inMissing(range)) : bytes.extracting(range)
     }
 
+    @inline(__always)
     package func integer(_ range: Range<Int>) throws -> Int64 {
-        if isMissing(range) { return try missingValues.integer(inMissing(range)) }
+        try isMissing(range) ? Self.integer(inMissing(range), of: missing) : Self.integer(range, of: bytes)
+    }
+
+    @inline(__always)
+    private static func integer(_ range: Range<Int>, of bytes: RawSpan) throws -> Int64 {
         guard range.count <= 8 else { throw StoreError.corrupted("an integer has \(range.count) bytes") }
         guard !range.isEmpty else { return 0 }
         let unused = UInt64(64 - 8 * range.count)

@@ -92,9 +92,10 @@ package class StoreReader {
         do {
             try view.withCursor(on: tables.records) { cursor in
                 let first = RecordKey(entity: entity, number: number).rawValue
+                let last = RecordKey(entity: entity, number: RecordKey.maximumNumber).rawValue
                 try cursor.walk(fromKey: first) { key, record in
+                    guard key <= last else { return false }
                     let object = RecordKey(rawValue: key)
-                    guard object.entity == entity else { return false }
                     if !isVerified { try verify(record, of: object) }
                     scanned &+= 1
                     if try body(object, record) { return true }
