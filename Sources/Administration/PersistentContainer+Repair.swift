@@ -40,8 +40,20 @@ extension PersistentContainer {
                 if let repair = try container.repairCache(name, in: writer) { repairs.append(repair) }
             }
             repairs += try CacheDirectory.removeStrays(in: writer)
+            try writer.seal()
+            repairs += try container.buildMissingIndexes(in: writer)
+            try container.cacheEngine.keepAll(in: writer)
             try writer.commit()
             return StoreRepair(defects: defects, repairs: repairs, left: try container.check(progress: progress))
+        }
+    }
+
+    /// What was done. An index of damaged records stays without its order.
+    private func buildMissingIndexes(in writer: StoreWriter) throws -> [String] {
+        let names = try CacheDirectory.names(in: writer)
+        return try writer.model.indexOrders().filter { !names.contains($0.name) }.compactMap { index in
+            do { try cacheEngine.establish([index], in: writer) } catch StoreError.corrupted { return nil }
+            return "the order of the index \"\(index.name)\" was missing: built"
         }
     }
 

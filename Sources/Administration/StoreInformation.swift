@@ -1,3 +1,4 @@
+internal import Bytes
 internal import OrderCaches
 package import FetchIndex
 package import Records
@@ -98,12 +99,22 @@ extension PersistentContainer {
             var defects = try snapshot.check { progress($0, total) }
             let names = try CacheDirectory.names(in: snapshot)
             if try CacheDirectory.count(in: snapshot) != names.count { defects.append("a cache's name is not UTF-8") }
+            for index in try snapshot.model.indexOrders() {
+                if !names.contains(index.name) {
+                    defects.append("the order of the index \"\(index.name)\" is missing")
+                } else if try !cacheEngine.isCurrent(index, in: snapshot) {
+                    defects.append("the order of the index \"\(index.name)\" is not current")
+                }
+            }
+            do { _ = try CacheDirectory.maintained(in: snapshot) } catch  where error.isDamage {
+                defects.append("the list of maintained caches: \(error)")
+            }
             let shared = try CacheDirectory.sharedNumbers(in: snapshot)
             for name in names {
                 let cache = "cache \"\(name)\": "
                 do {
                     defects += try verifyCache(name, sharedNumbers: shared, progress: progress).map { cache + $0 }
-                } catch is CacheDirectory.UnknownCache {
+                } catch StoreError.unknownCache {
                     continue  // Deleted meanwhile.
                 } catch let error as StoreError {
                     guard case .corrupted = error else { throw error }
@@ -144,7 +155,7 @@ extension PersistentContainer {
             let header: CacheHeader
             do {
                 guard let found = try CacheDirectory.header(name, in: reader) else {
-                    throw CacheDirectory.UnknownCache(name: name)
+                    throw StoreError.unknownCache(name)
                 }
                 header = found
             } catch let error as UnusableHeader {

@@ -80,10 +80,11 @@ enum Main {
     /// Whether the usage is wrong, not the data.
     private static func isUsageError(_ error: any Error) -> Bool {
         switch error {
-        case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName: true
+        case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
+            StoreError.unknownCache:
+            true
         case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
-            is UnknownTimeZone, is UnusableCalendar,
-            is CacheDirectory.UnknownCache:
+            is UnknownTimeZone, is UnusableCalendar:
             true
         default: false
         }

@@ -14,6 +14,9 @@ public struct AttributeDescription: Sendable {
     /// The name that the attribute had in an older model: adding it to a store that has an attribute of that name renames
     /// the stored one.
     public var renamedFrom: String? { extras?.renamedFrom }
+    /// An expression of the predicate language over other attributes of the object, `canonical:(name)` or `price * count`: every
+    /// writer computes the attribute's value by it. Nil for an attribute that is set.
+    public var derivation: String? { extras?.derivation }
 
     /// What few attributes have: descriptions are copied in hot paths.
     private let extras: Extras?
@@ -21,21 +24,23 @@ public struct AttributeDescription: Sendable {
     private final class Extras: Sendable {
         let defaultValue: Value
         let renamedFrom: String?
+        let derivation: String?
 
-        init(_ defaultValue: Value, _ renamedFrom: String?) {
-            (self.defaultValue, self.renamedFrom) = (defaultValue, renamedFrom)
+        init(_ defaultValue: Value, _ renamedFrom: String?, _ derivation: String?) {
+            (self.defaultValue, self.renamedFrom, self.derivation) = (defaultValue, renamedFrom, derivation)
         }
     }
 
     public init(
         _ name: String, _ type: ValueType, isOptional: Bool = true, isUnique: Bool = false,
-        defaultValue: Value = .null, renamedFrom: String? = nil
+        defaultValue: Value = .null, renamedFrom: String? = nil, derivation: String? = nil
     ) {
         self.name = name
         self.type = type
         self.isOptional = isOptional
         self.isUnique = isUnique
-        extras = defaultValue.isNull && renamedFrom == nil ? nil : Extras(defaultValue, renamedFrom)
+        let hasExtras = !defaultValue.isNull || renamedFrom != nil || derivation != nil
+        extras = hasExtras ? Extras(defaultValue, renamedFrom, derivation) : nil
     }
 
     /// The same attribute with other properties.
@@ -44,15 +49,21 @@ public struct AttributeDescription: Sendable {
     ) -> AttributeDescription {
         AttributeDescription(
             name ?? self.name, type, isOptional: isOptional ?? self.isOptional, isUnique: isUnique ?? self.isUnique,
-            defaultValue: defaultValue ?? self.defaultValue)
+            defaultValue: defaultValue ?? self.defaultValue, derivation: derivation)
+    }
+
+    /// The same attribute with another derivation, or none.
+    func derived(by derivation: String?) -> AttributeDescription {
+        AttributeDescription(
+            name, type, isOptional: isOptional, isUnique: isUnique, defaultValue: defaultValue, derivation: derivation)
     }
 }
 
-/// By name, type, and whether values are optional and unique: what an object's values must be.
+/// By name, type, derivation, and whether values are optional and unique: what an object's values must be.
 extension AttributeDescription: Hashable {
     public static func == (left: AttributeDescription, right: AttributeDescription) -> Bool {
         left.name == right.name && left.type == right.type && left.isOptional == right.isOptional
-            && left.isUnique == right.isUnique
+            && left.isUnique == right.isUnique && left.derivation == right.derivation
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }

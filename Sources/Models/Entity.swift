@@ -35,55 +35,94 @@ public struct Entity: Sendable {
     /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
     /// keys of the values have at most 500 bytes.
     public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
+    /// Orders that every writer keeps.
+    public var indexes: [Index] { definition.indexes }
     /// Names of attributes that the store is to remove.
-    public var removedAttributes: [String] { definition.removedAttributes }
+    public var removedAttributes: [String] { definition.removed.attributes }
+    /// Indexes that the store is to remove.
+    public var removedIndexes: [Index] { definition.removed.indexes }
 
     /// All slots of records, those of removed attributes included.
     package var slots: [SlotDescription] { definition.slots }
+    /// Computes derived values; nil where there are none. Set when a store is read.
+    package var completer: (any RecordCompleter)? { definition.completer }
+    package var hasDerivations: Bool { definition.hasDerivations }
     /// The slot of each attribute.
     package var attributeSlots: [Int] { definition.attributeSlots }
     /// The slots of the attributes of each list in `uniqueAttributes`, with lists that were removed: these are empty.
     package var uniqueLists: [[Int]] { definition.uniqueLists }
+    /// The keys of each index.
+    package var indexKeys: [[IndexKey]] { definition.indexKeys }
     /// The unique attributes, then the attributes that are unique together.
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
-    /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`; `removed` names attributes of older
-    /// models that the store is to remove.
+    /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`; `removed` and `removedIndexes` are
+    /// attributes and indexes of older models that the store is to remove.
     public init(
-        _ name: String, _ attributes: [AttributeDescription], unique: [[String]] = [], removed: [String] = []
+        _ name: String, _ attributes: [AttributeDescription], unique: [[String]] = [], indexes: [Index] = [],
+        removed: [String] = [], removedIndexes: [Index] = []
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
         // An unknown name is found by `validate`.
         let lists = unique.map { names in names.map { slots[$0] ?? -1 } }
+        let keys = indexes.map { index in
+            index.keys.map { IndexKey(slot: slots[$0.attribute] ?? -1, isDescending: $0.isDescending) }
+        }
         definition = Definition(
-            name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, removed)
+            name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, indexKeys: keys, indexes,
+            removed: (removed, removedIndexes))
     }
 
-    package init(_ name: String, slots: [SlotDescription], uniqueLists: [[Int]]) {
+    package init(
+        _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], indexKeys: [[IndexKey]] = [],
+        completer: (any RecordCompleter)? = nil
+    ) {
         let names = uniqueLists.filter { !$0.isEmpty }.map { $0.map { slots[$0].attribute.name } }
-        definition = Definition(name, slots: slots, uniqueLists: uniqueLists, names, [])
+        let indexes = indexKeys.map { keys in
+            Index(keys: keys.map { Index.Key(slots[$0.slot].attribute.name, isDescending: $0.isDescending) })
+        }
+        definition = Definition(
+            name, slots: slots, uniqueLists: uniqueLists, names, indexKeys: indexKeys, indexes, removed: ([], []),
+            completer: completer)
+    }
+
+    /// The same stored entity with what computes its derived values.
+    package func completed(by completer: any RecordCompleter) -> Entity {
+        var entity = Entity(
+            name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, completer: completer)
+        (entity.declarations, entity.passes, entity.missingValues) = (declarations, passes, missingValues)
+        return entity
     }
 
     private final class Definition: Sendable {
         let name: String
         let attributes: [AttributeDescription]
         let uniqueAttributes: [[String]]
-        let removedAttributes: [String]
+        let removed: (attributes: [String], indexes: [Index])
+        let completer: (any RecordCompleter)?
+        let hasDerivations: Bool
         let slots: [SlotDescription]
         let attributeSlots: [Int]
         let uniqueLists: [[Int]]
+        let indexKeys: [[IndexKey]]
+        let indexes: [Index]
         let uniqueConstraints: [UniqueConstraint]
         let slotsByName: [String: Int]
 
         init(
             _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]],
-            _ removed: [String]
+            indexKeys: [[IndexKey]], _ indexes: [Index], removed: (attributes: [String], indexes: [Index]),
+            completer: (any RecordCompleter)? = nil
         ) {
             self.name = name
             self.slots = slots
             self.uniqueLists = uniqueLists
             uniqueAttributes = uniqueNames
-            removedAttributes = removed
+            self.indexKeys = indexKeys
+            self.indexes = indexes
+            self.removed = removed
+            self.completer = completer
+            hasDerivations = slots.contains { $0.attribute.derivation != nil }
             let live = slots.indices.filter { !slots[$0].isRemoved }
             attributeSlots = live
             attributes = live.map { slots[$0].attribute }
@@ -150,6 +189,11 @@ public struct Entity: Sendable {
             }
     }
 
+    /// Whether records and unique keys of the two follow the same rules.
+    package func hasSameRules(as other: Entity) -> Bool {
+        Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
+    }
+
     /// Throws `StoreError.modelMismatch` when this stored entity lacks what a program declares. Where the store has followed
     /// the declaration, each attribute must still be the one that it was then.
     package func requireAttributes(of declared: Entity) throws {
@@ -164,7 +208,8 @@ public struct Entity: Sendable {
             if stored.type != attribute.type {
                 throw mismatch("is \(stored.type.name) in a newer model, and \(attribute.type.name) in this one")
             }
-            if let known, known.slots[index] != slot {
+            // A derived attribute gets another slot when it is computed anew.
+            if let known, known.slots[index] != slot, stored.derivation == nil {
                 throw mismatch("was replaced by a newer model, by one of the same name")
             }
             if stored.isOptional && !attribute.isOptional {
@@ -179,16 +224,22 @@ public struct Entity: Sendable {
         bytes.appendText(name)
         for attribute in attributes.sorted(by: { $0.name < $1.name }) { bytes.appendAttribute(attribute) }
         for list in uniqueAttributes.map({ $0.sorted().joined(separator: "\0") }).sorted() { bytes.appendText(list) }
+        for attribute in attributes.sorted(by: { $0.name < $1.name }) {
+            if let derivation = attribute.derivation { bytes.appendText("\(attribute.name) = \(derivation)") }
+        }
         for name in removedAttributes.sorted() { bytes.appendText("-" + name) }
+        for index in indexes.map(\.description).sorted() { bytes.appendText("index " + index) }
+        for index in removedIndexes.map(\.description).sorted() { bytes.appendText("-index " + index) }
         return bytes.span.bytes.checksum
     }
 }
 
-/// By name, attributes and unique attributes, whatever their order.
+/// By name, attributes, unique attributes and indexes, whatever their order.
 extension Entity: Hashable {
     public static func == (left: Entity, right: Entity) -> Bool {
         left.name == right.name && Set(left.attributes) == Set(right.attributes)
             && Set(left.uniqueAttributes.map(Set.init)) == Set(right.uniqueAttributes.map(Set.init))
+            && Set(left.indexes) == Set(right.indexes)
     }
 
     public func hash(into hasher: inout Hasher) {

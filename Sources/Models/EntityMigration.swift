@@ -20,16 +20,21 @@ package struct EntityMigration: Sendable {
     private let given: Entity
     private var slots: [SlotDescription]
     private var uniqueLists: [[Int]]
+    private var indexKeys: [[IndexKey]]
     private let hasClosure: Bool
+    private let isDemanded: Bool
     private var isEmptyOfObjects = false
+    /// Whether derived values are to be computed.
+    private var computesValues = false
     /// Whether the store has not followed the declaration before.
     private var isUnknown = false
 
     /// Of a new entity.
     package init(adding given: Entity) {
-        (number, old, self.given, hasClosure) = (nil, Entity.dropped, given, false)
+        (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         slots = given.slots
         uniqueLists = given.uniqueLists
+        indexKeys = given.indexKeys
         steps = [step(.addEntity, .free, "there are no objects of it yet")]
     }
 
@@ -41,9 +46,11 @@ package struct EntityMigration: Sendable {
     package init(
         of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool
     ) throws {
-        (self.number, old, self.given, self.hasClosure) = (number, stored, given, hasClosure)
+        (self.number, old, self.given) = (number, stored, given)
+        (self.hasClosure, self.isDemanded) = (hasClosure, isDemanded)
         slots = stored.slots
         uniqueLists = stored.uniqueLists
+        indexKeys = stored.indexKeys
         let isKnown = stored.declarations.contains { $0.checksum == given.declaration }
         if !isDemanded && isKnown {
             try stored.requireAttributes(of: given)
@@ -53,7 +60,10 @@ package struct EntityMigration: Sendable {
         // A name that is there wins over one that an attribute had.
         let present = Set(given.attributes.map(\.name)).intersection(stored.attributes.map(\.name))
         for attribute in given.attributes { try add(attribute, present: present) }
+        if rewritesRecords { renewDerivedAttributes() }
+        try requireDerivations()
         matchUniqueLists()
+        matchIndexes()
         isUnknown = !isKnown
     }
 
@@ -75,7 +85,7 @@ package struct EntityMigration: Sendable {
 
     /// Whether records get other bytes.
     package var rewritesRecords: Bool {
-        !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty)
+        !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty || computesValues)
     }
 
     private func step(
@@ -110,6 +120,38 @@ package struct EntityMigration: Sendable {
         insert(attribute)
     }
 
+    /// A pass that rewrites records computes derived values, which may become others: they get new slots, as converted ones do.
+    private mutating func renewDerivedAttributes() {
+        for slot in old.slots.indices where !slots[slot].isRemoved && slots[slot].attribute.derivation != nil {
+            let new = slots.count
+            append(slots[slot].attribute)
+            slots[new].formerNames = slots[slot].formerNames
+            slots[slot].isRemoved = true
+            slots[slot].attribute = slots[slot].attribute.with(isOptional: true, isUnique: false).derived(by: nil)
+            replaceInLists(slot, by: new)
+        }
+    }
+
+    /// Throws when a name in a derivation that stays would mean another attribute than before.
+    private func requireDerivations() throws {
+        let kept = slots.filter { new in
+            !new.isRemoved && new.attribute.derivation != nil
+                && old.slots.contains { $0.attribute.derivation == new.attribute.derivation }
+        }
+        if kept.isEmpty { return }
+        let entity = makeEntity()
+        for slot in old.attributeSlots {
+            for name in [old.attribute(at: slot).name] + old.slots[slot].formerNames where old.slot(of: name) == slot {
+                guard let found = entity.slot(of: name), found != slot, found < old.slots.count,
+                    let derived = kept.first(where: { $0.attribute.derivation?.mentions(name) ?? false })
+                else { continue }
+                throw mismatch(
+                    "its attribute \(derived.attribute.name) is derived by \"\(derived.attribute.derivation ?? "")\", where "
+                        + "\(name) would mean another attribute than before")
+            }
+        }
+    }
+
     private func liveSlot(named name: String) -> Int? {
         slots.firstIndex { !$0.isRemoved && $0.attribute.name == name }
     }
@@ -117,6 +159,11 @@ package struct EntityMigration: Sendable {
     private mutating func insert(_ attribute: AttributeDescription) {
         let change = ModelDifference.Change.addAttribute(attribute.name, attribute.type)
         let hasDefault = !attribute.defaultValue.isNull
+        if attribute.derivation != nil {
+            steps.append(step(change, .pass, "it is computed for each object"))
+            computesValues = true
+            return append(attribute)
+        }
         if slots.contains(where: { $0.isRemoved && $0.attribute.name == attribute.name }) {
             steps.append(
                 step(change, .pass, "an attribute of this name was removed; its old values do not come back"))
@@ -146,13 +193,25 @@ package struct EntityMigration: Sendable {
                     .changeType(of: attribute.name, from: stored.type, to: attribute.type), .pass,
                     "each value is converted"))
         }
+        // A program need not declare what others derive.
+        let derivation = attribute.derivation ?? (isDemanded ? nil : stored.derivation)
+        let isDerivedAnew = derivation != nil && derivation != stored.derivation
+        if derivation != stored.derivation {
+            steps.append(
+                step(
+                    .changeDerivation(of: attribute.name, to: derivation), isDerivedAnew ? .pass : .free,
+                    isDerivedAnew ? "it is computed for each object" : "its values stay"))
+        }
+        computesValues = computesValues || isDerivedAnew
         var current = slot
-        if stored.type != attribute.type || isRequired && (hasClosure || !attribute.defaultValue.isNull) {
+        if stored.type != attribute.type || isDerivedAnew
+            || isRequired && (hasClosure || !attribute.defaultValue.isNull)
+        {
             current = slots.count
-            conversions.append(Conversion(from: slot, to: current))
+            if !isDerivedAnew { conversions.append(Conversion(from: slot, to: current)) }
             slots[slot].isRemoved = true
-            slots[slot].attribute = stored.with(isOptional: true, isUnique: false)
-            append(attribute.with(isOptional: stored.isOptional, isUnique: stored.isUnique))
+            slots[slot].attribute = stored.with(isOptional: true, isUnique: false).derived(by: nil)
+            append(attribute.with(isOptional: stored.isOptional, isUnique: stored.isUnique).derived(by: derivation))
             slots[current].formerNames = slots[slot].formerNames
             replaceInLists(slot, by: current)
         }
@@ -162,7 +221,7 @@ package struct EntityMigration: Sendable {
                 step(
                     .makeRequired(attribute.name), .pass,
                     value.isNull ? "no object may have null" : "null becomes \(value)"))
-            required.append((current, value))
+            if !isDerivedAnew { required.append((current, value)) }
         } else if !stored.isOptional && attribute.isOptional {
             steps.append(step(.makeOptional(attribute.name), .free, "every record stays valid"))
         }
@@ -172,19 +231,21 @@ package struct EntityMigration: Sendable {
             steps.append(step(.removeUniqueness([attribute.name]), .pass, "its unique keys are deleted"))
         }
         slots[current].attribute = slots[current].attribute.with(
-            isOptional: attribute.isOptional, isUnique: attribute.isUnique)
+            isOptional: attribute.isOptional, isUnique: attribute.isUnique
+        ).derived(by: derivation)
     }
 
     private mutating func remove(_ name: String) {
         guard let slot = liveSlot(named: name) else { return }
         let attribute = slots[slot].attribute
         let isKey = attribute.isUnique || uniqueLists.contains { $0.contains(slot) }
+        for keys in indexKeys where keys.contains(where: { $0.slot == slot }) { removeIndex(keys) }
         steps.append(
             step(
                 .removeAttribute(name), isKey ? .pass : .free,
                 isKey ? "its unique keys are deleted" : "older records keep its values, unread"))
         slots[slot].isRemoved = true
-        slots[slot].attribute = attribute.with(isOptional: true, isUnique: false)
+        slots[slot].attribute = attribute.with(isOptional: true, isUnique: false).derived(by: nil)
         for index in uniqueLists.indices where uniqueLists[index].contains(slot) { uniqueLists[index] = [] }
     }
 
@@ -193,6 +254,11 @@ package struct EntityMigration: Sendable {
     private mutating func replaceInLists(_ slot: Int, by other: Int) {
         for index in uniqueLists.indices {
             uniqueLists[index] = uniqueLists[index].map { $0 == slot ? other : $0 }
+        }
+        for index in indexKeys.indices {
+            for key in indexKeys[index].indices where indexKeys[index][key].slot == slot {
+                indexKeys[index][key].slot = other
+            }
         }
     }
 
@@ -212,10 +278,39 @@ package struct EntityMigration: Sendable {
         }
     }
 
+    // MARK: Indexes
+
+    /// The keys of an index, by names of now; nil when an attribute is missing.
+    private func keys(of index: Index) -> [IndexKey]? {
+        let keys = index.keys.compactMap { key in
+            liveSlot(named: key.attribute).map { IndexKey(slot: $0, isDescending: key.isDescending) }
+        }
+        return keys.count == index.keys.count ? keys : nil
+    }
+
+    private func index(of keys: [IndexKey]) -> Index {
+        Index(keys: keys.map { Index.Key(slots[$0.slot].attribute.name, isDescending: $0.isDescending) })
+    }
+
+    private mutating func removeIndex(_ keys: [IndexKey]) {
+        steps.append(step(.removeIndex(index(of: keys)), .free, "no record is read"))
+        indexKeys.removeAll { $0 == keys }
+    }
+
+    private mutating func matchIndexes() {
+        for removed in given.removedIndexes.compactMap({ keys(of: $0) }) where indexKeys.contains(removed) {
+            removeIndex(removed)
+        }
+        for wanted in given.indexes.compactMap({ keys(of: $0) }) where !indexKeys.contains(wanted) {
+            steps.append(step(.addIndex(index(of: wanted)), .pass, "its order is built from all records"))
+            indexKeys.append(wanted)
+        }
+    }
+
     // MARK: The result
 
     private func makeEntity() -> Entity {
-        var entity = Entity(given.name, slots: slots, uniqueLists: uniqueLists)
+        var entity = Entity(given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys)
         entity.declarations = old.declarations
         if old.declarations.isEmpty && number != nil && !steps.isEmpty {
             entity.declarations = [old.asDeclared(in: old)]
@@ -225,6 +320,14 @@ package struct EntityMigration: Sendable {
         entity.declarations.append(declared)
         entity.passes = old.passes + (rewritesRecords ? 1 : 0)
         return entity
+    }
+}
+
+extension String {
+    /// Whether an expression may name an attribute.
+    fileprivate func mentions(_ name: String) -> Bool {
+        func isWord(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
+        return name.allSatisfy(isWord) ? split(whereSeparator: { !isWord($0) }).contains { $0 == name } : contains(name)
     }
 }
 

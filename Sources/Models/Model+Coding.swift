@@ -6,6 +6,8 @@ internal import Values
 //     entities varint x ( name text | slots varint x ( name text | type 1 | flags 1 ) )
 //         | nothing, or lists varint x ( entity varint | slots varint x slot varint )      unique together
 //         | nothing, or histories (since version 5)
+//         | nothing, or (since version 6) indexes varint x ( entity varint | keys varint x ( slot varint | descending 1 ) )
+//             | derivations varint x ( entity varint | slot varint | expression text )
 //     flags       1 optional, 2 unique, 4 removed; a list without slots was removed
 //     histories   entities varint x ( passes varint | declarations varint x ( checksum 4 | slots varint x slot varint )
 //                     | slots varint x ( slot varint | permanent name text | former names varint x text
@@ -64,7 +66,14 @@ extension Model {
         for entity in entities { bytes.appendEntity(entity) }
         let lists = entities.enumerated().flatMap { number, entity in entity.uniqueLists.map { (number, $0) } }
         let hasHistory = entities.contains(where: \.hasHistory)
-        if !lists.isEmpty || hasHistory {
+        let indexes = entities.enumerated().flatMap { number, entity in entity.indexKeys.map { (number, $0) } }
+        let derivations = entities.enumerated().flatMap { number, entity in
+            entity.slots.enumerated().compactMap { slot, description in
+                description.attribute.derivation.map { (number, slot, $0) }
+            }
+        }
+        let hasMore = !indexes.isEmpty || !derivations.isEmpty
+        if !lists.isEmpty || hasHistory || hasMore {
             bytes.appendVarint(UInt64(lists.count))
             for (entity, slots) in lists {
                 bytes.appendVarint(UInt64(entity))
@@ -72,9 +81,26 @@ extension Model {
                 for slot in slots { bytes.appendVarint(UInt64(slot)) }
             }
         }
-        if hasHistory {
+        if hasHistory || hasMore {
             bytes.appendVarint(UInt64(entities.count))
             for entity in entities { bytes.appendHistory(entity) }
+        }
+        if hasMore {
+            bytes.appendVarint(UInt64(indexes.count))
+            for (entity, keys) in indexes {
+                bytes.appendVarint(UInt64(entity))
+                bytes.appendVarint(UInt64(keys.count))
+                for key in keys {
+                    bytes.appendVarint(UInt64(key.slot))
+                    bytes.append(key.isDescending ? 1 : 0)
+                }
+            }
+            bytes.appendVarint(UInt64(derivations.count))
+            for (entity, slot, expression) in derivations {
+                bytes.appendVarint(UInt64(entity))
+                bytes.appendVarint(UInt64(slot))
+                bytes.appendText(expression)
+            }
         }
         bytes.appendChecksum()
         return bytes
@@ -86,10 +112,7 @@ extension Model {
         for _ in 0..<(try reader.count()) { parts.append(try StoredEntity(&reader)) }
         if !reader.isAtEnd {
             for _ in 0..<(try reader.count()) {
-                let number = Int(clamping: try reader.varint())
-                guard parts.indices.contains(number) else {
-                    throw StoreError.corrupted("the model refers to an unknown entity")
-                }
+                let number = try Self.entityNumber(&reader, of: parts.count)
                 try parts[number].readUniqueList(&reader)
             }
         }
@@ -99,7 +122,23 @@ extension Model {
             }
             for number in parts.indices { try parts[number].readHistory(&reader) }
         }
+        if !reader.isAtEnd {
+            for _ in 0..<(try reader.count()) {
+                let number = try Self.entityNumber(&reader, of: parts.count)
+                try parts[number].readIndex(&reader)
+            }
+            for _ in 0..<(try reader.count()) {
+                let number = try Self.entityNumber(&reader, of: parts.count)
+                try parts[number].readDerivation(&reader)
+            }
+        }
         self.init(entities: parts.map(\.entity))
+    }
+
+    private static func entityNumber(_ reader: inout ByteReader, of count: Int) throws -> Int {
+        let number = Int(clamping: try reader.varint())
+        guard number < count else { throw StoreError.corrupted("the model refers to an unknown entity") }
+        return number
     }
 }
 
@@ -108,6 +147,7 @@ private struct StoredEntity {
     private let name: String
     private var slots: [SlotDescription] = []
     private var uniqueLists: [[Int]] = []
+    private var indexKeys: [[IndexKey]] = []
     private var declarations: [Declaration] = []
     private var passes = 0
 
@@ -140,6 +180,27 @@ private struct StoredEntity {
         uniqueLists.append(list)
     }
 
+    mutating func readIndex(_ reader: inout ByteReader) throws {
+        var keys: [IndexKey] = []
+        for _ in 0..<(try reader.count()) {
+            let slot = try readSlot(&reader)
+            keys.append(IndexKey(slot: slot, isDescending: try reader.uint8() != 0))
+        }
+        guard !keys.isEmpty, !keys.contains(where: { slots[$0.slot].isRemoved }),
+            Set(keys.map(\.slot)).count == keys.count, !indexKeys.contains(keys)
+        else { throw StoreError.corrupted("an index of \(name) has wrong attributes") }
+        indexKeys.append(keys)
+    }
+
+    mutating func readDerivation(_ reader: inout ByteReader) throws {
+        let slot = try readSlot(&reader)
+        let attribute = slots[slot].attribute
+        guard !slots[slot].isRemoved, attribute.derivation == nil, attribute.defaultValue.isNull else {
+            throw StoreError.corrupted("the attribute \(name).\(attribute.name) cannot be derived")
+        }
+        slots[slot].attribute = attribute.derived(by: try reader.text())
+    }
+
     mutating func readHistory(_ reader: inout ByteReader) throws {
         passes = Int(clamping: try reader.varint())
         for _ in 0..<(try reader.count()) {
@@ -163,7 +224,7 @@ private struct StoredEntity {
     }
 
     var entity: Entity {
-        var entity = Entity(name, slots: slots, uniqueLists: uniqueLists)
+        var entity = Entity(name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys)
         (entity.declarations, entity.passes) = (declarations, passes)
         return entity
     }

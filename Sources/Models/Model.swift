@@ -46,10 +46,41 @@ public struct Model: Hashable, Sendable {
                 throw StoreError.invalidModel("\(entity.name).\(name) is both declared and removed")
             }
             try validateUniqueAttributes(of: entity)
+            try validateIndexes(of: entity)
+        }
+    }
+
+    private func validateIndexes(of entity: Entity) throws {
+        for index in entity.indexes {
+            let names = index.keys.map(\.attribute)
+            guard !names.isEmpty, Set(names).count == names.count else {
+                throw StoreError.invalidModel(
+                    "an index of \(entity.name) needs one attribute, or several different ones")
+            }
+            if let unknown = names.first(where: { entity.slot(of: $0) == nil }) {
+                throw StoreError.invalidModel("\(entity.name) has no attribute \"\(unknown)\" for the index \(index)")
+            }
+            let slots = names.compactMap { entity.slot(of: $0) }
+            let length = slots.reduce(entity.name.utf8.count) { length, slot in
+                length + max(entity.slots[slot].permanentName.utf8.count, entity.attribute(at: slot).name.utf8.count)
+                    + 8
+            }
+            guard length <= 400 else {
+                throw StoreError.invalidModel("the names of the index \(index) of \(entity.name) are too long")
+            }
+            if entity.removedIndexes.contains(index) {
+                throw StoreError.invalidModel("the index \(index) of \(entity.name) is both declared and removed")
+            }
+        }
+        guard Set(entity.indexes).count == entity.indexes.count else {
+            throw StoreError.invalidModel("two indexes of \(entity.name) are the same")
         }
     }
 
     private func validate(_ attribute: AttributeDescription, of entity: Entity) throws {
+        if attribute.derivation != nil && !attribute.defaultValue.isNull {
+            throw StoreError.invalidModel("\(entity.name).\(attribute.name) is derived, and has a default value")
+        }
         if attribute.defaultValue.isUnstorable {
             throw StoreError.invalidModel("the default value of \(entity.name).\(attribute.name) is not a number")
         }

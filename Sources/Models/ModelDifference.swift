@@ -15,6 +15,10 @@ public struct ModelDifference: Hashable, Sendable {
         case makeRequired(String)
         case addUniqueness([String])
         case removeUniqueness([String])
+        /// Nil: the value is set from then on.
+        case changeDerivation(of: String, to: String?)
+        case addIndex(Index)
+        case removeIndex(Index)
     }
 
     /// What a change costs.
@@ -66,6 +70,10 @@ extension ModelDifference.Change: CustomStringConvertible {
         case .makeRequired(let name): "make \(name) required"
         case .addUniqueness(let names): "make \(names.joined(separator: ", ")) unique"
         case .removeUniqueness(let names): "make \(names.joined(separator: ", ")) not unique"
+        case .changeDerivation(let name, let derivation?): "derive \(name) by \(derivation)"
+        case .changeDerivation(let name, nil): "derive \(name) no longer"
+        case .addIndex(let index): "add the index \(index)"
+        case .removeIndex(let index): "remove the index \(index)"
         }
     }
 }

@@ -47,6 +47,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case wouldWaitForItself
     /// A cache's name has 1 to 511 bytes of UTF-8.
     case invalidCacheName(String)
+    /// No cache has the name.
+    case unknownCache(String)
     /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says why.
     case unavailable(String)
 }
@@ -87,8 +89,11 @@ extension StoreError: CustomStringConvertible {
         case .wrongThread: "a write transaction ends on the thread that began it"
         case .wouldWaitForItself:
             "this thread has a write transaction of the store open already; a second one would wait forever"
+        case .unknownCache(let name): "there is no cache \"\(name)\" in the store"
         case .invalidCacheName(let name):
-            "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
+            name.hasPrefix("index:")
+                ? "\"\(name)\" is the name of an index: `fetchindex model index` adds and drops these"
+                : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"
         case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
         }

@@ -14,25 +14,37 @@ package struct ItemRow: Equatable, Sendable {
 
     package static let entity = "Item"
 
-    package static let model = Model(entities: [
-        Entity(
-            entity,
-            [
-                AttributeDescription("key", .string, isOptional: false, isUnique: true),
-                AttributeDescription("group", .string), AttributeDescription("size", .integer),
-                AttributeDescription("note", .string),
-            ])
-    ])
+    package static let model = model(factor: 2)
 
-    /// In the order of the entity's attributes.
+    /// With a value that is derived by a factor: another factor is a pass over all records.
+    package static func model(factor: Int64) -> Model {
+        Model(entities: [
+            Entity(
+                entity,
+                [
+                    AttributeDescription("key", .string, isOptional: false, isUnique: true),
+                    AttributeDescription("group", .string), AttributeDescription("size", .integer),
+                    AttributeDescription("note", .string),
+                    AttributeDescription("weight", .integer, derivation: "size * \(factor)"),
+                ], indexes: [Index(["group", "size:desc"]), Index(["weight"])])
+        ])
+    }
+
+    /// The factor of a stored model.
+    package static func factor(of model: Model) -> Int64? {
+        let attribute = model.entity(named: entity)?.attributes.first { $0.name == "weight" }
+        return attribute?.derivation.flatMap { Int64($0.dropFirst("size * ".count)) }
+    }
+
+    /// In the order of the entity's attributes, without the derived one.
     package func values(key: String) -> [Value] {
         [.string(key), group.map(Value.string) ?? .null, .integer(size), .string(note)]
     }
 
     /// The key and the row of stored values; nil when they are none of a row's.
-    package static func decoded(_ values: [Value]) -> (key: String, row: ItemRow)? {
-        guard values.count == 4, case .string(let key) = values[0], case .integer(let size) = values[2],
-            case .string(let note) = values[3]
+    package static func decoded(_ values: [Value], factor: Int64) -> (key: String, row: ItemRow)? {
+        guard values.count == 5, case .string(let key) = values[0], case .integer(let size) = values[2],
+            case .string(let note) = values[3], values[4] == .integer(size * factor)
         else { return nil }
         var group: String?
         if case .string(let text) = values[1] { group = text }

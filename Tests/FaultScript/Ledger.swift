@@ -13,7 +13,7 @@ package enum Ledger {
             [
                 AttributeDescription("name", .string, isOptional: false, isUnique: true),
                 AttributeDescription("group", .string), AttributeDescription("balance", .integer),
-            ]),
+            ], indexes: [Index(["balance"]), Index(["group", "balance:desc"])]),
         Entity(
             "Counter",
             [

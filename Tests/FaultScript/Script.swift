@@ -6,7 +6,7 @@ package struct Script: Sendable {
     /// The kinds of steps, each of which a fault must be survived in.
     package enum Kind: Int, CaseIterable, Sendable {
         case save, liveSave, transaction, batchInsert, batchUpdate, batchDelete, open, openSorted, rebuild, deleteCache
-        case deleteAllCaches, trim
+        case deleteAllCaches, trim, migrate
     }
 
     private let seed: UInt64
@@ -42,6 +42,7 @@ package struct Script: Sendable {
         case .rebuild: return .rebuild(cache)
         case .deleteCache: return .deleteCaches(cache)
         case .deleteAllCaches: return .deleteCaches(nil)
+        case .migrate: return .migrate(factor: .random(in: 2...4, using: &generator))
         case .trim: return .trim(keeping: UInt64.random(in: 0..<8, using: &generator))
         }
     }

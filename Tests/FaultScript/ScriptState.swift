@@ -5,6 +5,8 @@ package import FetchIndex
 package struct ScriptState: Equatable, Sendable {
     package var rows: [String: ItemRow] = [:]
     package var commit: UInt64 = 0
+    /// Of the model.
+    package var factor: Int64 = 2
 
     package init() {}
 
@@ -13,9 +15,10 @@ package struct ScriptState: Equatable, Sendable {
         let snapshot = try container.store.snapshot()
         commit = snapshot.commit
         let entity = try snapshot.model.number(of: ItemRow.entity)
+        factor = ItemRow.factor(of: snapshot.model) ?? 0
         try snapshot.scan(entity) { _, record in
             let values = try snapshot.model.entities[entity].values(of: record)
-            if let (key, row) = ItemRow.decoded(values) { rows[key] = row }
+            if let (key, row) = ItemRow.decoded(values, factor: factor) { rows[key] = row }
             return true
         }
     }
@@ -29,9 +32,11 @@ package struct ScriptState: Equatable, Sendable {
         case .batchUpdate(let group, let size):
             for key in rows.keys where rows[key]?.group == group { new.rows[key]?.size = size }
         case .batchDelete(let sizes): new.rows = rows.filter { !sizes.contains($0.value.size) }
+        case .migrate(let factor): new.factor = factor
         case .open, .rebuild, .deleteCaches, .trim: break
         }
-        if new.rows != rows { new.commit += 1 }
+        // A pass over records is a commit.
+        if new.rows != rows || new.factor != factor && !rows.isEmpty { new.commit += 1 }
         return new
     }
 
@@ -61,6 +66,8 @@ package enum ScriptStep: Sendable {
     case open(ScriptCache)
     case rebuild(ScriptCache)
     case deleteCaches(ScriptCache?)
+    /// Changes the model: a pass over all records, which computes their derived values and builds indexes again.
+    case migrate(factor: Int64)
     /// Cuts the log up to so many commits before the newest.
     case trim(keeping: UInt64)
 }

@@ -220,7 +220,7 @@ import Values
         #expect(throws: StoreError.invalidCacheName("")) { try caches.open("", request) }
         let long = String(repeating: "名", count: 200)
         #expect(throws: StoreError.invalidCacheName(long)) { try caches.open(long, request) }
-        #expect(throws: CacheDirectory.UnknownCache(name: "x")) { try caches.verify("x", request) }
+        #expect(throws: StoreError.unknownCache("x")) { try caches.verify("x", request) }
         _ = try caches.open("出版社別 ★", request)
         #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["出版社別 ★"])
     }

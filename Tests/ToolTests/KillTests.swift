@@ -54,8 +54,11 @@ import Testing
             #expect([0, 50_000, 100_000, 150_000, 160_000].contains(now), "seed \(Self.seed): \(now) rows")
             last = now
         }
+        // An import may have ended before its kill.
+        let stored = try count()
         let finished = try tool.run(arguments + ["--output", "json"])
-        #expect(finished["inserted"] as? Int == 160_000 - last && finished["unchanged"] as? Int == last)
+        #expect(finished["inserted"] as? Int == 160_000 - stored, "seed \(Self.seed)")
+        #expect(finished["unchanged"] as? Int == stored, "seed \(Self.seed)")
         #expect(try tool.run("check", tool.store).status == 0)
     }
 

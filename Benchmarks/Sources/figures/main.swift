@@ -70,5 +70,6 @@ for argument in CommandLine.arguments.dropFirst() {
 }
 for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
     figures += try ModelFigures(Stores(rows: rows)).measure()
+    figures += try IndexFigures(Stores(rows: rows)).measure()
 }
 print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))

@@ -55,7 +55,8 @@ public final class BatchWriter {
         if let writer { return writer }
         let begun = try store.beginWrite(author: author, limit: writeTimeout)
         let stored = begun.model.entities[entityNumber]
-        guard stored == entity, entity.isReadable(with: stored), stored.slots.count == entity.slots.count else {
+        guard stored.hasSameRules(as: entity), entity.isReadable(with: stored), stored.slots.count == entity.slots.count
+        else {
             throw StoreError.modelMismatch(entity: entity.name, "another process changed it; create a new writer")
         }
         writer = begun
@@ -143,6 +144,8 @@ public final class BatchWriter {
         try withPublicErrors {
             guard let ended = writer else { return nil }
             writer = nil
+            try ended.seal()
+            try container.cacheEngine.keepAll(in: ended)
             return try ended.commit()
         }
     }
@@ -153,14 +156,16 @@ public final class BatchWriter {
     /// definition does not fit the model.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
+            if cacheName.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cacheName) }
             guard let ended = writer else { return nil }
             writer = nil
             let request = try definition.compile(in: ended.model)
             try ended.seal()
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true)
-            let outcome = try container.cacheEngine.bring(cache, in: ended).outcome
+            let brought = try container.cacheEngine.bring(cache, in: ended)
+            try container.cacheEngine.keepAll(in: ended, except: brought.opened == nil ? [] : [cacheName])
             try ended.commit()
-            return FetchOutcome(outcome, origin)
+            return FetchOutcome(brought.outcome, origin)
         }
     }
 

@@ -5,6 +5,8 @@ public struct CacheStatistics: Equatable, Sendable {
     public let name: String
     /// Whether the cache is current.
     public let isFresh: Bool
+    /// Whether every writer keeps it: the order of an index, or a cache that is to be maintained.
+    public let isMaintained: Bool
     /// The number of changes of its entity since it was current; nil when the log does not reach back, or the cache is
     /// unusable.
     public let changesBehind: Int?
@@ -18,6 +20,7 @@ public struct CacheStatistics: Equatable, Sendable {
     init(_ listing: CacheDirectory.Listing) {
         name = listing.name
         isFresh = listing.isFresh
+        isMaintained = listing.isMaintained
         changesBehind = listing.changesBehind
         rowCount = listing.header?.rowCount ?? 0
         sectionCount = listing.header?.sectionCount ?? 0

@@ -1,3 +1,4 @@
+internal import OrderCaches
 public import Models
 internal import Records
 public import Values
@@ -6,7 +7,7 @@ public import Values
 public enum MigrationPolicy: Sendable {
     /// Those that cost O(1). Others are refused with a sentence, and nothing changes.
     case freeChanges
-    /// Also those that need a pass over the records: another type, required values, unique values.
+    /// Also those that need a pass over the records: another type, required values, unique values, indexes, derived attributes.
     case automatic
 }
 
@@ -35,6 +36,7 @@ extension PersistentContainer {
             migration.allowsPasses = true
             migration.progress = progress
             migration.convert = convert
+            migration.finish = { try CacheEngine($0.store).matchIndexes(in: $0, from: $1) }
             try model.validate()
             try store.migrate(to: model, migration)
             declare(model)

@@ -60,6 +60,10 @@ public final class PersistentContainer: Sendable {
         path: String, model: Model?, migration: Migration, options: Store.Options, folder: TemporaryStoreFolder?
     ) throws {
         self.folder = folder
+        var migration = migration
+        var options = options
+        options.makeCompleter = { try DerivedValues(of: $0) }
+        migration.finish = { try CacheEngine($0.store).matchIndexes(in: $0, from: $1) }
         store = try withPublicErrors { try Store(at: path, model: model, migration: migration, options: options) }
         openingModel = try withPublicErrors { [store] in try store.snapshot().model }
         declared = Mutex(Dictionary((model?.entities ?? []).map { ($0.name, $0) }) { first, _ in first })

@@ -70,6 +70,7 @@ extension ManagedObjectContext {
         try writer.seal()
         let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0) }
         let brought = try container.cacheEngine.bring(followedCaches, in: writer, known: known)
+        try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
         let isDirect = try first == snapshot().commit
         // Once the transaction is committed, objects are saved even where the context cannot advance.
         var saved: Snapshot?

@@ -90,8 +90,9 @@ struct SavePlan {
         }
         for (object, action) in actions {
             switch action {
-            case .update(let new, let old):
+            case .update(var new, let old):
                 try named(object) { _ = try writer.update(object.key, new.span.bytes) }
+                new = try stored(new, of: object, as: object.key, in: writer)
                 if old != new { written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
                 written.records.append((object, new))
             case .forget: written.records.append((object, try writer.copy(of: object.key)))
@@ -115,8 +116,9 @@ struct SavePlan {
                 let id = try writer.insert(object.key.entity, new.span.bytes)
                 taken.insert(id)
                 written.renumbered.append((object, id))
-                written.edits?.append(RecordChange(object: id, old: nil, new: new))
-                written.records.append((object, new))
+                let stored = try stored(new, of: object, as: id, in: writer)
+                written.edits?.append(RecordChange(object: id, old: nil, new: stored))
+                written.records.append((object, stored))
             }
         }
         return written
@@ -132,9 +134,10 @@ struct SavePlan {
         for slot in object.givenSlots where object.changes[slot] == nil {
             object.changes[slot] = object.value(at: slot)
         }
-        let new = object.assembled(over: old, slots: object.givenSlots)
+        var new = object.assembled(over: old, slots: object.givenSlots)
         try requireValues(of: object, in: new)
         try writer.update(key, new.span.bytes)
+        new = try stored(new, of: object, as: key, in: writer)
         guard let registered = context.registeredObject(for: key) else {
             written.merged.append((object, key))
             written.records.append((object, new))
@@ -151,6 +154,16 @@ struct SavePlan {
         }
         written.records += [(object, nil), (registered, new)]
         if first != new { written.edits?.append(RecordChange(object: key, old: first, new: new)) }
+    }
+
+    /// The record as it was written: a newer model may derive values that the object's does not.
+    private func stored(
+        _ record: [UInt8], of object: ManagedObject, as key: RecordKey, in writer: StoreWriter
+    ) throws -> [UInt8] {
+        guard let completer = writer.model.entities[key.entity].completer, object.entity.completer !== completer else {
+            return record
+        }
+        return try writer.copy(of: key) ?? record
     }
 
     private func requireValues(of object: ManagedObject, in record: [UInt8]) throws {
@@ -175,6 +188,8 @@ struct SavePlan {
                     "must be unique\(attribute.contains(", ") ? " together" : ""), but another object has \"\(value)\""
                 )
             ])
+        } catch StoreError.invalidValue(_, let attribute, let reason) {
+            throw ValidationError(failures: [object.failure(attribute, reason)])
         } catch StoreError.uniqueValueTooLong(_, let attribute) {
             throw ValidationError(failures: [
                 object.failure(attribute, "is too long: a unique value has at most 500 bytes")

@@ -14,13 +14,22 @@ internal import Models
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
+    let isIndexed: Bool
     private let renamedFrom: String?
+    private let derivation: String?
     private let initial: (() -> Wrapped)?
 
-    /// `renamedFrom` is the name that the attribute has in stores of an older class.
-    public init(_ name: String, isUnique: Bool = false, renamedFrom: String? = nil) {
+    /// `indexed` asks for an ``Index`` of this attribute; `renamedFrom` is the name that it has in stores of an older class.
+    /// `derivedBy` is an expression of the predicate language over other attributes, `canonical:(name)` or `price * count`: the
+    /// value is computed by it, also of unsaved objects, and setting it does nothing.
+    public init(
+        _ name: String, isUnique: Bool = false, indexed: Bool = false, renamedFrom: String? = nil,
+        derivedBy derivation: String? = nil
+    ) {
+        self.derivation = derivation
         self.name = name
         self.isUnique = isUnique
+        isIndexed = indexed
         self.renamedFrom = renamedFrom
         initial = nil
     }
@@ -29,10 +38,12 @@ public struct Attribute<Wrapped: AttributeValue> {
     /// before the class had the attribute have that value, unless it differs at each evaluation.
     public init(
         wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false,
-        renamedFrom: String? = nil
+        indexed: Bool = false, renamedFrom: String? = nil
     ) {
         self.name = name
         self.isUnique = isUnique
+        isIndexed = indexed
+        derivation = nil
         self.renamedFrom = renamedFrom
         initial = wrappedValue
     }
@@ -59,6 +70,7 @@ public struct Attribute<Wrapped: AttributeValue> {
 /// What a model is made of: the declarations that a class has, in order.
 protocol DeclaredAttribute {
     var declaration: AttributeDescription { get }
+    var isIndexed: Bool { get }
     /// Makes what a new object begins with; nil: without a value.
     var initialValue: (() -> Value)? { get }
 }
@@ -69,7 +81,7 @@ extension Attribute: DeclaredAttribute {
         let values = (initial?().attributeValue ?? .null, initial?().attributeValue ?? .null)
         return AttributeDescription(
             name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique,
-            defaultValue: values.0 == values.1 ? values.0 : .null, renamedFrom: renamedFrom)
+            defaultValue: values.0 == values.1 ? values.0 : .null, renamedFrom: renamedFrom, derivation: derivation)
     }
 
     var initialValue: (() -> Value)? { initial.map { make in { make().attributeValue } } }

@@ -23,11 +23,14 @@ extension ManagedObject {
         made.registrar.access(self, keyPath: keyPath)
     }
 
-    /// Changes an attribute's value, which observers hear of.
-    func observedChange(ofSlot slot: Int, _ body: () -> Void) {
+    /// Changes the values of attributes, which observers hear of.
+    func observedChange(ofSlots slots: [Int], _ body: () -> Void) {
         guard let registrar = observers?.registrar else { return body() }
+        guard let slot = slots.first else {
+            return registrar.withMutation(of: self, keyPath: ObservedKeyPaths.state, body)
+        }
         registrar.withMutation(of: self, keyPath: ObservedKeyPaths.ofSlot(slot)) {
-            registrar.withMutation(of: self, keyPath: ObservedKeyPaths.state, body)
+            observedChange(ofSlots: Array(slots.dropFirst()), body)
         }
     }
 

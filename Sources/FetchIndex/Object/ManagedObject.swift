@@ -68,6 +68,13 @@ open class ManagedObject {
     /// one is null.
     open class var uniqueAttributes: [[String]] { [] }
 
+    /// Orders that every writer keeps, so that fetches may always look objects up by them. Those of one attribute can be asked
+    /// for at the attribute: `@Attribute("publisher", indexed: true)`.
+    open class var indexes: [Index] { [] }
+
+    /// Indexes that older classes had, and that the store is to remove.
+    open class var removedIndexes: [Index] { [] }
+
     /// Names of attributes that older classes had, and that the store is to remove.
     open class var removedAttributes: [String] { [] }
 
@@ -114,7 +121,7 @@ open class ManagedObject {
                 throw AttributeError.unknownAttribute(entity: entity.name, attribute: name)
             }
             noteRead(ofSlot: slot)
-            let value = try changes[slot] ?? readValue(at: slot)
+            let value = try derivedValue(at: slot) ?? changes[slot] ?? readValue(at: slot)
             if let wrapped = Wrapped(attributeValue: value) { return wrapped }
             // A new object's attribute that was not set yet.
             if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
@@ -128,7 +135,15 @@ open class ManagedObject {
 
     func setValue(_ value: Value, declaredAs name: String) { setValue(value, at: slot(of: name)) }
 
-    func value(at slot: Int) -> Value { changes[slot] ?? savedValue(at: slot) }
+    func value(at slot: Int) -> Value { derivedValue(at: slot) ?? changes[slot] ?? savedValue(at: slot) }
+
+    /// The value of a derived attribute, from unsaved values too; nil for other attributes.
+    private func derivedValue(at slot: Int) -> Value? {
+        guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
+            return nil
+        }
+        return try? RecordView(record.span.bytes).value(at: slot, as: entity.attribute(at: slot).type)
+    }
 
     /// The value as the context's snapshot has it.
     private func savedValue(at slot: Int) -> Value {
@@ -177,11 +192,13 @@ open class ManagedObject {
             preconditionFailure(
                 "\(entity.name).\(attribute.name) is \(attribute.type.nameWithArticle), not \(type.nameWithArticle).")
         }
+        // Its value follows from others.
+        if attribute.derivation != nil { return }
         if status.isInserted { givenSlots.insert(slot) }
         if self.value(at: slot) == value { return }
         context.willChange(self)
         let isAsSaved = status.isSaved && savedValue(at: slot) == value
-        observedChange(ofSlot: slot) {
+        observedChange(ofSlots: [slot] + (entity.completer?.slots(derivedFrom: slot) ?? [])) {
             if isAsSaved { changes.removeValue(forKey: slot) } else { changes[slot] = value }
         }
         context.didChange(self)
@@ -226,7 +243,10 @@ open class ManagedObject {
                 do { try builder.append(slot, of: view) } catch { builder.appendNull() }
             }
         }
-        return builder.finish()
+        let assembled = builder.finish()
+        guard let completer = entity.completer else { return assembled }
+        // A value that cannot be derived fails the save.
+        do { return try completer.completed(assembled.span.bytes) ?? assembled } catch { return assembled }
     }
 
     // MARK: State

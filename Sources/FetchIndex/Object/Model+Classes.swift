@@ -12,8 +12,11 @@ extension Model {
 extension ManagedObject {
     /// The entity that the class declares, its attributes in the order of their declaration.
     static var declaredEntity: Entity {
-        Entity(
-            entityName, declaredAttributes.map(\.declaration), unique: uniqueAttributes, removed: removedAttributes)
+        let attributes = declaredAttributes
+        return Entity(
+            entityName, attributes.map(\.declaration), unique: uniqueAttributes,
+            indexes: attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.declaration.name)]) } + indexes,
+            removed: removedAttributes, removedIndexes: removedIndexes)
     }
 
     /// Makes what new objects of the class begin with, by the attributes' names.

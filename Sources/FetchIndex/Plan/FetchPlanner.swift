@@ -101,7 +101,10 @@ struct FetchPlanner {
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = Int(clamping: try reader.entityState(entityNumber).count) / Self.lookUpCost
-        let best = (try uniqueKeys(limit) + kept).min { $0.found.count < $1.found.count }
+        let best = (try uniqueKeys(limit) + kept).min { left, right in
+            let (count, otherCount) = (left.found.count, right.found.count)
+            return count < otherCount || count == otherCount && left.isExact && !right.isExact
+        }
         guard let best, best.found.count <= limit else { return nil }
         return best
     }
@@ -125,35 +128,57 @@ struct FetchPlanner {
 
     private func candidates(of kept: LeadingOrder) throws -> Candidates? {
         // The predicate does not bound the leading attribute of most caches; theirs is not even parsed.
-        let isBounded = constraints.contains { $0?.contains { $0.slot == kept.slot } ?? false }
+        let isBounded = constraints.contains { $0?.contains { $0.slot == kept.keys[0].slot } ?? false }
         guard isBounded || kept.isOf(predicate), let known = kept.known else { return nil }
         // A cache of some rows can only serve a predicate that selects among them.
         guard known.allSatisfy(parts.contains) else { return nil }
-        var intervals: [KeyInterval]?
-        var isExact = true
-        for (part, demands) in zip(parts, constraints) where !known.contains(part) {
-            guard let demands, demands.allSatisfy({ $0.slot == kept.slot }) else {
-                isExact = false
-                continue
-            }
-            for demand in demands {
-                let admitted = KeyInterval.intervals(demand.demand, entity.attribute(at: kept.slot).type)
-                intervals = intervals.map { KeyInterval.intersection($0, admitted) } ?? admitted
-            }
-        }
-        guard intervals != nil || isExact else { return nil }
+        let demanded = zip(parts, constraints).filter { !known.contains($0.0) }.map(\.1)
+        let bounds = bounds(of: demanded, on: kept.keys)
+        guard bounds.intervals != nil || bounds.isExact else { return nil }
         let order = try kept.order()
+        let names = kept.keys.prefix(max(1, bounds.keyCount)).map { entity.attribute(at: $0.slot).name }
         return Candidates(
-            source: .order(name: kept.name, attribute: entity.attribute(at: kept.slot).name),
-            found: .rows(try ranges(intervals, isDescending: kept.isDescending, in: order), order), isExact: isExact)
+            source: .order(name: kept.name, attribute: names.joined(separator: ", ")),
+            found: .rows(try ranges(bounds.intervals, in: order), order), isExact: bounds.isExact)
     }
 
-    private func ranges(_ intervals: [KeyInterval]?, isDescending: Bool, in order: SectionedOrder) throws
-        -> [Range<Int>]
-    {
+    /// More intervals than this are not looked up one by one.
+    private static let maximumIntervals = 1000
+
+    /// The intervals of row keys that parts of the predicate leave, nil when they bound none; how many of the keys are
+    /// bounded; and whether the parts demand nothing else.
+    private func bounds(
+        of parts: [[AttributeConstraint]?], on keys: [IndexKey]
+    ) -> (intervals: [KeyInterval]?, keyCount: Int, isExact: Bool) {
+        var bounded: [KeyInterval]?
+        // Of the keys whose values are known.
+        var prefixes: [[UInt8]] = [[]]
+        var used = 0
+        var unused = parts.count
+        for key in keys {
+            let here = parts.compactMap { demands in
+                demands.flatMap { $0.allSatisfy { $0.slot == key.slot } ? $0.map(\.demand) : nil }
+            }
+            if here.isEmpty { break }
+            let admitted = here.joined().map { KeyInterval.intervals($0, entity.attribute(at: key.slot).type) }
+            let intervals = admitted.dropFirst().reduce(admitted[0]) { KeyInterval.intersection($0, $1) }
+            guard used == 0 || prefixes.count * intervals.count <= Self.maximumIntervals else { break }
+            let directed = key.isDescending ? intervals.map(\.reversed) : intervals
+            bounded = prefixes.flatMap { prefix in directed.map { $0.following(prefix) } }
+            used += 1
+            unused -= here.count
+            // The next key is in order only among rows with one value of this one.
+            let isOfValues = here.joined().contains { if case .values = $0 { true } else { false } }
+            if !isOfValues { break }
+            let values = intervals.map { key.isDescending ? $0.lower.map { ~$0 } : $0.lower }
+            prefixes = prefixes.flatMap { prefix in values.map { prefix + $0 } }
+        }
+        return (bounded, used, unused == 0)
+    }
+
+    private func ranges(_ intervals: [KeyInterval]?, in order: SectionedOrder) throws -> [Range<Int>] {
         guard let intervals else { return [0..<order.rowCount] }
-        return try intervals.map { interval in
-            let bounds = isDescending ? interval.reversed : interval
+        return try intervals.map { bounds in
             let first = try order.rowRank(of: bounds.lower)
             return first..<max(first, try order.rowRank(of: bounds.upper))
         }

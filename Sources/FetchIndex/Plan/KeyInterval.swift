@@ -32,6 +32,9 @@ struct KeyInterval: Equatable {
         return bytes + [last + 1]
     }
 
+    /// The same interval among the keys with a prefix.
+    func following(_ prefix: [UInt8]) -> KeyInterval { KeyInterval(lower: prefix + lower, upper: prefix + upper) }
+
     /// The intersection of two lists of intervals, which are sorted and do not overlap.
     static func intersection(_ left: [KeyInterval], _ right: [KeyInterval]) -> [KeyInterval] {
         var common: [KeyInterval] = []

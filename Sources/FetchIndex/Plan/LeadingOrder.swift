@@ -3,22 +3,23 @@ internal import OrderCaches
 internal import Predicates
 internal import Records
 
-/// A current cache whose row keys begin with an attribute, so a range of the attribute is a range of rows.
+/// A current cache whose row keys begin with attributes, so a range of the first one, and of the next ones where those before
+/// them have one value, is a range of rows.
 final class LeadingOrder {
     let name: String
     private let kept: FreshCache
     private var opened: SectionedOrder?
-    let slot: Int
-    let isDescending: Bool
+    /// The attributes that row keys begin with; never empty.
+    let keys: [IndexKey]
     private let identity: CacheIdentity
     private let model: Model
 
     /// Nil when its row keys do not begin with an attribute. The predicate is parsed on demand.
     private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
-        guard let leading = Self.leadingKey(of: kept.identity, model, model.entities[number]) else { return nil }
+        keys = Self.leadingKeys(of: kept.identity, model, model.entities[number])
+        if keys.isEmpty { return nil }
         name = kept.name
         self.kept = kept
-        (slot, isDescending) = leading
         identity = kept.identity
         self.model = model
     }
@@ -48,17 +49,23 @@ final class LeadingOrder {
         return identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
 
-    /// The attribute is the section's, or the first sort key's.
-    private static func leadingKey(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> (Int, Bool)? {
+    /// The section's attribute, then the sort keys, as far as their bytes are those of OrderKeys.
+    private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
         var shape = identity
         shape.predicate = ""
-        guard let definition = try? OrderDefinition(shape, in: model) else { return nil }
+        guard let definition = try? OrderDefinition(shape, in: model) else { return [] }
+        var keys: [IndexKey] = []
         if let section = definition.sectionKey {
-            guard case .attribute(let name) = section else { return nil }
-            return entity.slot(of: name).map { ($0, false) }
+            guard case .attribute(let name) = section, let slot = entity.slot(of: name) else { return [] }
+            keys.append(IndexKey(slot: slot, isDescending: false))
         }
-        guard let key = definition.sortKeys.first, key.textOrder == .binary else { return nil }
-        return entity.slot(of: key.attribute).map { ($0, key.direction == .descending) }
+        for key in definition.sortKeys {
+            guard key.textOrder == .binary, let slot = entity.slot(of: key.attribute),
+                !keys.contains(where: { $0.slot == slot })
+            else { break }
+            keys.append(IndexKey(slot: slot, isDescending: key.direction == .descending))
+        }
+        return keys
     }
 
     /// The leading orders of an entity in a reader's state. O(caches).

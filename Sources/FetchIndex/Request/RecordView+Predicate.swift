@@ -28,14 +28,19 @@ extension CompiledPredicate {
     /// Calls `note` with the slot of each attribute.
     package init(_ predicate: FetchPredicate, _ entity: Entity, _ note: (Int) -> Void = { _ in }) throws {
         try self.init(predicate.syntax) { names in
-            // A name may contain dots.
-            for count in stride(from: names.count, through: 1, by: -1) {
-                if let slot = entity.slot(of: names.prefix(count).joined(separator: ".")) {
-                    note(slot)
-                    return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
-                }
-            }
-            throw FetchPredicateError.unknownAttribute(names.joined(separator: "."), entity: entity.name)
+            let (slot, count) = try entity.resolve(names)
+            note(slot)
+            return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
         }
+    }
+}
+
+extension Entity {
+    /// The attribute that a key path begins with, and how many of its names that takes: a name may contain dots.
+    func resolve(_ names: [String]) throws -> (slot: Int, nameCount: Int) {
+        for count in stride(from: names.count, through: 1, by: -1) {
+            if let slot = slot(of: names.prefix(count).joined(separator: ".")) { return (slot, count) }
+        }
+        throw FetchPredicateError.unknownAttribute(names.joined(separator: "."), entity: name)
     }
 }

@@ -34,7 +34,7 @@ struct ApplyCommand: ParsableCommand {
         var printer: BatchPrinter?
         if let cacheName {
             guard let definition = try request.definition(of: entity, cache: cacheName, in: container) else {
-                throw CacheDirectory.UnknownCache(name: cacheName)
+                throw StoreError.unknownCache(cacheName)
             }
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
             try printer?.open()

@@ -9,7 +9,7 @@ struct CacheCommand: ParsableCommand {
         commandName: "cache", abstract: "Look after named caches.",
         subcommands: [
             CacheListCommand.self, CacheShowCommand.self, CacheVerifyCommand.self, CacheRebuildCommand.self,
-            CacheDeleteCommand.self,
+            CacheMaintainCommand.self, CacheDeleteCommand.self,
         ])
 }
 
@@ -18,6 +18,7 @@ struct CacheReport: Encodable {
     let name: String
     let state: String
     let fresh: Bool
+    let maintained: Bool
     let changesBehind: Int?
     let commit: UInt64?
     let entity: String?
@@ -42,6 +43,7 @@ struct CacheReport: Encodable {
         let header = listing.header
         name = listing.name
         fresh = listing.isFresh
+        maintained = listing.isMaintained
         changesBehind = listing.changesBehind
         state =
             listing.unusable.map { "unusable: \($0.rawValue)" }
@@ -86,7 +88,8 @@ struct CacheListCommand: ParsableCommand {
         ])
         for report in reports {
             table.append([
-                report.name, report.state, report.rows.map(Numbers.grouped) ?? "",
+                report.name, report.state + (report.maintained ? ", maintained" : ""),
+                report.rows.map(Numbers.grouped) ?? "",
                 report.sections.map(Numbers.grouped) ?? "",
                 Numbers.bytes(report.bytes), "\(report.hits)", report.catchUps.map(String.init) ?? "",
                 report.builds.map(String.init) ?? "", report.updated ?? "",
@@ -210,6 +213,23 @@ struct CacheRebuildCommand: ParsableCommand {
     }
 }
 
+struct CacheMaintainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "maintain", abstract: "Make every writer keep a cache current, so that it is never behind.",
+        discussion: "Each write that changes it costs more. Indexes are maintained always.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name.") var name: String
+    @Flag(help: "Let fetches bring it up to date again.") var stop = false
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        try store.open().setMaintained(!stop, cacheNamed: name)
+        if output.isJSON { return try Output.jsonLine(["maintained": !stop]) }
+        Output.line("\(name.visible) is \(stop ? "no longer " : "")maintained by every writer")
+    }
+}
+
 struct CacheDeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Take out a cache, or all of them.")
@@ -226,7 +246,7 @@ struct CacheDeleteCommand: ParsableCommand {
     func run() throws {
         let container = try store.open()
         let count = try container.caches.delete(name)
-        if let name, count == 0 { throw CacheDirectory.UnknownCache(name: name) }
+        if let name, count == 0 { throw StoreError.unknownCache(name) }
         if output.isJSON { return try Output.jsonLine(["deleted": count]) }
         Output.line("deleted \(count) \(count == 1 ? "cache" : "caches")")
     }

@@ -4,7 +4,10 @@ internal import FetchIndex
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "model", abstract: "Show and change the model of a store.",
-        subcommands: [ModelShowCommand.self, ModelPlanCommand.self, ModelMigrateCommand.self, DropEntityCommand.self])
+        subcommands: [
+            ModelShowCommand.self, ModelPlanCommand.self, ModelMigrateCommand.self, IndexCommand.self,
+            DropEntityCommand.self,
+        ])
 }
 
 struct ModelShowCommand: ParsableCommand {
@@ -23,7 +26,10 @@ struct ModelShowCommand: ParsableCommand {
                 .init(title: "attribute"), .init(title: "type"), .init(title: "rules"), .init(title: "default"),
             ])
             for attribute in entity.attributes {
-                let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]
+                let rules = [
+                    attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil,
+                    attribute.derivation.map { "derived by \($0)" },
+                ]
                 table.append([
                     attribute.name, attribute.type.name, rules.compactMap { $0 }.joined(separator: ", "),
                     attribute.defaultValue.isNull ? "" : attribute.defaultValue.description,
@@ -33,6 +39,7 @@ struct ModelShowCommand: ParsableCommand {
             for names in entity.uniqueAttributes {
                 Output.line("unique together: \(names.joined(separator: ", ").visible)")
             }
+            for index in entity.indexes { Output.line("index: \(index.text.visible)") }
         }
     }
 }
@@ -76,7 +83,7 @@ struct ModelMigrateCommand: ParsableCommand {
 }
 
 /// The steps of a migration.
-private struct ModelReport: Encodable {
+struct ModelReport: Encodable {
     struct Step: Encodable {
         let entity: String
         let change: String

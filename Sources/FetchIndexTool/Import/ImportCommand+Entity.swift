@@ -28,10 +28,12 @@ extension ImportCommand {
                 return
             }
             attributes = stored.attributes.map { attribute in
-                AttributeDescription(
-                    attribute.name, types[attribute.name] ?? attribute.type,
-                    isOptional: attribute.isOptional && attribute.name != key,
-                    isUnique: attribute.isUnique || attribute.name == key)
+                let type = types[attribute.name] ?? attribute.type
+                return AttributeDescription(
+                    attribute.name, type, isOptional: attribute.isOptional && attribute.name != key,
+                    isUnique: attribute.isUnique || attribute.name == key,
+                    defaultValue: type == attribute.type ? attribute.defaultValue : .null,
+                    derivation: attribute.derivation)
             }
         }
         let missing = (columns.isEmpty ? given.map(\.name) : columns).filter { name in
@@ -44,7 +46,9 @@ extension ImportCommand {
                     name, types[name] ?? found[name] ?? .string, isOptional: name != key, isUnique: name == key)
             }
         }
-        _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(entity, attributes)]))
+        let new = Entity(
+            entity, attributes, unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [])
+        _ = try PersistentContainer(path: store.store, model: Model(entities: [new]))
     }
 
     /// Adds the columns that a stored entity does not have as optional attributes: a free change.

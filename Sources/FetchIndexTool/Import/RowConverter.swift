@@ -55,7 +55,7 @@ struct RowConverter {
             guard let column = columnOfSlot[slot], !row.isNull(column),
                 attribute.type == .string || attribute.type == .data || !row.range(of: column).isEmpty
             else {
-                if !attribute.isOptional {
+                if !attribute.isOptional && attribute.derivation == nil {
                     throw bad(row, columnOfSlot[slot], "a value is required")
                 }
                 builder.appendNull()

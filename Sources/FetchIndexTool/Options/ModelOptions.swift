@@ -9,6 +9,10 @@ struct ModelOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: "An attribute to add: NAME:TYPE, or NAME:TYPE=VALUE with the value of the objects there are.")
     var add: [String] = []
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "An attribute to add whose value is computed: NAME:TYPE=EXPRESSION, as in 'total:integer=price * count'.")
+    var derive: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "An attribute to remove.") var drop: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "An attribute to rename: OLD=NEW.") var rename: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "An attribute to convert to another type: NAME:TYPE.") var change:
@@ -16,9 +20,9 @@ struct ModelOptions: ParsableArguments {
     @Option(help: "A file with the whole model, as `model show --output json` prints it.") var to: String?
 
     func validate() throws {
-        let hasChanges = !(add + drop + rename + change).isEmpty
+        let hasChanges = !(add + derive + drop + rename + change).isEmpty
         if hasChanges == (to != nil) {
-            throw ValidationError("Pass --to FILE, or changes: --add, --drop, --rename, --change.")
+            throw ValidationError("Pass --to FILE, or changes: --add, --derive, --drop, --rename, --change.")
         }
     }
 
@@ -40,7 +44,7 @@ struct ModelOptions: ParsableArguments {
             let old = attributes[index]
             attributes[index] = AttributeDescription(
                 names[1], old.type, isOptional: old.isOptional, isUnique: old.isUnique,
-                defaultValue: old.defaultValue, renamedFrom: names[0])
+                defaultValue: old.defaultValue, renamedFrom: names[0], derivation: old.derivation)
         }
         for text in change {
             let (name, type, _) = try Self.declaration(text, "--change", hasValue: false)
@@ -48,7 +52,8 @@ struct ModelOptions: ParsableArguments {
             let old = attributes[index]
             attributes[index] = AttributeDescription(
                 name, type, isOptional: old.isOptional, isUnique: old.isUnique,
-                defaultValue: Value(old.defaultValue.description, as: type) ?? .null, renamedFrom: old.renamedFrom)
+                defaultValue: Value(old.defaultValue.description, as: type) ?? .null, renamedFrom: old.renamedFrom,
+                derivation: old.derivation)
         }
         for name in drop { attributes.remove(at: try index(of: name)) }
         for text in add {
@@ -56,12 +61,23 @@ struct ModelOptions: ParsableArguments {
             attributes.append(
                 AttributeDescription(name, type, isOptional: value.isNull, defaultValue: value))
         }
+        for text in derive {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else {
+                throw ValidationError("--derive expects NAME:TYPE=EXPRESSION, not \"\(text)\".")
+            }
+            let (name, type, _) = try Self.declaration(parts[0], "--derive", hasValue: false)
+            attributes.append(AttributeDescription(name, type, derivation: parts[1]))
+        }
         let unique = entity.uniqueAttributes.filter { Set($0).isDisjoint(with: drop) }
         return Model(entities: [Entity(entity.name, attributes, unique: unique, removed: drop)])
     }
 
-    private func entity(of model: Model) throws -> Entity {
-        if let entity {
+    private func entity(of model: Model) throws -> Entity { try Self.entity(entity, of: model) }
+
+    /// The entity of a name; without one, the only entity.
+    static func entity(_ name: String?, of model: Model) throws -> Entity {
+        if let entity = name {
             guard let found = model.entity(named: entity) else { throw StoreError.unknownEntity(entity) }
             return found
         }
@@ -103,12 +119,16 @@ struct ModelFile: Codable {
         var isUnique: Bool?
         var defaultValue: String?
         var renamedFrom: String?
+        var derivation: String?
     }
 
     struct StoredEntity: Codable {
         let name: String
         let attributes: [StoredAttribute]
         var unique: [[String]]?
+        /// As `model index add` takes them.
+        var indexes: [String]?
+        var removedIndexes: [String]?
         var removed: [String]?
     }
 
@@ -122,9 +142,11 @@ struct ModelFile: Codable {
                     StoredAttribute(
                         name: attribute.name, type: attribute.type.name, isOptional: attribute.isOptional,
                         isUnique: attribute.isUnique,
-                        defaultValue: attribute.defaultValue.isNull ? nil : attribute.defaultValue.description)
+                        defaultValue: attribute.defaultValue.isNull ? nil : attribute.defaultValue.description,
+                        derivation: attribute.derivation)
                 },
-                unique: entity.uniqueAttributes.isEmpty ? nil : entity.uniqueAttributes)
+                unique: entity.uniqueAttributes.isEmpty ? nil : entity.uniqueAttributes,
+                indexes: entity.indexes.isEmpty ? nil : entity.indexes.map(\.text))
         }
     }
 
@@ -139,7 +161,9 @@ struct ModelFile: Codable {
             entities: try file.entities.map { entity in
                 let attributes = try entity.attributes.map { try attribute($0, of: entity.name, path) }
                 return Entity(
-                    entity.name, attributes, unique: entity.unique ?? [], removed: entity.removed ?? [])
+                    entity.name, attributes, unique: entity.unique ?? [],
+                    indexes: try (entity.indexes ?? []).map { try Index(parsing: $0) }, removed: entity.removed ?? [],
+                    removedIndexes: try (entity.removedIndexes ?? []).map { try Index(parsing: $0) })
             })
     }
 
@@ -158,6 +182,22 @@ struct ModelFile: Codable {
         }
         return AttributeDescription(
             stored.name, type, isOptional: stored.isOptional ?? true, isUnique: stored.isUnique ?? false,
-            defaultValue: value ?? .null, renamedFrom: stored.renamedFrom)
+            defaultValue: value ?? .null, renamedFrom: stored.renamedFrom, derivation: stored.derivation)
+    }
+}
+
+extension Index {
+    /// The form of sort keys, without orders of text: publisher,price:desc
+    init(parsing text: String) throws {
+        let keys = try SortKey<ManagedObject>.list(parsing: text)
+        if let key = keys.first(where: { $0.textOrder != .binary }) {
+            throw Failure("an index has no order of text, such as that of \"\(key)\"")
+        }
+        self.init(keys: keys.map { Key($0.attribute, isDescending: $0.direction == .descending) })
+    }
+
+    var text: String {
+        keys.map { SortKey<ManagedObject>($0.attribute, $0.isDescending ? .descending : .ascending).description }
+            .joined(separator: ",")
     }
 }

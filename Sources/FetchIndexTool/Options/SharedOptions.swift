@@ -108,7 +108,7 @@ struct RequestOptions: ParsableArguments {
     {
         guard try CacheDirectory.names(in: container.store.snapshot()).contains(cache),
             let wanted = try definition(of: entity, cache: cache, in: container)
-        else { throw CacheDirectory.UnknownCache(name: cache) }
+        else { throw StoreError.unknownCache(cache) }
         if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
             wanted != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))
         {

@@ -14,7 +14,8 @@ extension CacheDirectory {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
         for number in strays { try LMDBNodeStore.deleteNodes(of: number, in: writer) }
-        return (unnamed > 0 ? ["\(unnamed) caches had names that are not UTF-8: deleted"] : [])
+        return try repairMaintained(in: writer)
+            + (unnamed > 0 ? ["\(unnamed) caches had names that are not UTF-8: deleted"] : [])
             + strays.map { "nodes of number \($0) belonged to no cache: deleted" }
     }
 

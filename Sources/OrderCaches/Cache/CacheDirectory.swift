@@ -30,6 +30,8 @@ package struct CacheDirectory {
     /// What is known of a cache without looking at its request.
     package struct Listing {
         package let name: String
+        /// Whether every writer keeps it: an index, or a cache that is to be maintained.
+        package let isMaintained: Bool
         /// Nil when the header cannot be used; then the reason says why.
         package let header: CacheHeader?
         package let unusable: RebuildReason?
@@ -65,12 +67,15 @@ package struct CacheDirectory {
 
     package func listing(_ name: String, in reader: StoreReader) throws -> Listing {
         let header: CacheHeader
+        let isMaintained =
+            name.hasPrefix(Self.indexPrefix) || ((try? Self.maintained(in: reader)) ?? []).contains(name)
         do {
-            guard let found = try Self.header(name, in: reader) else { throw UnknownCache(name: name) }
+            guard let found = try Self.header(name, in: reader) else { throw StoreError.unknownCache(name) }
             header = found
         } catch let error as UnusableHeader {
             return Listing(
-                name: name, header: nil, unusable: error.reason, isFresh: false, changesBehind: nil, nodeCount: 0,
+                name: name, isMaintained: isMaintained, header: nil, unusable: error.reason, isFresh: false,
+                changesBehind: nil, nodeCount: 0,
                 byteCount: 0, hits: 0, lastHit: nil)
         }
         var behind: Int?
@@ -82,7 +87,8 @@ package struct CacheDirectory {
         let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
         let hits = HitCounters(inFolder: store.path).hits(of: header.number)
         return Listing(
-            name: name, header: header, unusable: isReadable ? nil : .modelChanged, isFresh: behind == 0 && isReadable,
+            name: name, isMaintained: isMaintained, header: header, unusable: isReadable ? nil : .modelChanged,
+            isFresh: behind == 0 && isReadable,
             changesBehind: behind,
             nodeCount: nodes.count, byteCount: nodes.bytes, hits: hits.count, lastHit: hits.last)
     }
@@ -99,19 +105,12 @@ package struct CacheDirectory {
         return sections
     }
 
-    package struct UnknownCache: Error, Equatable, CustomStringConvertible {
-        package let name: String
-
-        package init(name: String) { self.name = name }
-
-        package var description: String { "there is no cache \"\(name)\" in the store" }
-    }
-
-    /// Deletes a cache; nil: all caches. Returns the number of deleted caches.
+    /// Deletes a cache; nil: all but those of indexes. Returns the number of deleted caches.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite()
-        let names = try name.map { [$0] } ?? Self.names(in: writer)
+        if let name, name.hasPrefix(Self.indexPrefix) { throw StoreError.invalidCacheName(name) }
+        let names = try name.map { [$0] } ?? Self.names(in: writer).filter { !$0.hasPrefix(Self.indexPrefix) }
         var count = 0
         for name in names where try delete(name, in: writer) { count += 1 }
         if count > 0 {
@@ -134,8 +133,9 @@ package struct CacheDirectory {
         }
     }
 
-    func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
+    package func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
         try Self.validate(name)
+        try Self.change(name, isMaintained: false, in: writer)
         if let number = try Self.number(of: name, in: writer) {
             try LMDBNodeStore.deleteNodes(of: number, in: writer)
             HitCounters(inFolder: store.path).reset(number)

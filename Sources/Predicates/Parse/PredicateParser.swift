@@ -41,6 +41,12 @@ struct PredicateParser {
         return predicate
     }
 
+    mutating func parseExpression() throws(FetchPredicateError) -> ExpressionSyntax {
+        let expression = try expression()
+        guard token.kind == .end else { throw unexpected("an operator or the end") }
+        return expression
+    }
+
     // MARK: Tokens
 
     func unexpected(_ expected: String) -> FetchPredicateError { unexpected(expected, at: token) }

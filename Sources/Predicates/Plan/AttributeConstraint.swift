@@ -19,8 +19,17 @@ extension CompiledPredicate {
     /// for a part that is no such demand. `types` are the slots' types.
     package func constraints(onPartsOf syntax: PredicateSyntax, _ types: [ValueType]) -> [[AttributeConstraint]?] {
         // Without AND there is one part, though BETWEEN is prepared as two.
-        guard case .and = syntax, case .all(let parts) = root else { return [root.constraints(types)] }
-        return parts.map { $0.constraints(types) }
+        Self.constraints(root, syntax, types)
+    }
+
+    /// An AND among the parts of another one is no part: its own parts are.
+    private static func constraints(
+        _ node: Node, _ syntax: PredicateSyntax, _ types: [ValueType]
+    ) -> [[AttributeConstraint]?] {
+        guard case .and(let inner) = syntax, case .all(let parts) = node, inner.count == parts.count else {
+            return [node.constraints(types).flatMap { $0.isEmpty ? nil : $0 }]
+        }
+        return zip(parts, inner).flatMap { constraints($0, $1, types) }
     }
 }
 

@@ -1,8 +1,8 @@
 extension PredicateSyntax {
-    /// What must hold altogether: the parts of AND, or the predicate itself.
+    /// What must hold altogether: the parts of AND, at any depth, or the predicate itself.
     package var conjuncts: [PredicateSyntax] {
         guard case .and(let parts) = self else { return [self] }
-        return parts
+        return parts.flatMap(\.conjuncts)
     }
 
     /// Of which one must hold: the parts of OR, or the predicate itself.

@@ -13,6 +13,7 @@ package import LMDB
 ///                                   | LMDB transaction 8 (version 2: none) | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
+///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
@@ -49,8 +50,9 @@ package import LMDB
 ///   the same way; a store gets its identifier then.
 /// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
 ///   declarations that they followed. Raised in the same way.
+/// - 6: models may have indexes and derived attributes, which every writer keeps. Raised in the same way.
 package enum StoreLayout {
-    package static let version: UInt32 = 5
+    package static let version: UInt32 = 6
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 
@@ -71,6 +73,7 @@ package enum StoreLayout {
     static let modelKey = Array("model".utf8)
     static let stateKey = Array("state".utf8)
     static let buildKey = Array("build".utf8)
+    static let maintainedKey = Array("maintained".utf8)
     static let identifierKey = Array("identifier".utf8)
 
     static func entityKey(_ number: Int) -> [UInt8] {

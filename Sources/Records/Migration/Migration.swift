@@ -14,6 +14,8 @@ package struct Migration {
     package var allowsPasses = false
     /// Decides where the models do not.
     package var convert: Convert?
+    /// Brings what is derived from the records to the migrated state, in the same transaction.
+    package var finish: (_ writer: StoreWriter, _ old: Model) throws -> Void = { _, _ in }
     /// Called from time to time with the number of records read and of all that are read.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
@@ -47,19 +49,25 @@ extension Store {
         // Another process may have been faster.
         let migrations = try writer.migrations(to: model, migration)
         if migrations.isEmpty { return }
+        let old = writer.model
         try writer.migrate(migrations, migration)
+        try writer.seal()
+        if !isNote { try migration.finish(writer, old) }
         try writer.commit()
     }
 }
 
 extension StoreReader {
     func migrations(to given: Model, _ migration: Migration) throws -> [EntityMigration] {
-        try model.migrations(
+        let migrations = try model.migrations(
             to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
         ).map { migration in
             guard let number = migration.number, try entityState(number).count == 0 else { return migration }
             return migration.withoutObjects
         }
+        // Throws for what cannot be derived.
+        for migration in migrations { try store.requireDerivations(of: migration.new) }
+        return migrations
     }
 }
 

@@ -65,7 +65,8 @@ private struct MigrationPass {
     init(_ migration: EntityMigration, _ entity: Int, in writer: StoreWriter, _ convert: Migration.Convert?) {
         self.entity = entity
         rewrites = migration.rewritesRecords
-        (old, new) = (writer.model.entities[entity], migration.new.withMissingValues())
+        old = writer.model.entities[entity]
+        new = writer.store.prepared(Model(entities: [migration.new])).entities[0]
         self.writer = writer
         self.convert = convert
         sources = Dictionary(uniqueKeysWithValues: migration.conversions.map { ($0.to, $0.from) })
@@ -151,7 +152,13 @@ private struct MigrationPass {
                 append(attribute.defaultValue, slot, object)
             }
         }
-        return builder.finish()
+        let record = builder.finish()
+        do { return try new.completer?.completed(record.span.bytes) ?? record } catch StoreError.invalidValue(
+            _, let attribute, let reason)
+        {
+            note(object, attribute, reason)
+            return record
+        }
     }
 
     private mutating func append(_ value: Value, _ slot: Int, _ object: RecordKey) {

@@ -151,7 +151,7 @@ extension Entity {
                 throw invalid("is \(attribute.type.nameWithArticle), not \(type.nameWithArticle)")
             }
             if value.isUnstorable { throw invalid("is not a number") }
-        } else if !attribute.isOptional {
+        } else if !attribute.isOptional && attribute.derivation == nil {
             throw invalid("is required")
         }
     }
@@ -184,5 +184,14 @@ extension Entity {
         for slot in slots { builder.append(slot.attribute.defaultValue) }
         entity.missingValues = builder.finish()
         return entity
+    }
+}
+
+extension Model {
+    /// The model with the records that the `missingValues` of its entities are.
+    func withMissingValues() -> Model {
+        var model = self
+        for number in model.entities.indices { model.entities[number] = model.entities[number].withMissingValues() }
+        return model
     }
 }

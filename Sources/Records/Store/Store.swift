@@ -20,6 +20,8 @@ package final class Store: Sendable {
         package var creates = true
         /// The size of the address space that the file is mapped to, in bytes. Tests make it small.
         package var mapSize = Environment.Options().mapSize
+        /// Makes what computes the derived values of an entity. Throws when it has derivations that cannot be computed.
+        package var makeCompleter: @Sendable (Entity) throws -> (any RecordCompleter)? = { _ in nil }
 
         package init() {}
     }
@@ -34,6 +36,7 @@ package final class Store: Sendable {
     /// Names the store and its copies. Nil when it had none, or a damaged one, when it was opened.
     package let identifier: UUID?
     private let cachedModel = Mutex<ModelVersion?>(nil)
+    private let makeCompleter: @Sendable (Entity) throws -> (any RecordCompleter)?
     struct VerifiedEntities {
         var transaction = 0
         var entities: Set<Int> = []
@@ -54,6 +57,7 @@ package final class Store: Sendable {
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
         keptLogBytes = options.keptLogBytes
+        makeCompleter = options.makeCompleter
         try model?.validate()
         do {
             environment = try Self.openEnvironment(at: path, options)
@@ -248,14 +252,36 @@ package final class Store: Sendable {
         guard isFound else { throw StoreError.notAStore(path: path, "it has no format version") }
     }
 
+    /// A stored model with what its entities need to read older records and to compute derived values. Where values cannot be
+    /// derived, all else works.
+    func prepared(_ model: Model) -> Model {
+        var model = model.withMissingValues()
+        for number in model.entities.indices where model.entities[number].hasDerivations {
+            let entity = model.entities[number]
+            do {
+                if let completer = try makeCompleter(entity) {
+                    model.entities[number] = entity.completed(by: completer)
+                }
+            } catch {
+                model.entities[number] = entity.completed(by: BrokenCompleter(error))
+            }
+        }
+        return model
+    }
+
+    /// Throws unless the derived values of an entity can be computed.
+    func requireDerivations(of entity: Entity) throws {
+        if entity.hasDerivations { _ = try makeCompleter(entity.withMissingValues()) }
+    }
+
     /// The model as a transaction sees it: decoded again only when its version changed.
     func model(version: UInt32, in view: TransactionView) throws -> Model {
         try cachedModel.withLock { cached in
             if let cached, cached.version == version { return cached.model }
             var stored: Model?
             _ = try view.get(StoreLayout.modelKey, in: tables.meta) { stored = try Model(decoding: $0) }
-            guard var model = stored else { throw StoreError.corrupted("the model is missing") }
-            for number in model.entities.indices { model.entities[number] = model.entities[number].withMissingValues() }
+            guard let stored else { throw StoreError.corrupted("the model is missing") }
+            let model = prepared(stored)
             cached = ModelVersion(version: version, model: model)
             return model
         }
@@ -269,4 +295,15 @@ func currentThread() -> UInt {
     #else
         UInt(bitPattern: pthread_self())
     #endif
+}
+
+/// That of an entity whose values cannot be derived.
+private final class BrokenCompleter: RecordCompleter {
+    private let error: any Error
+
+    init(_ error: any Error) { self.error = error }
+
+    func completed(_ record: RawSpan) throws -> [UInt8]? { throw error }
+
+    func slots(derivedFrom slot: Int) -> [Int] { [] }
 }

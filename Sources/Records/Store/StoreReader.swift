@@ -11,7 +11,7 @@ package class StoreReader {
     package let view: TransactionView
     package let tables: StoreTables
     package internal(set) var state: StoreState
-    package let model: Model
+    package internal(set) final var model: Model
 
     init(_ store: Store, _ view: TransactionView) throws {
         self.store = store

@@ -55,6 +55,17 @@ package final class StoreWriter: StoreReader {
     package func insert(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()
+        if let completed = try completed(entity, record) { return try insertCompleted(entity, completed.span.bytes) }
+        return try insertCompleted(entity, record)
+    }
+
+    /// The record with its derived values; nil when it has them, or there are none.
+    private func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
+        guard model.entities.indices.contains(entity), model.entities[entity].hasDerivations else { return nil }
+        return try model.entities[entity].completer?.completed(record)
+    }
+
+    private func insertCompleted(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
         try checkUnique(entity, record, except: nil)
         var entityState = try entityState(entity)
         let object = RecordKey(entity: entity, number: entityState.nextObject)
@@ -71,7 +82,10 @@ package final class StoreWriter: StoreReader {
     /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
     @discardableResult
     package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
-        try update(object, record, foundBy: nil)
+        if let completed = try completed(object.entity, record) {
+            return try update(object, completed.span.bytes, foundBy: nil)
+        }
+        return try update(object, record, foundBy: nil)
     }
 
     private func update(
@@ -120,13 +134,22 @@ package final class StoreWriter: StoreReader {
 
     /// Inserts a record, or updates the object that has its unique value; the first of several constraints decides. O(log n).
     package func put(_ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]) throws -> PutOutcome {
+        if let completed = try completed(entity, record) {
+            return try putCompleted(entity, completed.span.bytes, by: constraints)
+        }
+        return try putCompleted(entity, record, by: constraints)
+    }
+
+    private func putCompleted(
+        _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]
+    ) throws -> PutOutcome {
         for constraint in constraints {
             if let key = try storableUniqueKey(entity, constraint, record), let object = try object(entity, unique: key)
             {
                 return try update(object, record, foundBy: (constraint, key)) ? .updated(object) : .unchanged(object)
             }
         }
-        return .inserted(try insert(entity, record))
+        return .inserted(try insertCompleted(entity, record))
     }
 
     package override func entityState(_ entity: Int) throws -> EntityState {
@@ -171,6 +194,7 @@ package final class StoreWriter: StoreReader {
     func setModel(_ model: Model) throws {
         let key = StoreLayout.modelKey
         try view.put(model.encoded, for: key, in: tables.meta)
+        self.model = store.prepared(model)
         state.modelVersion &+= 1
         isStateChanged = true
     }

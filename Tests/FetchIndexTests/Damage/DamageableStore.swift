@@ -29,7 +29,9 @@ struct DamageableStore {
                 AttributeDescription("code", .integer, isUnique: true),
             ]
                 + ValueType.allCases.map { AttributeDescription($0.name, $0) }),
-        Entity("Other", [AttributeDescription("name", .string, isOptional: false, isUnique: true)]),
+        Entity(
+            "Other", [AttributeDescription("name", .string, isOptional: false, isUnique: true)],
+            indexes: [Index(["name:desc"])]),
     ])
 
     static let fresh = OrderDefinition(

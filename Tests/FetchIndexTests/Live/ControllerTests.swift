@@ -94,6 +94,7 @@ import Testing
         #expect(try store.container.store.lastTransaction() == before + 1)
         #expect(try store.container.cacheStatistics().map(\.isFresh) == [true, true])
         for name in ["x", "y"] { #expect(try store.container.verifyCache(name) == []) }
+        withExtendedLifetime(controllers) {}
     }
 
     // MARK: Reading

@@ -84,7 +84,7 @@ import FetchIndex
         let types: [ValueType] = [.integer, .double, .string]
         let others = oracle.attributes.indices.dropFirst()
         let index = others.randomElement(using: &generator)
-        switch (Int.random(in: 0..<6, using: &generator), index) {
+        switch (Int.random(in: 0..<8, using: &generator), index) {
         case (0, _), (1, _), (_, nil):
             let type = types.randomElement(using: &generator) ?? .integer
             let value = Bool.random(using: &generator) ? Self.randomValue(type, &generator) : .null
@@ -117,6 +117,16 @@ import FetchIndex
             try container.migrate(to: ModelStore.book([new]))
             oracle.attributes[index] = new
             for (row, value) in zip(oracle.rows.indices, values) { oracle.rows[row][old.name] = value ?? .null }
+        case (5, let index?), (6, let index?):
+            let changed = Index(keys: [
+                Index.Key(oracle.attributes[index].name, isDescending: .random(using: &generator)),
+                Index.Key(key(of: oracle).name),
+            ])
+            let isThere = try container.model().entities[0].indexes.contains(changed)
+            let entity = Entity(
+                "Book", [key(of: oracle), oracle.attributes[index]], indexes: isThere ? [] : [changed],
+                removedIndexes: isThere ? [changed] : [])
+            try container.migrate(to: Model(entities: [entity]))
         case (_, let index?):
             let old = oracle.attributes[index]
             let new = AttributeDescription(old.name, old.type, isOptional: !old.isOptional)
@@ -182,6 +192,9 @@ import FetchIndex
             return left < right
         }
         #expect(found == expected, comment)
+        let indexes = try container.cacheStatistics().filter { $0.name.hasPrefix("index:") }
+        #expect(try indexes.count == container.model().entities[0].indexes.count, comment)
+        #expect(indexes.allSatisfy { $0.isFresh && $0.rowCount == oracle.rows.count }, comment)
         // A cache of a random attribute is right, whatever has become of its attribute since.
         guard let attribute = oracle.attributes.randomElement(using: &generator) else { return }
         request.sortKeys = [SortKey(attribute.name), SortKey("key")]

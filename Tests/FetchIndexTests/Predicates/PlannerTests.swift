@@ -85,6 +85,15 @@ import Values
             ("by price", OrderDefinition(entity: "Package", sortKeys: [SortKey("price", .descending)])),
             ("by free", OrderDefinition(entity: "Package", sortKeys: [SortKey("free")])),
             (
+                "by license, size",
+                OrderDefinition(
+                    entity: "Package", sortKeys: [SortKey("license"), SortKey("size", .descending), SortKey("name")])
+            ),
+            (
+                "by size, rate",
+                OrderDefinition(entity: "Package", sortKeys: [SortKey("size", .descending), SortKey("rate")])
+            ),
+            (
                 "by license",
                 OrderDefinition(
                     entity: "Package", sortKeys: [SortKey("rate")], sectionKey: .attribute("license"),

@@ -71,12 +71,7 @@ extension CacheEngine {
         _ old: CacheHeader, _ request: OrderRequest, _ destination: Destination, _ known: KnownChanges?
     ) throws -> OpenedOrder {
         let builder = request.builder
-        var recordChanges: [RecordChange] = []
-        if let known, known.start == old.commit {
-            recordChanges = known.changes
-        } else {
-            try destination.reader.netChanges(of: builder.entity, from: old.commit) { recordChanges.append($0) }
-        }
+        let recordChanges = try recordChanges(since: old, of: builder.entity, in: destination.reader, known)
         let nodes = destination.nodes(of: old)
         let base = try old.order(of: request, in: nodes)
         let rowChanges = try builder.placer.rowChanges(recordChanges, of: builder.entity)
@@ -93,6 +88,16 @@ extension CacheEngine {
         if !change.isEmpty { header.catchUps &+= 1 }
         try CacheDirectory.put(header, in: writer)
         return OpenedOrder(stored, outcome, in: .stored(header), from: old.commit)
+    }
+
+    /// The changes of an entity since the commit of a cache.
+    func recordChanges(
+        since header: CacheHeader, of entity: Int, in reader: StoreReader, _ known: KnownChanges?
+    ) throws -> [RecordChange] {
+        if let known, known.start == header.commit { return known.changes }
+        var changes: [RecordChange] = []
+        try reader.netChanges(of: entity, from: header.commit) { changes.append($0) }
+        return changes
     }
 
     private func rebuild(

@@ -19,7 +19,7 @@ extension CacheEngine {
         let header: CacheHeader
         do {
             guard let found = try CacheDirectory.header(name, in: reader) else {
-                throw CacheDirectory.UnknownCache(name: name)
+                throw StoreError.unknownCache(name)
             }
             header = found
         } catch let error as UnusableHeader {

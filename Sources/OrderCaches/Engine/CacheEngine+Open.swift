@@ -12,6 +12,7 @@ extension CacheEngine {
     /// another writer is busy, the order is caught up in memory and the cache stays as it is. A rebuild waits for its turn.
     package func open(_ cache: CacheRequest) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
+        if cache.name.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cache.name) }
         let reason: RebuildReason
         do {
             let snapshot = try store.snapshot()
@@ -143,5 +144,5 @@ extension CacheEngine {
 
 extension RebuildReason {
     /// Whether the cache is of the same request, and only its state is unusable.
-    fileprivate var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
+    var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 }

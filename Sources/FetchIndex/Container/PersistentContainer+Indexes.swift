@@ -1,0 +1,81 @@
+package import Models
+package import OrderCaches
+package import Records
+
+extension PersistentContainer {
+    /// Makes every writer keep a named cache in its own transaction, or stops that. A kept cache is never behind, and each
+    /// write that changes it costs O(log n) more. O(k log n) when the cache is k changes behind; O(n log n), in one transaction,
+    /// when it has to be rebuilt. Throws `StoreError`, and `ContextError.notCacheable` for a cache whose request only its program
+    /// knows.
+    public func setMaintained(_ isMaintained: Bool, cacheNamed name: String) throws {
+        try withPublicErrors {
+            let writer = try store.beginWrite()
+            try CacheDirectory.setMaintained(isMaintained, name, in: writer)
+            try writer.seal()
+            if isMaintained {
+                guard let request = try? CacheRequest(ofStored: name, in: writer) else {
+                    throw ContextError.notCacheable("only its program can make the request of the cache \"\(name)\"")
+                }
+                try cacheEngine.establish([request], in: writer)
+            }
+            try writer.commit()
+        }
+    }
+}
+
+extension CacheEngine {
+    /// Brings all orders that every writer keeps to the commit of a sealed writer, except those that it has brought already.
+    package func keepAll(in writer: StoreWriter, except brought: [String] = [], known: KnownChanges? = nil) throws {
+        var kept = try writer.model.indexOrders()
+        // A damaged list must not stop writers, nor a cache that cannot be read: the next fetch of its request rebuilds it.
+        for name in (try? CacheDirectory.maintained(in: writer)) ?? [] {
+            if let request = try? CacheRequest(ofStored: name, in: writer) { kept.append(request) }
+        }
+        try keep(kept.filter { !brought.contains($0.name) }, in: writer, known: known)
+    }
+
+    /// Builds the orders of the indexes that a migration has added or changed, and deletes those that it has removed.
+    func matchIndexes(in writer: StoreWriter, from old: Model) throws {
+        let wanted = try writer.model.indexOrders()
+        let names = Set(wanted.map(\.name))
+        for name in try CacheDirectory.names(in: writer)
+        where name.hasPrefix(CacheDirectory.indexPrefix) && !names.contains(name) {
+            _ = try directory.delete(name, in: writer)
+        }
+        let present = Set(try old.indexOrders().map(\.name))
+        let added = wanted.filter { !present.contains($0.name) }
+        try establish(added, in: writer)
+        try keepAll(in: writer, except: added.map(\.name))
+    }
+}
+
+extension CacheRequest {
+    /// The request of a stored cache, as its header tells it.
+    fileprivate init?(ofStored name: String, in reader: StoreReader) throws {
+        guard let header = try CacheDirectory.header(name, in: reader) else { return nil }
+        let definition = try OrderDefinition(header.identity, in: reader.model)
+        self.init(name: name, order: try definition.compile(in: reader.model))
+    }
+}
+
+extension Model {
+    /// The orders of all indexes, under the names of their caches.
+    package func indexOrders() throws -> [CacheRequest] {
+        try entities.filter { !$0.indexKeys.isEmpty }.flatMap { entity in
+            try zip(entity.indexes, entity.indexKeys).map { index, keys in
+                let definition = OrderDefinition(
+                    entity: entity.name, sortKeys: index.keys.map { SortKey($0.attribute, $0.isDescending) })
+                // A renamed attribute keeps the cache.
+                let permanent = keys.map { SortKey(entity.slots[$0.slot].permanentName, $0.isDescending).description }
+                let name = "\(CacheDirectory.indexPrefix)\(entity.name)(\(permanent.joined(separator: ",")))"
+                return CacheRequest(name: name, order: try definition.compile(in: self))
+            }
+        }
+    }
+}
+
+extension SortKey where Object == ManagedObject {
+    fileprivate init(_ attribute: String, _ isDescending: Bool) {
+        self.init(attribute, isDescending ? .descending : .ascending)
+    }
+}

@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import FetchIndex
+
+struct IndexCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "index", abstract: "Add and drop indexes: orders that every writer keeps, for lookups.",
+        subcommands: [IndexAddCommand.self, IndexDropCommand.self])
+}
+
+struct IndexArguments: ParsableArguments {
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The attributes that it orders objects by: KEY[:desc],...") var keys: String
+    @Option(help: "The entity; needed where the store has several.") var entity: String?
+    @OptionGroup var output: OutputOption
+
+    /// Migrates the store by a change of the entity's indexes.
+    func migrate(_ change: (Entity, Index) throws -> Entity) throws {
+        let container = try store.open()
+        let stored = try ModelOptions.entity(entity, of: container.model())
+        let model = Model(entities: [try change(stored, Index(parsing: keys))])
+        let plan = try container.plan(for: model)
+        try container.migrate(to: model)
+        try ModelReport(plan).print(output)
+    }
+}
+
+struct IndexAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add an index, built in one pass over the records.")
+
+    @OptionGroup var arguments: IndexArguments
+
+    func run() throws {
+        try arguments.migrate { entity, index in
+            Entity(
+                entity.name, entity.attributes, unique: entity.uniqueAttributes,
+                indexes: entity.indexes.filter { $0 != index } + [index])
+        }
+    }
+}
+
+struct IndexDropCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop", abstract: "Drop an index.",
+        discussion: "A program whose class declares the index does not add it again by opening the store.")
+
+    @OptionGroup var arguments: IndexArguments
+
+    func run() throws {
+        try arguments.migrate { entity, index in
+            guard entity.indexes.contains(index) else {
+                throw Failure("\(entity.name) has no index \"\(index.text)\"")
+            }
+            return Entity(
+                entity.name, entity.attributes, unique: entity.uniqueAttributes,
+                indexes: entity.indexes.filter { $0 != index }, removedIndexes: [index])
+        }
+    }
+}

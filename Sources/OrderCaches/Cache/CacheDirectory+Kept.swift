@@ -1,0 +1,52 @@
+internal import Bytes
+internal import Models
+package import Records
+
+/// Which caches every writer keeps, beside the indexes of the model.
+extension CacheDirectory {
+    /// Names of caches that begin so belong to the model's indexes.
+    package static let indexPrefix = "index:"
+
+    /// The names of the caches that are to be maintained by every writer, in order. O(1) where there are none.
+    package static func maintained(in reader: StoreReader) throws -> [String] {
+        var names: [String] = []
+        try reader.withMaintainedCaches { bytes in
+            var reader = try ByteReader(checked: bytes, "the list of maintained caches")
+            for _ in 0..<(try reader.count()) { names.append(try reader.text()) }
+        }
+        return names
+    }
+
+    /// Adds a cache to the list, or takes it out. Throws `StoreError.unknownCache`.
+    package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
+        if name.hasPrefix(indexPrefix) { throw StoreError.invalidCacheName(name) }
+        guard try names(in: writer).contains(name) else { throw StoreError.unknownCache(name) }
+        try change(name, isMaintained: isMaintained, in: writer)
+    }
+
+    static func change(_ name: String, isMaintained: Bool, in writer: StoreWriter) throws {
+        // A list that cannot be read is written anew.
+        let stored = try? maintained(in: writer)
+        var names = Set(stored ?? [])
+        let isChanged = isMaintained ? names.insert(name).inserted : names.remove(name) != nil
+        guard isChanged || stored == nil else { return }
+        try write(names, in: writer)
+    }
+
+    /// Empties the list when it cannot be read. Returns what was done.
+    static func repairMaintained(in writer: StoreWriter) throws -> [String] {
+        do { _ = try maintained(in: writer) } catch  where error.isDamage {
+            try write([], in: writer)
+            return ["the list of maintained caches was damaged: no cache is maintained now"]
+        }
+        return []
+    }
+
+    private static func write(_ names: Set<String>, in writer: StoreWriter) throws {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(UInt64(names.count))
+        for name in names.sorted() { bytes.appendText(name) }
+        bytes.appendChecksum()
+        try writer.setMaintainedCaches(names.isEmpty ? nil : bytes)
+    }
+}

@@ -1,0 +1,59 @@
+internal import Bytes
+internal import Models
+package import Records
+
+/// Orders that every writer keeps in its own transaction: they are current in every state of the store.
+extension CacheEngine {
+    /// Brings kept orders to the commit of a sealed writer, in its transaction. One that is damaged, or too far behind, is built
+    /// from all records. One that cannot be built, because records are damaged, is deleted: damaged records must not stop other
+    /// saves; and it is not built again here, because each save would try. O(k log n) for k changes.
+    package func keep(_ caches: [CacheRequest], in writer: StoreWriter, known: KnownChanges? = nil) throws {
+        if caches.isEmpty { return }
+        for cache in caches {
+            switch try assess(cache, in: writer) {
+            case .unusable(let reason) where !reason.isOfState && reason != .formatChanged: break
+            case let assessment: try keep(cache, assessment, in: writer, known)
+            }
+        }
+        try CacheDirectory.trimLog(in: writer)
+    }
+
+    /// Brings orders to the commit of a sealed writer, whether or not they are there yet. Throws when records are damaged.
+    package func establish(_ caches: [CacheRequest], in writer: StoreWriter) throws {
+        for cache in caches { _ = try bring(cache, assess(cache, in: writer), to: .cache(writer)) }
+    }
+
+    private func keep(
+        _ cache: CacheRequest, _ assessment: Assessment, in writer: StoreWriter, _ known: KnownChanges?
+    ) throws {
+        do {
+            switch assessment {
+            case .behind(let header): try update(header, cache.order, in: writer, known)
+            // Also a current one takes the newest commit: else the log could be cut below it.
+            case .current, .unusable: _ = try bring(cache, assessment, to: .cache(writer))
+            }
+        } catch  where error.isDamage {
+            do { _ = try bring(cache, .unusable(.damaged), to: .cache(writer)) } catch  where error.isDamage {
+                _ = try directory.delete(cache.name, in: writer)
+            }
+        }
+    }
+
+    /// Catches up without saying what changed.
+    private func update(
+        _ old: CacheHeader, _ request: OrderRequest, in writer: StoreWriter, _ known: KnownChanges?
+    ) throws {
+        let changes = try recordChanges(since: old, of: request.builder.entity, in: writer, known)
+        let moved = try request.builder.placer.rowChanges(changes, of: request.builder.entity).filter { !$0.keepsKey }
+        var header = old
+        header.commit = writer.commit
+        if !moved.isEmpty {
+            let nodes = LMDBNodeStore(old, writingIn: writer)
+            var next = ForkedOrder(over: try old.order(of: request, in: nodes))
+            try next.update(moved)
+            header.take(try next.publish(to: nodes), commit: writer.commit, time: currentTime())
+            header.catchUps &+= 1
+        }
+        try CacheDirectory.put(header, in: writer)
+    }
+}

@@ -1,0 +1,48 @@
+internal import SystemBasics
+package import Values
+
+/// An expression of the format language, prepared for many rows: `canonical:(name)`, `price * count`.
+package struct CompiledExpression: Sendable {
+    private let operand: CompiledPredicate.Operand
+
+    /// `resolve` finds the attribute that a key path begins with. Throws `FetchPredicateError` for a malformed text, for
+    /// attributes that are unknown, for an expression that is never a value of the type, and for one that asks for the time.
+    package init(
+        _ text: String, of type: ValueType, resolving resolve: ([String]) throws -> ResolvedAttribute
+    ) throws {
+        var parser = try PredicateParser(text, [])
+        let syntax = try parser.parseExpression()
+        let compiled = try withoutActuallyEscaping(resolve) {
+            try PredicateCompiler(resolve: $0, hasObject: false, now: Date()).operand(syntax, [])
+        }
+        if syntax.asksForTheTime {
+            throw FetchPredicateError.typeMismatch("now() in \(syntax.shown) depends on the current time")
+        }
+        let wanted = StaticType.one(type)
+        guard compiled.type.isOpen || compiled.type == wanted || compiled.type.isNumber && wanted.isNumber else {
+            throw FetchPredicateError.typeMismatch(
+                "\(syntax.shown) is \(compiled.type.name), not \(type.nameWithArticle)")
+        }
+        operand = compiled.operand
+    }
+
+    /// The value of a row, as a type; nil when it has none of that type. A number becomes the nearest double or decimal; an integer
+    /// must be exact. O(size of the expression and of the values that it
+    /// reads).
+    package func value<Row: PredicateRow & ~Escapable>(of row: borrowing Row, as type: ValueType) throws -> Value? {
+        guard case .one(let value) = try operand.value(row, []) else { return nil }
+        if value.isNull || value.type == type { return value }
+        switch (value, type) {
+        case (.integer(let number), .double): return .double(Double(number))
+        case (.decimal(let number), .double): return Double(number.description).map(Value.double)
+        case (.double(let number), .decimal): return Decimal(string: number.description).map(Value.decimal)
+        default: return value.exactly(as: type)
+        }
+    }
+}
+
+extension ExpressionSyntax {
+    fileprivate var asksForTheTime: Bool {
+        PredicateSyntax.comparison(Comparison(self, .equal, .value(.null))).contains { $0 == .call(.now, []) }
+    }
+}

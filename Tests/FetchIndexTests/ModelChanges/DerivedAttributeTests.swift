@@ -1,0 +1,364 @@
+import Administration
+import Foundation
+import Observation
+import Synchronization
+import TestSupport
+import Testing
+
+import FetchIndex
+
+/// Attributes whose values every writer computes from others.
+@Suite struct DerivedAttributeTests {
+    final class Item: ManagedObject {
+        @Attribute("code", isUnique: true) var code: Int?
+        @Attribute("name") var name: String?
+        @Attribute("price") var price: Int?
+        @Attribute("count") var count = 1
+        @Attribute("total", indexed: true, derivedBy: "price * count") var total: Int?
+        @Attribute("sortName", derivedBy: "canonical:(name)") var sortName: String?
+    }
+
+    static let plain = [
+        AttributeDescription("code", .integer, isUnique: true), AttributeDescription("name", .string),
+        AttributeDescription("price", .integer),
+        AttributeDescription("count", .integer, isOptional: false, defaultValue: .integer(1)),
+    ]
+
+    let store = ModelStore()
+
+    private func model(_ attributes: AttributeDescription...) -> Model {
+        Model(entities: [Entity("Item", Self.plain + attributes)])
+    }
+
+    private func request(_ format: String? = nil) throws -> FetchRequest<ManagedObject> {
+        var request = FetchRequest<ManagedObject>(entityName: "Item")
+        request.predicate = try format.map { try FetchPredicate(format: $0, argumentArray: []) }
+        request.sortKeys = [SortKey("code")]
+        return request
+    }
+
+    private func values(of attribute: String, in container: PersistentContainer) throws -> [Value] {
+        let context = container.newContext()
+        let values = try context.fetch(request()).map { $0[attribute] }
+        withExtendedLifetime(context) {}
+        return values
+    }
+
+    /// Expects every stored value to be that of an oracle.
+    private func expectDerived(_ container: PersistentContainer, _ comment: Comment? = nil) throws {
+        let context = container.newContext()
+        for item in try context.fetch(request()) {
+            var total = Value.null
+            if case .integer(let price) = item["price"], case .integer(let count) = item["count"] {
+                total = .integer(price * count)
+            }
+            #expect(item["total"] == total, comment)
+            var name = Value.null
+            if case .string(let text) = item["name"] {
+                name = .string(text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
+            }
+            #expect(item["sortName"] == name, comment)
+        }
+        withExtendedLifetime(context) {}
+        #expect(try container.check { _, _ in } == [], comment)
+    }
+
+    @Test func anUnsavedObjectHasItsValues() throws {
+        let container = try PersistentContainer(temporaryWith: Model(Item.self))
+        let context = container.newContext()
+        let item = Item(context: context)
+        #expect(item.total == nil)
+        item.price = 7
+        #expect(item.total == 7)
+        item.count = 6
+        item.name = "Élan"
+        #expect(item.total == 42)
+        #expect(item.sortName == "elan")
+        item.total = 3
+        #expect(item.total == 42)
+        try context.save()
+        #expect(item.total == 42)
+        item.price = 1
+        #expect(item.total == 6)
+        #expect(item["total"] == .integer(6))
+        try context.rollback()
+        #expect(item.total == 42)
+        try expectDerived(container)
+    }
+
+    @Test func everyWriterComputesThem() throws {
+        let container = try store.open(Model(Item.self))
+        let writer = try BatchWriter(container, entity: "Item", key: "code")
+        for code in 0..<20 {
+            try writer.insert([.integer(Int64(code)), .string("Name \(code)"), .integer(Int64(code)), .integer(2)])
+        }
+        let object = try #require(try writer.object(key: .integer(3)))
+        try writer.update(object, [.integer(3), .string("ÜBER"), .null, .integer(5), .integer(99), .string("wrong")])
+        try writer.commit()
+        try expectDerived(container, "batch writer")
+        let context = container.newContext()
+        var rows = (100..<110).map { [Value.integer($0), .string("Row"), .integer($0), .integer(3)] }
+        try context.insertRows(into: "Item", onUniqueConflict: .update) { rows.popLast() }
+        try expectDerived(container, "batch insert")
+        let update = BatchUpdateRequest(
+            entityName: "Item", predicate: try FetchPredicate("total > 300"),
+            propertiesToUpdate: ["price": .integer(-4)])
+        #expect(try context.execute(update) > 0)
+        try expectDerived(container, "batch update")
+        for item in try context.fetch(request("total < 10")) { item["count"] = .integer(100) }
+        try context.save()
+        try expectDerived(container, "save")
+        // A program that does not declare them.
+        let olderContainer = try store.open(model())
+        let older = olderContainer.newContext()
+        let item = try older.insert("Item")
+        item["name"] = .string("Ölder")
+        item["price"] = .integer(9)
+        try older.save()
+        try expectDerived(container, "an older program")
+        #expect(try context.count(for: request("total == 9")) == 0)
+        try context.mergeChanges()
+        #expect(try context.count(for: request("total == 9 AND sortName == 'older'")) == 1)
+    }
+
+    @Test func ordersFollowThem() throws {
+        let container = try PersistentContainer(temporaryWith: Model(Item.self))
+        let context = container.newContext()
+        var request = FetchRequest<Item>()
+        request.sortKeys = [SortKey(\.total, .descending), SortKey(\.code)]
+        let controller = try FetchedResultsController(
+            fetchRequest: request, context: context, sectionKey: .attribute("sortName"), cacheName: "by total")
+        try controller.performFetch()
+        for code in 0..<6 {
+            let item = Item(context: context)
+            item.code = code
+            item.name = ["é", "E", "a"][code % 3]
+            item.price = code
+        }
+        context.processPendingChanges()
+        #expect(controller.sections.map(\.name) == ["a", "e"])
+        #expect(controller.fetchedObjects.map { $0.map(\.code) } == [5, 2, 4, 3, 1, 0])
+        try context.save()
+        let first = try #require(try context.fetch(request).last)
+        first.count = 0
+        first.price = 1
+        first.count = 50
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects?.map(\.total) == [50, 4, 3, 1, 5, 2])
+        try context.save()
+        try controller.performFetch()
+        #expect(controller.fetchedObjects?.map(\.total) == [50, 4, 3, 1, 5, 2])
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    @Test func theyAreAddedAndChangedInAPass() throws {
+        let writer = try BatchWriter(store.open(model()), entity: "Item")
+        for code in 0..<10 { try writer.insert([.integer(Int64(code)), .string("N\(code)"), .integer(Int64(code))]) }
+        try writer.commit()
+        let total = AttributeDescription("total", .integer, derivation: "price * count")
+        #expect(throws: StoreError.self) { try store.open(model(total)) }
+        #expect(try store.open(nil).plan(for: model(total)).verdict == .pass)
+        var container = try store.open(model(total), .automatic)
+        func totals() throws -> [Value] { try values(of: "total", in: container) }
+        #expect(try totals() == (0..<10).map { .integer($0) })
+        let byTotal = OrderDefinition(entity: "Item", sortKeys: [SortKey("total")])
+        try container.withOrder(byTotal, .init(cacheName: "by total")) { _ in }
+        container = try store.open(
+            model(AttributeDescription("total", .integer, derivation: "0 - price")), .automatic)
+        #expect(try totals() == (0..<10).map { .integer(-$0) })
+        try container.withOrder(byTotal, .init(cacheName: "by total")) { order in
+            #expect(order.outcome == .rebuilt(.modelChanged))
+            var codes: [Value] = []
+            try order.forEachRow { row in codes.append(try row.value(of: "code")) }
+            #expect(codes == (0..<10).reversed().map { .integer($0) })
+        }
+        // A program of the first expression goes on, with the newest one.
+        #expect(try store.open(model(total)).model().entities[0].attributes.last?.derivation == "0 - price")
+        // What it reads may be renamed, and not removed.
+        let renamed = Entity("Item", [AttributeDescription("cost", .integer, renamedFrom: "price")])
+        container = try store.open(Model(entities: [renamed]))
+        let context = container.newContext()
+        let item = try #require(try context.fetch(request("code == 4")).first)
+        item["cost"] = .integer(70)
+        try context.save()
+        #expect(try totals()[4] == .integer(-70))
+        #expect(throws: StoreError.self) {
+            try container.migrate(
+                to: Model(entities: [
+                    Entity("Item", [AttributeDescription("code", .integer, isUnique: true)], removed: ["cost"])
+                ]))
+        }
+        // Without the derivation it is an attribute like others.
+        let set = Entity("Item", [AttributeDescription("total", .integer)])
+        try container.migrate(to: Model(entities: [set]))
+        let free = container.newContext()
+        try #require(try free.fetch(request("code == 4")).first)["total"] = .integer(12)
+        try free.save()
+        #expect(try totals()[4] == .integer(12))
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    @Test(arguments: [
+        ("price *", ValueType.integer), ("price + missing", .integer), ("canonical:(name)", .integer),
+        ("price * 2", .string), ("now()", .date), ("self", .integer), ("double", .integer), ("{1, 2}", .integer),
+    ])
+    func aWrongDerivationIsRefused(derivation: String, type: ValueType) throws {
+        let double = AttributeDescription("double", .integer, derivation: "price * 2")
+        let wrong = AttributeDescription("wrong", type, derivation: derivation)
+        #expect(throws: StoreError.self) { try store.open(model(double, wrong)) }
+        #expect(throws: StoreError.self) {
+            try store.open(model(AttributeDescription("x", .integer, defaultValue: .integer(1), derivation: "price")))
+        }
+    }
+
+    @Test func aValueThatCannotBeDerivedFailsTheSave() throws {
+        let half = AttributeDescription("half", .integer, isOptional: false, derivation: "price / 2.0")
+        let container = try store.open(model(half))
+        let context = container.newContext()
+        let item = try context.insert("Item")
+        item["price"] = .integer(3)
+        #expect(throws: (any Error).self) { try context.save() }
+        item["price"] = .null
+        #expect(throws: (any Error).self) { try context.save() }
+        item["price"] = .integer(8)
+        try context.save()
+        #expect(try values(of: "half", in: container) == [.integer(4)])
+        // A pass names the objects.
+        let quarter = AttributeDescription("quarter", .integer, isOptional: false, derivation: "price / 16.0")
+        #expect { try container.migrate(to: model(half, quarter)) } throws: { error in
+            if case .cannotMigrate(_, "quarter", _, let objects)? = error as? StoreError {
+                objects.count == 1
+            } else {
+                false
+            }
+        }
+    }
+
+    /// A pass over records that changes what a value is derived from is seen by indexes and caches of it.
+    @Test func aPassThatChangesAnInputIsSeenByIndexes() throws {
+        let count = AttributeDescription("count", .integer)
+        let total = AttributeDescription("total", .integer, derivation: "price * count")
+        let entity = Entity(
+            "Item", [Self.plain[0], Self.plain[2], count, total], indexes: [Index(["total"])])
+        let container = try store.open(Model(entities: [entity]))
+        let writer = try BatchWriter(container, entity: "Item")
+        for code in 0..<20 { try writer.insert([.integer(Int64(code)), .integer(Int64(code))]) }
+        try writer.commit()
+        #expect(try values(of: "total", in: container) == Array(repeating: .null, count: 20))
+        let required = AttributeDescription("count", .integer, isOptional: false, defaultValue: .integer(1))
+        try container.migrate(to: Model(entities: [Entity("Item", [required, Self.plain[2], total])]))
+        #expect(try values(of: "total", in: container) == (0..<20).map { .integer($0) })
+        let context = container.newContext()
+        #expect(try context.count(for: request("total == 5")) == 1)
+        #expect(try container.cacheStatistics().map(\.isFresh) == [true])
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    /// A context that was opened before the derivation writes what other writers would.
+    @Test func anOlderContextWritesDerivedValues() throws {
+        let container = try store.open(model())
+        let context = container.newContext()
+        let item = try context.insert("Item")
+        item["code"] = .integer(1)
+        item["price"] = .integer(300)
+        let total = AttributeDescription("total", .integer, derivation: "price * count")
+        let newer = Entity("Item", Self.plain + [total], indexes: [Index(["total"])])
+        try container.migrate(to: Model(entities: [newer]))
+        try context.save()
+        let other = container.newContext()
+        #expect(try other.count(for: request("total == 300")) == 1)
+        #expect(try container.check { _, _ in } == [])
+        item["price"] = .integer(7)
+        try context.save()
+        try other.mergeChanges()
+        #expect(try other.count(for: request("total == 7")) == 1)
+    }
+
+    @Test func aProgramThatDoesNotDeclareItKeepsIt() throws {
+        let total = AttributeDescription("total", .integer, derivation: "price * count")
+        let container = try store.open(model(total))
+        let plain = try store.open(model(AttributeDescription("total", .integer)))
+        #expect(try plain.model().entities[0].attributes.last?.derivation == "price * count")
+        let context = plain.newContext()
+        let item = try context.insert("Item")
+        item["price"] = .integer(4)
+        item["total"] = .integer(1000)
+        try context.save()
+        #expect(try values(of: "total", in: container) == [.integer(4)])
+    }
+
+    @Test func aRequiredDerivedAttributeNeedsValues() throws {
+        let optional = AttributeDescription("total", .integer, derivation: "price * count")
+        let required = AttributeDescription("total", .integer, isOptional: false, derivation: "price * count")
+        let container = try store.open(model(optional))
+        let context = container.newContext()
+        let item = try context.insert("Item")
+        try context.save()
+        #expect { try container.migrate(to: model(required)) } throws: { error in
+            if case .cannotMigrate(_, "total", _, let objects)? = error as? StoreError {
+                objects == [item.objectID]
+            } else {
+                false
+            }
+        }
+        item["price"] = .integer(1)
+        try context.save()
+        try container.migrate(to: model(required))
+        #expect(try values(of: "total", in: container) == [.integer(1)])
+    }
+
+    /// A derivation goes on to mean the same attributes.
+    @Test func aNameInADerivationDoesNotChangeItsMeaning() throws {
+        let value = AttributeDescription("value", .integer)
+        let total = AttributeDescription("total", .integer, derivation: "price * count")
+        let container = try store.open(model(value, total))
+        let context = container.newContext()
+        let item = try context.insert("Item")
+        item["price"] = .integer(5)
+        item["value"] = .integer(9)
+        try context.save()
+        func entity(_ attribute: AttributeDescription) -> Model { Model(entities: [Entity("Item", [attribute])]) }
+        try container.migrate(to: entity(AttributeDescription("cost", .integer, renamedFrom: "price")))
+        #expect(throws: StoreError.self) {
+            try container.migrate(to: entity(AttributeDescription("price", .integer, renamedFrom: "value")))
+        }
+        #expect(throws: StoreError.self) { try container.migrate(to: entity(AttributeDescription("price", .integer))) }
+        #expect(try values(of: "total", in: container) == [.integer(5)])
+        // Not a name in it.
+        try container.migrate(to: entity(AttributeDescription("pri", .integer)))
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    @Test(arguments: [
+        (ValueType.decimal, "price * rate", Value.decimal(0)), (.double, "cents / 3", .double(0.1)),
+        (.double, "price", .double(3)), (.decimal, "rate + 0.5", .decimal(Decimal(string: "0.5") ?? 0)),
+    ])
+    func numbersBecomeTheNearestOfTheType(type: ValueType, derivation: String, expected: Value) throws {
+        let container = try store.open(
+            model(
+                AttributeDescription("rate", .double), AttributeDescription("cents", .decimal),
+                AttributeDescription("result", type, derivation: derivation)))
+        let context = container.newContext()
+        let item = try context.insert("Item")
+        item["price"] = .integer(3)
+        item["rate"] = .double(0)
+        item["cents"] = .decimal(Decimal(string: "0.3") ?? 0)
+        try context.save()
+        #expect(item["result"] == expected)
+    }
+
+    @Test func observersHearOfDerivedValues() throws {
+        let container = try PersistentContainer(temporaryWith: Model(Item.self))
+        let context = container.newContext()
+        let item = Item(context: context)
+        let changes = Mutex(0)
+        withObservationTracking {
+            _ = item.total
+        } onChange: {
+            changes.withLock { $0 += 1 }
+        }
+        item.price = 3
+        #expect(changes.withLock { $0 } == 1)
+        withExtendedLifetime(context) {}
+    }
+}
