@@ -19,7 +19,7 @@ struct Figure: Codable {
     let question: String
     let rows: Int
     let value: Double
-    let limit: Double
+    let limit: Double?
     let unit: String
 }
 
@@ -91,9 +91,8 @@ func printTable(_ report: Report) {
         print(cells.joined(separator: "  "))
     }
     for figure in report.figures {
-        print(
-            "\(figure.question), \(figure.rows) rows: \(String(format: "%.2f", figure.value)) \(figure.unit) (at most \(figure.limit))"
-        )
+        let limit = figure.limit.map { " (at most \($0))" } ?? ""
+        print("\(figure.question), \(figure.rows) rows: \(String(format: "%.2f", figure.value)) \(figure.unit)\(limit)")
     }
 }
 
