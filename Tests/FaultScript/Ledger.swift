@@ -28,6 +28,13 @@ package enum Ledger {
             ]),
     ])
 
+    /// The model of a newer program: other attributes, in another order. All of it is free.
+    package static let newerModel = Model(
+        entities: model.entities.map { entity in
+            let note = AttributeDescription("note", .string, isOptional: false, defaultValue: .string("-"))
+            return Entity(entity.name, [note] + entity.attributes.reversed(), indexes: entity.indexes)
+        })
+
     /// The order that watchers follow.
     package static let cache = "by balance"
 

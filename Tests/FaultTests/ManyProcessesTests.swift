@@ -52,7 +52,10 @@ import Testing
         for watcher in watchers { try watcher.waitForLine() }
         let readers = try (0..<8).map { _ in try victim.start("reader", ["sign=\(reading)"]) }
         let writers = try (0..<4).map {
-            try victim.start("writer", ["sign=\(writing)", "name=w\($0)", "seed=\($0)", "durability=relaxed"])
+            // Two of them are a newer program, with another model.
+            let model = $0 < 2 ? "first" : "newer"
+            return try victim.start(
+                "writer", ["sign=\(writing)", "name=w\($0)", "seed=\($0)", "durability=relaxed", "model=\(model)"])
         }
         // Killed in its work: whatever lock it holds then, the others go on.
         let killed = try victim.start("writer", ["sign=\(writing)", "name=killed", "seed=9", "durability=relaxed"])
@@ -96,6 +99,8 @@ import Testing
         #expect(inFlight == 0 || inFlight == 1)
         #expect(final.defect == nil)
         #expect(final.entries == commits.count + inFlight)
+        #expect(try container.model().entity(named: "Entry")?.slot(of: "note") != nil)
+        #expect(try container.check { _, _ in } == [])
         let names = try context.fetch(FetchRequest<ManagedObject>(entityName: "Entry")).map { entry in
             if case .string(let name) = entry["name"] { name } else { "" }
         }

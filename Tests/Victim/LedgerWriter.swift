@@ -15,7 +15,8 @@ struct LedgerWriter {
 
     func run() throws {
         let container = try PersistentContainer(
-            at: URL(fileURLWithPath: arguments.store), model: Ledger.model, durability: arguments.durability)
+            at: URL(fileURLWithPath: arguments.store),
+            model: arguments["model"] == "newer" ? Ledger.newerModel : Ledger.model, durability: arguments.durability)
         let name = arguments["name"] ?? "writer"
         var generator = SeededGenerator(seed: arguments.seed)
         let context = container.newContext()

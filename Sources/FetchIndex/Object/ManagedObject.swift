@@ -146,7 +146,7 @@ open class ManagedObject {
     }
 
     /// The value as the context's snapshot has it.
-    private func savedValue(at slot: Int) -> Value {
+    func savedValue(at slot: Int) -> Value {
         do { return try readValue(at: slot) } catch { preconditionFailure("\(self): \(error).") }
     }
 
@@ -202,18 +202,6 @@ open class ManagedObject {
             if isAsSaved { changes.removeValue(forKey: slot) } else { changes[slot] = value }
         }
         context.didChange(self)
-    }
-
-    /// Unsaved values by name.
-    public var changedValues: [String: Value] {
-        Dictionary(uniqueKeysWithValues: changes.map { (entity.attribute(at: $0.key).name, $0.value) })
-    }
-
-    /// The values as they were last saved or merged, by name; empty for a new object.
-    public var committedValues: [String: Value] {
-        guard savedRecord() != nil else { return [:] }
-        return Dictionary(
-            uniqueKeysWithValues: entity.attributeSlots.map { (entity.attribute(at: $0).name, savedValue(at: $0)) })
     }
 
     /// The record with unsaved values; nil when the object is deleted. Values of another type count as null.

@@ -296,14 +296,3 @@ func currentThread() -> UInt {
         UInt(bitPattern: pthread_self())
     #endif
 }
-
-/// That of an entity whose values cannot be derived.
-private final class BrokenCompleter: RecordCompleter {
-    private let error: any Error
-
-    init(_ error: any Error) { self.error = error }
-
-    func completed(_ record: RawSpan) throws -> [UInt8]? { throw error }
-
-    func slots(derivedFrom slot: Int) -> [Int] { [] }
-}

@@ -10,17 +10,17 @@ package struct EntityMigration: Sendable {
 
     /// The number of the entity; nil for a new one.
     package let number: Int?
-    package private(set) var steps: [ModelDifference.Step] = []
+    package internal(set) var steps: [ModelDifference.Step] = []
     package let old: Entity
     package var new: Entity { makeEntity() }
     package private(set) var conversions: [Conversion] = []
     /// Slots of values that must not be null any more, with the values that replace null; null: none does.
     package private(set) var required: [(slot: Int, replacement: Value)] = []
 
-    private let given: Entity
-    private var slots: [SlotDescription]
-    private var uniqueLists: [[Int]]
-    private var indexKeys: [[IndexKey]]
+    let given: Entity
+    var slots: [SlotDescription]
+    var uniqueLists: [[Int]]
+    var indexKeys: [[IndexKey]]
     private let hasClosure: Bool
     private let isDemanded: Bool
     private var isEmptyOfObjects = false
@@ -88,7 +88,7 @@ package struct EntityMigration: Sendable {
         !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty || computesValues)
     }
 
-    private func step(
+    func step(
         _ change: ModelDifference.Change, _ verdict: ModelDifference.Verdict, _ reason: String
     ) -> ModelDifference.Step {
         ModelDifference.Step(entity: given.name, change: change, verdict: verdict, reason: reason)
@@ -152,7 +152,7 @@ package struct EntityMigration: Sendable {
         }
     }
 
-    private func liveSlot(named name: String) -> Int? {
+    func liveSlot(named name: String) -> Int? {
         slots.firstIndex { !$0.isRemoved && $0.attribute.name == name }
     }
 
@@ -249,64 +249,6 @@ package struct EntityMigration: Sendable {
         for index in uniqueLists.indices where uniqueLists[index].contains(slot) { uniqueLists[index] = [] }
     }
 
-    // MARK: Attributes that are unique together
-
-    private mutating func replaceInLists(_ slot: Int, by other: Int) {
-        for index in uniqueLists.indices {
-            uniqueLists[index] = uniqueLists[index].map { $0 == slot ? other : $0 }
-        }
-        for index in indexKeys.indices {
-            for key in indexKeys[index].indices where indexKeys[index][key].slot == slot {
-                indexKeys[index][key].slot = other
-            }
-        }
-    }
-
-    private mutating func matchUniqueLists() {
-        let wanted = given.uniqueAttributes.map { names in Set(names.compactMap { liveSlot(named: $0) }) }
-        for (index, list) in uniqueLists.enumerated() where !list.isEmpty && !wanted.contains(Set(list)) {
-            // A program that does not declare all of the attributes knows nothing of the list.
-            let names = list.map { slots[$0].attribute.name }
-            guard names.allSatisfy({ given.slot(of: $0) != nil }) else { continue }
-            steps.append(step(.removeUniqueness(names), .pass, "its unique keys are deleted"))
-            uniqueLists[index] = []
-        }
-        for (names, slots) in zip(given.uniqueAttributes, wanted)
-        where !uniqueLists.contains(where: { Set($0) == slots }) {
-            steps.append(step(.addUniqueness(names), .pass, "no two objects may have the same values of them"))
-            uniqueLists.append(names.compactMap { liveSlot(named: $0) })
-        }
-    }
-
-    // MARK: Indexes
-
-    /// The keys of an index, by names of now; nil when an attribute is missing.
-    private func keys(of index: Index) -> [IndexKey]? {
-        let keys = index.keys.compactMap { key in
-            liveSlot(named: key.attribute).map { IndexKey(slot: $0, isDescending: key.isDescending) }
-        }
-        return keys.count == index.keys.count ? keys : nil
-    }
-
-    private func index(of keys: [IndexKey]) -> Index {
-        Index(keys: keys.map { Index.Key(slots[$0.slot].attribute.name, isDescending: $0.isDescending) })
-    }
-
-    private mutating func removeIndex(_ keys: [IndexKey]) {
-        steps.append(step(.removeIndex(index(of: keys)), .free, "no record is read"))
-        indexKeys.removeAll { $0 == keys }
-    }
-
-    private mutating func matchIndexes() {
-        for removed in given.removedIndexes.compactMap({ keys(of: $0) }) where indexKeys.contains(removed) {
-            removeIndex(removed)
-        }
-        for wanted in given.indexes.compactMap({ keys(of: $0) }) where !indexKeys.contains(wanted) {
-            steps.append(step(.addIndex(index(of: wanted)), .pass, "its order is built from all records"))
-            indexKeys.append(wanted)
-        }
-    }
-
     // MARK: The result
 
     private func makeEntity() -> Entity {
@@ -321,53 +263,4 @@ package struct EntityMigration: Sendable {
         entity.passes = old.passes + (rewritesRecords ? 1 : 0)
         return entity
     }
-}
-
-extension String {
-    /// Whether an expression may name an attribute.
-    fileprivate func mentions(_ name: String) -> Bool {
-        func isWord(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
-        return name.allSatisfy(isWord) ? split(whereSeparator: { !isWord($0) }).contains { $0 == name } : contains(name)
-    }
-}
-
-extension Entity {
-    fileprivate func asDeclared(in stored: Entity) -> Declaration {
-        let names = attributes.map(\.name).sorted()
-        return Declaration(checksum: declaration, slots: names.map { stored.slot(of: $0) ?? 0 })
-    }
-}
-
-extension Model {
-    /// What leads from this stored model to a given one, entity by entity; entities without a change are left out. Throws
-    /// `StoreError.modelMismatch` when something that the given model needs is gone.
-    package func migrations(
-        to given: Model, isDemanded: Bool, hasClosure: Bool
-    ) throws -> [EntityMigration] {
-        try given.entities.filter { !$0.isDropped }.map { entity in
-            guard let number = entities.firstIndex(where: { $0.name == entity.name && !$0.isDropped }) else {
-                return EntityMigration(adding: entity)
-            }
-            return try EntityMigration(
-                of: entities[number], number: number, to: entity, isDemanded: isDemanded, hasClosure: hasClosure)
-        }.filter { !$0.isEmpty }
-    }
-
-    /// The model after migrations.
-    package func applying(_ migrations: [EntityMigration]) throws -> Model {
-        var model = self
-        for migration in migrations {
-            if let number = migration.number {
-                model.entities[number] = migration.new
-            } else {
-                model.entities.append(migration.new)
-            }
-        }
-        try model.validate()
-        return model
-    }
-}
-
-extension ModelDifference {
-    package init(_ migrations: [EntityMigration]) { steps = migrations.flatMap(\.steps) }
 }

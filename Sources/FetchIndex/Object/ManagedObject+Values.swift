@@ -1,0 +1,15 @@
+public import Values
+
+extension ManagedObject {
+    /// Unsaved values by name.
+    public var changedValues: [String: Value] {
+        Dictionary(uniqueKeysWithValues: changes.map { (entity.attribute(at: $0.key).name, $0.value) })
+    }
+
+    /// The values as they were last saved or merged, by name; empty for a new object.
+    public var committedValues: [String: Value] {
+        guard savedRecord() != nil else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: entity.attributeSlots.map { (entity.attribute(at: $0).name, savedValue(at: $0)) })
+    }
+}
