@@ -1,4 +1,4 @@
-package import Models
+internal import Models
 
 /// That of an entity whose values cannot be derived.
 final class BrokenCompleter: RecordCompleter {

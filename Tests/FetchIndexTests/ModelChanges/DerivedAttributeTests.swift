@@ -18,36 +18,12 @@ import FetchIndex
         @Attribute("sortName", derivedBy: "canonical:(name)") var sortName: String?
     }
 
-    static let plain = [
-        AttributeDescription("code", .integer, isUnique: true), AttributeDescription("name", .string),
-        AttributeDescription("price", .integer),
-        AttributeDescription("count", .integer, isOptional: false, defaultValue: .integer(1)),
-    ]
-
-    let store = ModelStore()
-
-    private func model(_ attributes: AttributeDescription...) -> Model {
-        Model(entities: [Entity("Item", Self.plain + attributes)])
-    }
-
-    private func request(_ format: String? = nil) throws -> FetchRequest<ManagedObject> {
-        var request = FetchRequest<ManagedObject>(entityName: "Item")
-        request.predicate = try format.map { try FetchPredicate(format: $0, argumentArray: []) }
-        request.sortKeys = [SortKey("code")]
-        return request
-    }
-
-    private func values(of attribute: String, in container: PersistentContainer) throws -> [Value] {
-        let context = container.newContext()
-        let values = try context.fetch(request()).map { $0[attribute] }
-        withExtendedLifetime(context) {}
-        return values
-    }
+    let store = ItemStore()
 
     /// Expects every stored value to be that of an oracle.
     private func expectDerived(_ container: PersistentContainer, _ comment: Comment? = nil) throws {
         let context = container.newContext()
-        for item in try context.fetch(request()) {
+        for item in try context.fetch(store.request()) {
             var total = Value.null
             if case .integer(let price) = item["price"], case .integer(let count) = item["count"] {
                 total = .integer(price * count)
@@ -87,7 +63,7 @@ import FetchIndex
     }
 
     @Test func everyWriterComputesThem() throws {
-        let container = try store.open(Model(Item.self))
+        let container = try store.models.open(Model(Item.self))
         let writer = try BatchWriter(container, entity: "Item", key: "code")
         for code in 0..<20 {
             try writer.insert([.integer(Int64(code)), .string("Name \(code)"), .integer(Int64(code)), .integer(2)])
@@ -105,20 +81,20 @@ import FetchIndex
             propertiesToUpdate: ["price": .integer(-4)])
         #expect(try context.execute(update) > 0)
         try expectDerived(container, "batch update")
-        for item in try context.fetch(request("total < 10")) { item["count"] = .integer(100) }
+        for item in try context.fetch(store.request("total < 10")) { item["count"] = .integer(100) }
         try context.save()
         try expectDerived(container, "save")
         // A program that does not declare them.
-        let olderContainer = try store.open(model())
+        let olderContainer = try store.models.open(store.model())
         let older = olderContainer.newContext()
         let item = try older.insert("Item")
         item["name"] = .string("Ölder")
         item["price"] = .integer(9)
         try older.save()
         try expectDerived(container, "an older program")
-        #expect(try context.count(for: request("total == 9")) == 0)
+        #expect(try context.count(for: store.request("total == 9")) == 0)
         try context.mergeChanges()
-        #expect(try context.count(for: request("total == 9 AND sortName == 'older'")) == 1)
+        #expect(try context.count(for: store.request("total == 9 AND sortName == 'older'")) == 1)
     }
 
     @Test func ordersFollowThem() throws {
@@ -152,19 +128,19 @@ import FetchIndex
     }
 
     @Test func theyAreAddedAndChangedInAPass() throws {
-        let writer = try BatchWriter(store.open(model()), entity: "Item")
+        let writer = try BatchWriter(store.models.open(store.model()), entity: "Item")
         for code in 0..<10 { try writer.insert([.integer(Int64(code)), .string("N\(code)"), .integer(Int64(code))]) }
         try writer.commit()
         let total = AttributeDescription("total", .integer, derivation: "price * count")
-        #expect(throws: StoreError.self) { try store.open(model(total)) }
-        #expect(try store.open(nil).plan(for: model(total)).verdict == .pass)
-        var container = try store.open(model(total), .automatic)
-        func totals() throws -> [Value] { try values(of: "total", in: container) }
+        #expect(throws: StoreError.self) { try store.models.open(store.model(total)) }
+        #expect(try store.models.open(nil).plan(for: store.model(total)).verdict == .pass)
+        var container = try store.models.open(store.model(total), .automatic)
+        func totals() throws -> [Value] { try store.values(of: "total", in: container) }
         #expect(try totals() == (0..<10).map { .integer($0) })
         let byTotal = OrderDefinition(entity: "Item", sortKeys: [SortKey("total")])
         try container.withOrder(byTotal, .init(cacheName: "by total")) { _ in }
-        container = try store.open(
-            model(AttributeDescription("total", .integer, derivation: "0 - price")), .automatic)
+        container = try store.models.open(
+            store.model(AttributeDescription("total", .integer, derivation: "0 - price")), .automatic)
         #expect(try totals() == (0..<10).map { .integer(-$0) })
         try container.withOrder(byTotal, .init(cacheName: "by total")) { order in
             #expect(order.outcome == .rebuilt(.modelChanged))
@@ -173,12 +149,13 @@ import FetchIndex
             #expect(codes == (0..<10).reversed().map { .integer($0) })
         }
         // A program of the first expression goes on, with the newest one.
-        #expect(try store.open(model(total)).model().entities[0].attributes.last?.derivation == "0 - price")
+        #expect(
+            try store.models.open(store.model(total)).model().entities[0].attributes.last?.derivation == "0 - price")
         // What it reads may be renamed, and not removed.
         let renamed = Entity("Item", [AttributeDescription("cost", .integer, renamedFrom: "price")])
-        container = try store.open(Model(entities: [renamed]))
+        container = try store.models.open(Model(entities: [renamed]))
         let context = container.newContext()
-        let item = try #require(try context.fetch(request("code == 4")).first)
+        let item = try #require(try context.fetch(store.request("code == 4")).first)
         item["cost"] = .integer(70)
         try context.save()
         #expect(try totals()[4] == .integer(-70))
@@ -192,7 +169,7 @@ import FetchIndex
         let set = Entity("Item", [AttributeDescription("total", .integer)])
         try container.migrate(to: Model(entities: [set]))
         let free = container.newContext()
-        try #require(try free.fetch(request("code == 4")).first)["total"] = .integer(12)
+        try #require(try free.fetch(store.request("code == 4")).first)["total"] = .integer(12)
         try free.save()
         #expect(try totals()[4] == .integer(12))
         #expect(try container.check { _, _ in } == [])
@@ -205,15 +182,16 @@ import FetchIndex
     func aWrongDerivationIsRefused(derivation: String, type: ValueType) throws {
         let double = AttributeDescription("double", .integer, derivation: "price * 2")
         let wrong = AttributeDescription("wrong", type, derivation: derivation)
-        #expect(throws: StoreError.self) { try store.open(model(double, wrong)) }
+        #expect(throws: StoreError.self) { try store.models.open(store.model(double, wrong)) }
         #expect(throws: StoreError.self) {
-            try store.open(model(AttributeDescription("x", .integer, defaultValue: .integer(1), derivation: "price")))
+            try store.models.open(
+                store.model(AttributeDescription("x", .integer, defaultValue: .integer(1), derivation: "price")))
         }
     }
 
     @Test func aValueThatCannotBeDerivedFailsTheSave() throws {
         let half = AttributeDescription("half", .integer, isOptional: false, derivation: "price / 2.0")
-        let container = try store.open(model(half))
+        let container = try store.models.open(store.model(half))
         let context = container.newContext()
         let item = try context.insert("Item")
         item["price"] = .integer(3)
@@ -222,10 +200,10 @@ import FetchIndex
         #expect(throws: (any Error).self) { try context.save() }
         item["price"] = .integer(8)
         try context.save()
-        #expect(try values(of: "half", in: container) == [.integer(4)])
+        #expect(try store.values(of: "half", in: container) == [.integer(4)])
         // A pass names the objects.
         let quarter = AttributeDescription("quarter", .integer, isOptional: false, derivation: "price / 16.0")
-        #expect { try container.migrate(to: model(half, quarter)) } throws: { error in
+        #expect { try container.migrate(to: store.model(half, quarter)) } throws: { error in
             if case .cannotMigrate(_, "quarter", _, let objects)? = error as? StoreError {
                 objects.count == 1
             } else {
@@ -239,8 +217,8 @@ import FetchIndex
         (.double, "price", .double(3)), (.decimal, "rate + 0.5", .decimal(Decimal(string: "0.5") ?? 0)),
     ])
     func numbersBecomeTheNearestOfTheType(type: ValueType, derivation: String, expected: Value) throws {
-        let container = try store.open(
-            model(
+        let container = try store.models.open(
+            store.model(
                 AttributeDescription("rate", .double), AttributeDescription("cents", .decimal),
                 AttributeDescription("result", type, derivation: derivation)))
         let context = container.newContext()

@@ -7,89 +7,69 @@ import FetchIndex
 
 /// Derived attributes in models that change, and in programs of several ages.
 @Suite struct DerivedMigrationTests {
-    private static let plain = DerivedAttributeTests.plain
-
-    let store = ModelStore()
-
-    private func model(_ attributes: AttributeDescription...) -> Model {
-        Model(entities: [Entity("Item", Self.plain + attributes)])
-    }
-
-    private func request(_ format: String? = nil) throws -> FetchRequest<ManagedObject> {
-        var request = FetchRequest<ManagedObject>(entityName: "Item")
-        request.predicate = try format.map { try FetchPredicate(format: $0, argumentArray: []) }
-        request.sortKeys = [SortKey("code")]
-        return request
-    }
-
-    private func values(of attribute: String, in container: PersistentContainer) throws -> [Value] {
-        let context = container.newContext()
-        let values = try context.fetch(request()).map { $0[attribute] }
-        withExtendedLifetime(context) {}
-        return values
-    }
+    let store = ItemStore()
 
     /// A pass over records that changes what a value is derived from is seen by indexes and caches of it.
     @Test func aPassThatChangesAnInputIsSeenByIndexes() throws {
         let count = AttributeDescription("count", .integer)
         let total = AttributeDescription("total", .integer, derivation: "price * count")
         let entity = Entity(
-            "Item", [Self.plain[0], Self.plain[2], count, total], indexes: [Index(["total"])])
-        let container = try store.open(Model(entities: [entity]))
+            "Item", [ItemStore.plain[0], ItemStore.plain[2], count, total], indexes: [Index(["total"])])
+        let container = try store.models.open(Model(entities: [entity]))
         let writer = try BatchWriter(container, entity: "Item")
         for code in 0..<20 { try writer.insert([.integer(Int64(code)), .integer(Int64(code))]) }
         try writer.commit()
-        #expect(try values(of: "total", in: container) == Array(repeating: .null, count: 20))
+        #expect(try store.values(of: "total", in: container) == Array(repeating: .null, count: 20))
         let required = AttributeDescription("count", .integer, isOptional: false, defaultValue: .integer(1))
-        try container.migrate(to: Model(entities: [Entity("Item", [required, Self.plain[2], total])]))
-        #expect(try values(of: "total", in: container) == (0..<20).map { .integer($0) })
+        try container.migrate(to: Model(entities: [Entity("Item", [required, ItemStore.plain[2], total])]))
+        #expect(try store.values(of: "total", in: container) == (0..<20).map { .integer($0) })
         let context = container.newContext()
-        #expect(try context.count(for: request("total == 5")) == 1)
+        #expect(try context.count(for: store.request("total == 5")) == 1)
         #expect(try container.cacheStatistics().map(\.isFresh) == [true])
         #expect(try container.check { _, _ in } == [])
     }
 
     /// A context that was opened before the derivation writes what other writers would.
     @Test func anOlderContextWritesDerivedValues() throws {
-        let container = try store.open(model())
+        let container = try store.models.open(store.model())
         let context = container.newContext()
         let item = try context.insert("Item")
         item["code"] = .integer(1)
         item["price"] = .integer(300)
         let total = AttributeDescription("total", .integer, derivation: "price * count")
-        let newer = Entity("Item", Self.plain + [total], indexes: [Index(["total"])])
+        let newer = Entity("Item", ItemStore.plain + [total], indexes: [Index(["total"])])
         try container.migrate(to: Model(entities: [newer]))
         try context.save()
         let other = container.newContext()
-        #expect(try other.count(for: request("total == 300")) == 1)
+        #expect(try other.count(for: store.request("total == 300")) == 1)
         #expect(try container.check { _, _ in } == [])
         item["price"] = .integer(7)
         try context.save()
         try other.mergeChanges()
-        #expect(try other.count(for: request("total == 7")) == 1)
+        #expect(try other.count(for: store.request("total == 7")) == 1)
     }
 
     @Test func aProgramThatDoesNotDeclareItKeepsIt() throws {
         let total = AttributeDescription("total", .integer, derivation: "price * count")
-        let container = try store.open(model(total))
-        let plain = try store.open(model(AttributeDescription("total", .integer)))
+        let container = try store.models.open(store.model(total))
+        let plain = try store.models.open(store.model(AttributeDescription("total", .integer)))
         #expect(try plain.model().entities[0].attributes.last?.derivation == "price * count")
         let context = plain.newContext()
         let item = try context.insert("Item")
         item["price"] = .integer(4)
         item["total"] = .integer(1000)
         try context.save()
-        #expect(try values(of: "total", in: container) == [.integer(4)])
+        #expect(try store.values(of: "total", in: container) == [.integer(4)])
     }
 
     @Test func aRequiredDerivedAttributeNeedsValues() throws {
         let optional = AttributeDescription("total", .integer, derivation: "price * count")
         let required = AttributeDescription("total", .integer, isOptional: false, derivation: "price * count")
-        let container = try store.open(model(optional))
+        let container = try store.models.open(store.model(optional))
         let context = container.newContext()
         let item = try context.insert("Item")
         try context.save()
-        #expect { try container.migrate(to: model(required)) } throws: { error in
+        #expect { try container.migrate(to: store.model(required)) } throws: { error in
             if case .cannotMigrate(_, "total", _, let objects)? = error as? StoreError {
                 objects == [item.objectID]
             } else {
@@ -98,15 +78,15 @@ import FetchIndex
         }
         item["price"] = .integer(1)
         try context.save()
-        try container.migrate(to: model(required))
-        #expect(try values(of: "total", in: container) == [.integer(1)])
+        try container.migrate(to: store.model(required))
+        #expect(try store.values(of: "total", in: container) == [.integer(1)])
     }
 
     /// A derivation goes on to mean the same attributes.
     @Test func aNameInADerivationDoesNotChangeItsMeaning() throws {
         let value = AttributeDescription("value", .integer)
         let total = AttributeDescription("total", .integer, derivation: "price * count")
-        let container = try store.open(model(value, total))
+        let container = try store.models.open(store.model(value, total))
         let context = container.newContext()
         let item = try context.insert("Item")
         item["price"] = .integer(5)
@@ -118,7 +98,7 @@ import FetchIndex
             try container.migrate(to: entity(AttributeDescription("price", .integer, renamedFrom: "value")))
         }
         #expect(throws: StoreError.self) { try container.migrate(to: entity(AttributeDescription("price", .integer))) }
-        #expect(try values(of: "total", in: container) == [.integer(5)])
+        #expect(try store.values(of: "total", in: container) == [.integer(5)])
         // Not a name in it.
         try container.migrate(to: entity(AttributeDescription("pri", .integer)))
         #expect(try container.check { _, _ in } == [])
