@@ -15,6 +15,8 @@ package final class StoreWriter: StoreReader {
     private var firstInserted: [Int: UInt64] = [:]
     private var canAppend = true
     private var isCounted = false
+    /// Whether an entity has derived attributes. Asking one entity for each record would copy it.
+    private var hasDerivations = false
     private let thread = currentThread()
     private var isSealed = false
     var isStateChanged = false
@@ -31,6 +33,7 @@ package final class StoreWriter: StoreReader {
         try Store.checkFormat(in: view, store.tables, path: store.path)
         try super.init(store, view)
         log.commit = state.commit + 1
+        hasDerivations = model.entities.contains { $0.hasDerivations }
         store.writerBegan(on: thread)
         isCounted = true
     }
@@ -61,7 +64,7 @@ package final class StoreWriter: StoreReader {
 
     /// The record with its derived values; nil when it has them, or there are none.
     private func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
-        guard model.entities.indices.contains(entity), model.entities[entity].hasDerivations else { return nil }
+        guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
         return try model.entities[entity].completer?.completed(record)
     }
 
@@ -195,6 +198,7 @@ package final class StoreWriter: StoreReader {
         let key = StoreLayout.modelKey
         try view.put(model.encoded, for: key, in: tables.meta)
         self.model = store.prepared(model)
+        hasDerivations = model.entities.contains { $0.hasDerivations }
         state.modelVersion &+= 1
         isStateChanged = true
     }
