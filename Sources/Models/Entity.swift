@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Values
+package import Values
 
 /// What no two objects have in common.
 package struct UniqueConstraint: Hashable, Sendable {
@@ -11,6 +11,19 @@ package struct UniqueConstraint: Hashable, Sendable {
     package static let firstCompound = 1 << 15
 }
 
+/// What the value of an attribute must be, without references: for loops over values.
+package struct ValueRule: Sendable {
+    package let slot: Int
+    package let type: ValueType
+    package let isRequired: Bool
+
+    init(slot: Int, _ attribute: AttributeDescription) {
+        self.slot = slot
+        type = attribute.type
+        isRequired = !attribute.isOptional && attribute.derivation == nil
+    }
+}
+
 /// What a program declared of an entity.
 package struct Declaration: Hashable, Sendable {
     package let checksum: UInt32
@@ -20,14 +33,29 @@ package struct Declaration: Hashable, Sendable {
 
 /// A kind of object: a name and its attributes. The order of the attributes has no meaning.
 public struct Entity: Sendable {
-    /// One reference, because entities are copied in hot paths.
-    private let definition: Definition
-    /// The declarations of this entity that the store has followed, oldest first.
-    package var declarations: [Declaration] = []
-    /// How many passes over the records changed them.
-    package var passes = 0
+    // No more fields: entities are copied in hot paths.
+    private var definition: Definition
     /// A record with the values of slots that older records lack; empty when these are null. Set when a store is read.
     package var missingValues: [UInt8] = []
+
+    /// What a store knows of an entity besides its declaration.
+    package struct Stored: Sendable {
+        /// The declarations of the entity that the store has followed, oldest first.
+        package var declarations: [Declaration] = []
+        /// How many passes over the records changed them.
+        package var passes = 0
+        /// Computes derived values; nil where there are none. Set when a store is read.
+        package var completer: (any RecordCompleter)?
+    }
+
+    /// Setting it costs O(number of slots).
+    package var stored: Stored {
+        get { definition.stored }
+        set { definition = Definition(definition, stored: newValue) }
+    }
+    package var declarations: [Declaration] { definition.stored.declarations }
+    package var passes: Int { definition.stored.passes }
+    package var completer: (any RecordCompleter)? { definition.stored.completer }
 
     public var name: String { definition.name }
     /// In a stored model by the numbers of their slots, which is the order in which they were added.
@@ -44,11 +72,11 @@ public struct Entity: Sendable {
 
     /// All slots of records, those of removed attributes included.
     package var slots: [SlotDescription] { definition.slots }
-    /// Computes derived values; nil where there are none. Set when a store is read.
-    package var completer: (any RecordCompleter)? { definition.completer }
     package var hasDerivations: Bool { definition.hasDerivations }
     /// The slot of each attribute.
     package var attributeSlots: [Int] { definition.attributeSlots }
+    /// What the value of each attribute must be.
+    package var valueRules: [ValueRule] { definition.valueRules }
     /// The slots of the attributes of each list in `uniqueAttributes`, with lists that were removed: these are empty.
     package var uniqueLists: [[Int]] { definition.uniqueLists }
     /// The keys of each index.
@@ -75,7 +103,7 @@ public struct Entity: Sendable {
 
     package init(
         _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], indexKeys: [[IndexKey]] = [],
-        completer: (any RecordCompleter)? = nil
+        stored: Stored = Stored()
     ) {
         let names = uniqueLists.filter { !$0.isEmpty }.map { $0.map { slots[$0].attribute.name } }
         let indexes = indexKeys.map { keys in
@@ -83,15 +111,7 @@ public struct Entity: Sendable {
         }
         definition = Definition(
             name, slots: slots, uniqueLists: uniqueLists, names, indexKeys: indexKeys, indexes, removed: ([], []),
-            completer: completer)
-    }
-
-    /// The same stored entity with what computes its derived values.
-    package func completed(by completer: any RecordCompleter) -> Entity {
-        var entity = Entity(
-            name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, completer: completer)
-        (entity.declarations, entity.passes, entity.missingValues) = (declarations, passes, missingValues)
-        return entity
+            stored: stored)
     }
 
     private final class Definition: Sendable {
@@ -99,10 +119,12 @@ public struct Entity: Sendable {
         let attributes: [AttributeDescription]
         let uniqueAttributes: [[String]]
         let removed: (attributes: [String], indexes: [Index])
-        let completer: (any RecordCompleter)?
+        let stored: Stored
         let hasDerivations: Bool
         let slots: [SlotDescription]
         let attributeSlots: [Int]
+        let valueRules: [ValueRule]
+        let slotTypes: [ValueType]
         let uniqueLists: [[Int]]
         let indexKeys: [[IndexKey]]
         let indexes: [Index]
@@ -112,7 +134,7 @@ public struct Entity: Sendable {
         init(
             _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]],
             indexKeys: [[IndexKey]], _ indexes: [Index], removed: (attributes: [String], indexes: [Index]),
-            completer: (any RecordCompleter)? = nil
+            stored: Stored = Stored()
         ) {
             self.name = name
             self.slots = slots
@@ -121,11 +143,13 @@ public struct Entity: Sendable {
             self.indexKeys = indexKeys
             self.indexes = indexes
             self.removed = removed
-            self.completer = completer
+            self.stored = stored
             hasDerivations = slots.contains { $0.attribute.derivation != nil }
             let live = slots.indices.filter { !slots[$0].isRemoved }
             attributeSlots = live
             attributes = live.map { slots[$0].attribute }
+            valueRules = live.map { ValueRule(slot: $0, slots[$0].attribute) }
+            slotTypes = slots.map(\.attribute.type)
             var byName: [String: Int] = [:]
             for slot in live { for former in slots[slot].formerNames { byName[former] = slot } }
             for slot in live.reversed() { byName[slots[slot].attribute.name] = slot }
@@ -136,10 +160,19 @@ public struct Entity: Sendable {
                     UniqueConstraint(number: UniqueConstraint.firstCompound + index, slots: slots)
                 }
         }
+
+        convenience init(_ other: Definition, stored: Stored) {
+            self.init(
+                other.name, slots: other.slots, uniqueLists: other.uniqueLists, other.uniqueAttributes,
+                indexKeys: other.indexKeys, other.indexes, removed: other.removed, stored: stored)
+        }
     }
 
     /// The attribute of a slot, also of one that was removed.
     package func attribute(at slot: Int) -> AttributeDescription { definition.slots[slot].attribute }
+
+    /// Its type, without a copy of the attribute.
+    package func type(at slot: Int) -> ValueType { definition.slotTypes[slot] }
 
     /// The slot of an attribute, by its name or by one that it had; nil when there is none.
     package func slot(of attribute: String) -> Int? { definition.slotsByName[attribute] }

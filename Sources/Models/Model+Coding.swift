@@ -224,8 +224,8 @@ private struct StoredEntity {
     }
 
     var entity: Entity {
-        var entity = Entity(name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys)
-        (entity.declarations, entity.passes) = (declarations, passes)
-        return entity
+        Entity(
+            name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys,
+            stored: Entity.Stored(declarations: declarations, passes: passes))
     }
 }

@@ -51,6 +51,15 @@ package final class ForkNodeStore: NodeStore {
         return fork
     }
 
+    /// The same into the fork that this one is made over, which cannot fail. O(k).
+    package func publish(to fork: ForkNodeStore) {
+        for (node, change) in changes {
+            if case .freed = change, node >= fork.nextNode { continue }
+            fork.changes[node] = change
+        }
+        fork.nextNode = max(fork.nextNode, nextNode)
+    }
+
     /// Writes all that the fork holds into its base, or into a store that continues its base, in the order of node
     /// numbers. O(k log k) for k nodes. Stores in memory throw nothing.
     package func publish(to store: any NodeStore) throws {

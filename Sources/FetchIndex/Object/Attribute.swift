@@ -15,9 +15,19 @@ public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
     let isIndexed: Bool
-    private let renamedFrom: String?
-    private let derivation: String?
     private let initial: (() -> Wrapped)?
+    /// What few attributes have: a declaration is copied for each value that is read.
+    private let extras: Extras?
+
+    private final class Extras {
+        let renamedFrom: String?
+        let derivation: String?
+
+        init?(_ renamedFrom: String?, _ derivation: String?) {
+            if renamedFrom == nil && derivation == nil { return nil }
+            (self.renamedFrom, self.derivation) = (renamedFrom, derivation)
+        }
+    }
 
     /// `indexed` asks for an ``Index`` of this attribute; `renamedFrom` is the name that it has in stores of an older class.
     /// `derivedBy` is an expression of the predicate language over other attributes, `canonical:(name)` or `price * count`: the
@@ -26,11 +36,10 @@ public struct Attribute<Wrapped: AttributeValue> {
         _ name: String, isUnique: Bool = false, indexed: Bool = false, renamedFrom: String? = nil,
         derivedBy derivation: String? = nil
     ) {
-        self.derivation = derivation
         self.name = name
         self.isUnique = isUnique
         isIndexed = indexed
-        self.renamedFrom = renamedFrom
+        extras = Extras(renamedFrom, derivation)
         initial = nil
     }
 
@@ -43,8 +52,7 @@ public struct Attribute<Wrapped: AttributeValue> {
         self.name = name
         self.isUnique = isUnique
         isIndexed = indexed
-        derivation = nil
-        self.renamedFrom = renamedFrom
+        extras = Extras(renamedFrom, nil)
         initial = wrappedValue
     }
 
@@ -81,7 +89,8 @@ extension Attribute: DeclaredAttribute {
         let values = (initial?().attributeValue ?? .null, initial?().attributeValue ?? .null)
         return AttributeDescription(
             name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique,
-            defaultValue: values.0 == values.1 ? values.0 : .null, renamedFrom: renamedFrom, derivation: derivation)
+            defaultValue: values.0 == values.1 ? values.0 : .null, renamedFrom: extras?.renamedFrom,
+            derivation: extras?.derivation)
     }
 
     var initialValue: (() -> Value)? { initial.map { make in { make().attributeValue } } }

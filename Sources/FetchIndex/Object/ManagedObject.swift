@@ -116,16 +116,21 @@ open class ManagedObject {
     /// The value of an attribute as a type. Throws `AttributeError`, and `StoreError` when the record is damaged.
     public func value<Wrapped: AttributeValue>(of name: String, as type: Wrapped.Type = Wrapped.self) throws -> Wrapped
     {
+        let value = try value(ofAttribute: name)
+        if let wrapped = Wrapped(attributeValue: value) { return wrapped }
+        // A new object's attribute that was not set yet.
+        if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
+        throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
+    }
+
+    // Not generic: that would cost more than reading does.
+    private func value(ofAttribute name: String) throws -> Value {
         try withPublicErrors {
             guard let slot = entity.slot(of: name) else {
                 throw AttributeError.unknownAttribute(entity: entity.name, attribute: name)
             }
             noteRead(ofSlot: slot)
-            let value = try derivedValue(at: slot) ?? changes[slot] ?? readValue(at: slot)
-            if let wrapped = Wrapped(attributeValue: value) { return wrapped }
-            // A new object's attribute that was not set yet.
-            if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
-            throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
+            return try derivedValue(at: slot) ?? changes[slot] ?? readValue(at: slot)
         }
     }
 
@@ -142,7 +147,7 @@ open class ManagedObject {
         guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
             return nil
         }
-        return try? RecordView(record.span.bytes).value(at: slot, as: entity.attribute(at: slot).type)
+        return try? RecordView(record.span.bytes).value(at: slot, as: entity.type(at: slot))
     }
 
     /// The value as the context's snapshot has it.
@@ -154,7 +159,7 @@ open class ManagedObject {
         if let record = try readRecord() {
             let missing = entity.missingValues
             return try RecordView(record.span.bytes, missing: missing.span.bytes).value(
-                at: slot, as: entity.attribute(at: slot).type)
+                at: slot, as: entity.type(at: slot))
         }
         if !hasBeenSaved { return entity.attribute(at: slot).defaultValue }
         let reason =

@@ -253,14 +253,12 @@ package struct EntityMigration: Sendable {
 
     private func makeEntity() -> Entity {
         var entity = Entity(given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys)
-        entity.declarations = old.declarations
-        if old.declarations.isEmpty && number != nil && !steps.isEmpty {
-            entity.declarations = [old.asDeclared(in: old)]
-        }
+        var declarations = old.declarations
+        if declarations.isEmpty && number != nil && !steps.isEmpty { declarations = [old.asDeclared(in: old)] }
         let declared = given.asDeclared(in: entity)
-        entity.declarations.removeAll { $0.checksum == declared.checksum }
-        entity.declarations.append(declared)
-        entity.passes = old.passes + (rewritesRecords ? 1 : 0)
+        declarations.removeAll { $0.checksum == declared.checksum }
+        declarations.append(declared)
+        entity.stored = Entity.Stored(declarations: declarations, passes: old.passes + (rewritesRecords ? 1 : 0))
         return entity
     }
 }

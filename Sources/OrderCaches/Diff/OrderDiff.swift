@@ -223,9 +223,14 @@ private struct RowEvents {
     var updates: [(object: RecordKey, from: RowPath, to: RowPath)] = []
 
     var inOrder: [OrderChange.RowEvent] {
-        deletes.sorted { $0.from < $1.from }.map { .delete($0.object, from: $0.from) }
-            + inserts.sorted { $0.to < $1.to }.map { .insert($0.object, to: $0.to) }
-            + moves.sorted { $0.to < $1.to }.map { .move($0.object, from: $0.from, to: $0.to) }
-            + updates.sorted { $0.to < $1.to }.map { .update($0.object, from: $0.from, to: $0.to) }
+        var events: [OrderChange.RowEvent] = []
+        events.reserveCapacity(deletes.count + inserts.count + moves.count + updates.count)
+        for row in deletes.sorted(by: { $0.from < $1.from }) { events.append(.delete(row.object, from: row.from)) }
+        for row in inserts.sorted(by: { $0.to < $1.to }) { events.append(.insert(row.object, to: row.to)) }
+        for row in moves.sorted(by: { $0.to < $1.to }) { events.append(.move(row.object, from: row.from, to: row.to)) }
+        for row in updates.sorted(by: { $0.to < $1.to }) {
+            events.append(.update(row.object, from: row.from, to: row.to))
+        }
+        return events
     }
 }

@@ -82,13 +82,18 @@ package struct LiveOrder {
     package mutating func edit(_ edits: [RecordChange]) throws -> OrderChange {
         let rows = try rowChanges(edits)
         if rows.isEmpty { return OrderChange() }
+        let current = current
         var next = ForkedOrder(over: current)
         let places = try next.update(rows)
-        let change = try self.change(to: try window(on: next.order), edits, rows, places)
+        let change = try self.change(from: current, to: try window(on: next.order), edits, rows, places)
         // All reads are done: the rest works in memory and does not throw.
-        if case .edited(_, let fork) = state { next = try next.publish(to: fork) }
+        switch state {
+        case .saved(let saved): state = .edited(saved, next)
+        case .edited(let saved, let fork):
+            next = next.publish(to: fork)
+            state = .edited(saved, next)
+        }
         window = try window(on: next.order)
-        state = .edited(saved, next)
         return change
     }
 
@@ -137,7 +142,7 @@ package struct LiveOrder {
         {
             change = known
         } else {
-            change = try self.change(to: nextWindow, step.net, rowChanges(step.net), nil)
+            change = try self.change(from: current, to: nextWindow, step.net, rowChanges(step.net), nil)
         }
         window = nextWindow
         state = fork.map { .edited(next, $0) } ?? .saved(next)
@@ -152,8 +157,8 @@ package struct LiveOrder {
         let nextWindow = try window(on: fork?.order ?? next.order)
         let change =
             !isEdited && fork == nil
-            ? try self.change(to: nextWindow, step.committed, rows, places)
-            : try self.change(to: nextWindow, step.net, rowChanges(step.net), nil)
+            ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
+            : try self.change(from: current, to: nextWindow, step.net, rowChanges(step.net), nil)
         // All reads are done: the rest works in memory and does not throw.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = fork?.rebased(over: nodes)
@@ -180,7 +185,8 @@ package struct LiveOrder {
     private var isWhole: Bool { offset == 0 && limit == nil }
 
     private func change(
-        to next: OrderWindow, _ changes: [RecordChange], _ rows: [RowChange], _ places: ChangedPlaces?
+        from current: SectionedOrder, to next: OrderWindow, _ changes: [RecordChange], _ rows: [RowChange],
+        _ places: ChangedPlaces?
     ) throws -> OrderChange {
         if rows.isEmpty { return OrderChange() }
         if isWhole {

@@ -26,8 +26,8 @@ package struct ForkedOrder {
     }
 
     /// Writes the changed nodes into the fork that this one is made over, and returns that one.
-    func publish(to base: ForkedOrder) throws -> ForkedOrder {
-        try fork.publish(to: base.fork)
+    func publish(to base: ForkedOrder) -> ForkedOrder {
+        fork.publish(to: base.fork)
         return ForkedOrder(order, in: base.fork)
     }
 

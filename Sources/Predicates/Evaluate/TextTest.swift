@@ -86,8 +86,8 @@ package struct TextTest: Sendable {
 
     private func matchesFolded(_ text: RawSpan) throws -> Bool {
         switch kind {
-        case .order(let comparator, let other):
-            other.withUnsafeBytes { other in comparator.holds(text.compare(other.bytes)) }
+        case .order(.equal, let other): text.isEqual(to: other)
+        case .order(let comparator, let other): comparator.holds(text.compare(other.span.bytes))
         case .contains(let pattern): try text.contains(pattern)
         case .beginsWith(let pattern):
             pattern.count <= text.byteCount && text.extracting(first: pattern.count).isEqual(to: pattern)

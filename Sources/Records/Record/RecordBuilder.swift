@@ -122,10 +122,14 @@ extension RecordBuilder {
     /// default values. Throws when a value has another type or a required one is null.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
         begin()
-        let (attributes, slots) = (entity.attributes, entity.attributeSlots)
-        for (index, attribute) in attributes.enumerated() {
+        for (index, rule) in entity.valueRules.enumerated() {
             // Slots of removed attributes.
-            while slotCount < slots[index] { appendNull() }
+            while slotCount < rule.slot { appendNull() }
+            if index < values.count, rule.allows(values[index]) {
+                append(values[index])
+                continue
+            }
+            let attribute = entity.attributes[index]
             let value = index < values.count ? values[index] : attribute.defaultValue
             try entity.validate(value, of: attribute)
             append(value)
@@ -137,6 +141,14 @@ extension RecordBuilder {
     /// Appends a slot's value of another record, or null.
     package mutating func append(_ slot: Int, of record: RecordView) throws {
         if let range = try record.range(of: slot) { appendBytes(record.bytes(range)) } else { appendNull() }
+    }
+}
+
+extension ValueRule {
+    /// What `Entity.validate` does not throw for.
+    fileprivate func allows(_ value: Value) -> Bool {
+        guard let type = value.type else { return !isRequired }
+        return type == self.type && !value.isUnstorable
     }
 }
 

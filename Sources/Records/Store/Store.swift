@@ -260,10 +260,10 @@ package final class Store: Sendable {
             let entity = model.entities[number]
             do {
                 if let completer = try makeCompleter(entity) {
-                    model.entities[number] = entity.completed(by: completer)
+                    model.entities[number].stored.completer = completer
                 }
             } catch {
-                model.entities[number] = entity.completed(by: BrokenCompleter(error))
+                model.entities[number].stored.completer = BrokenCompleter(error)
             }
         }
         return model

@@ -170,7 +170,7 @@ package class StoreReader {
         var key = StoreLayout.uniqueKey(entity: number, constraint)
         for slot in constraint.slots {
             guard try view.range(of: slot) != nil else { return nil }
-            try view.appendOrderKey(of: slot, as: entity.attribute(at: slot).type, to: &key)
+            try view.appendOrderKey(of: slot, as: entity.type(at: slot), to: &key)
         }
         return key
     }

@@ -13,15 +13,24 @@ extension StoreWriter {
         return key
     }
 
-    /// Throws when another object has a unique value of the record.
-    func checkUnique(_ entity: Int, _ record: RawSpan, except object: RecordKey?) throws {
-        for constraint in model.entities[entity].uniqueConstraints {
-            guard let key = try storableUniqueKey(entity, constraint, record),
+    /// The unique keys of a record, in the order of the entity's constraints; nil for one with a null. Throws when a key is
+    /// longer than LMDB's may be.
+    func uniqueKeys(_ entity: Int, _ record: RawSpan) throws -> [[UInt8]?] {
+        try model.entities[entity].uniqueConstraints.map { try storableUniqueKey(entity, $0, record) }
+    }
+
+    /// Throws when another object has one of a record's unique keys. Those that the old record has too are not looked up.
+    func checkUnique(
+        _ keys: [[UInt8]?], of entity: Int, _ record: RawSpan, except object: RecordKey? = nil, old: [[UInt8]?] = []
+    ) throws {
+        for (index, key) in keys.enumerated() {
+            guard let key, index >= old.count || old[index] != key,
                 let found = try self.object(entity, unique: key), found != object
             else { continue }
             let entity = model.entities[entity]
+            let constraint = entity.uniqueConstraints[index]
             let view = try RecordView(record, of: entity)
-            let values = try constraint.slots.map { "\(try view.value(at: $0, as: entity.attribute(at: $0).type))" }
+            let values = try constraint.slots.map { "\(try view.value(at: $0, as: entity.type(at: $0)))" }
             throw StoreError.notUnique(
                 entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
         }
@@ -42,17 +51,16 @@ extension StoreWriter {
     }
 
     /// Inserts an object's unique keys, and deletes those of its old record.
-    func putUniqueKeys(of object: RecordKey, _ record: RawSpan, replacing old: [UInt8]?) throws {
-        for constraint in model.entities[object.entity].uniqueConstraints {
-            let newKey = try storableUniqueKey(object.entity, constraint, record)
-            if let old, let oldKey = try storableUniqueKey(object.entity, constraint, old.span.bytes) {
-                if oldKey == newKey { continue }
+    func putUniqueKeys(_ keys: [[UInt8]?], of object: RecordKey, replacing old: [[UInt8]?] = []) throws {
+        for (index, key) in keys.enumerated() {
+            if index < old.count, let oldKey = old[index] {
+                if oldKey == key { continue }
                 // Another object may have taken it over already.
                 if try self.object(object.entity, unique: oldKey) == object {
                     try view.delete(oldKey, in: tables.unique)
                 }
             }
-            if let newKey { try putUniqueKey(newKey, of: object) }
+            if let key { try putUniqueKey(key, of: object) }
         }
     }
 

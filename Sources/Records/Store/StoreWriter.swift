@@ -69,10 +69,11 @@ package final class StoreWriter: StoreReader {
     }
 
     private func insertCompleted(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
-        try checkUnique(entity, record, except: nil)
+        let keys = try uniqueKeys(entity, record)
+        try checkUnique(keys, of: entity, record)
         var entityState = try entityState(entity)
         let object = RecordKey(entity: entity, number: entityState.nextObject)
-        try putUniqueKeys(of: object, record, replacing: nil)
+        try putUniqueKeys(keys, of: object)
         try append(record, as: object)
         log.insert(object)
         if firstInserted[entity] == nil { firstInserted[entity] = entityState.nextObject }
@@ -105,8 +106,10 @@ package final class StoreWriter: StoreReader {
             if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
             if old.span.bytes.isEqual(to: record) { return false }
-            try checkUnique(object.entity, record, except: object)
-            try putUniqueKeys(of: object, record, replacing: old)
+            let keys = try uniqueKeys(object.entity, record)
+            let oldKeys = try uniqueKeys(object.entity, old.span.bytes)
+            try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
+            try putUniqueKeys(keys, of: object, replacing: oldKeys)
             // The cursor still stands there.
             try cursor.put(record, for: object.rawValue)
             try log(.updated, object, old)

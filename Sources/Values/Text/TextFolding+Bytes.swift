@@ -27,6 +27,11 @@ extension UnsafeRawBufferPointer {
     package var isPlainText: Bool {
         var index = 0
         while index < count {
+            // Eight bytes of ASCII at once.
+            if index + 8 <= count, loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
+                index += 8
+                continue
+            }
             let byte = self[index]
             if byte < 0x80 {
                 index += 1
