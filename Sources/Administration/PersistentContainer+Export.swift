@@ -4,7 +4,7 @@ package import FetchIndex
 package import Models
 extension PersistentContainer {
     /// Hands out the records that a definition has as members, of one state of the store: by object number, or sorted
-    /// when it has sort keys. All records of the entity are compared with their checksums first: damaged ones are left
+    /// when it has sort keys. All records of the entities are compared with their checksums first: damaged ones are left
     /// out and returned, or are an error that names the first. O(n) and no memory unless there are damaged ones, or
     /// O(n log n) and the memory that sorting may take.
     package func forEachRecord(
@@ -14,8 +14,8 @@ extension PersistentContainer {
         try withPublicErrors {
             let snapshot = try store.snapshot()
             var (request, source) = try definition.plan(in: snapshot)
-            let entity = request.builder.entity
-            let damaged = try snapshot.damagedRecords(of: entity)
+            let entities = request.builder.entities
+            let damaged = try entities.flatMap { try snapshot.damagedRecords(of: $0) }
             if let first = damaged.first {
                 let others = damaged.count == 1 ? "" : ", and \(damaged.count - 1) more"
                 guard skippingDamaged else {
@@ -24,16 +24,19 @@ extension PersistentContainer {
                 }
                 let left = Set(damaged)
                 var objects: [RecordKey] = []
-                try snapshot.scan(entity) { object, _ in
-                    if !left.contains(object) { objects.append(object) }
-                    return true
+                for entity in entities {
+                    try snapshot.scan(entity) { object, _ in
+                        if !left.contains(object) { objects.append(object) }
+                        return true
+                    }
                 }
                 source = .objects(objects)
             }
             let isSorted = !definition.sortKeys.isEmpty
-            let stored = snapshot.model.entities[entity]
+            let stored = snapshot.model.entities
             try request.builder.walkMembers(of: snapshot, from: source, isSorted: isSorted) { object in
-                _ = try snapshot.record(object) { try body(object, RecordView($0, of: stored)) }
+                let entity = stored[object.entity]
+                _ = try snapshot.record(object) { try body(object, RecordView($0, of: entity)) }
                 return true
             }
             return damaged

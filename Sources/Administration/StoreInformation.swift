@@ -162,9 +162,7 @@ extension PersistentContainer {
                 return error.defects
             }
             // Its attributes were removed or converted: the next fetch rebuilds it.
-            guard let entity = reader.model.entity(named: header.identity.entity),
-                header.identity.canBeRead(from: entity)
-            else { return [] }
+            guard header.identity.canBeRead(from: reader.model) else { return [] }
             var options = OrderOptions(cacheName: name)
             options.progress = progress
             do {

@@ -1,4 +1,3 @@
-internal import Bytes
 package import Values
 
 /// What no two objects have in common.
@@ -6,6 +5,15 @@ package struct UniqueConstraint: Hashable, Sendable {
     /// In keys: the slot of a unique attribute; from `firstCompound` on, attributes that are unique together.
     package let number: Int
     package let slots: [Int]
+
+    /// Whose number the keys have: the topmost superentity that has the constraint too, so that values are unique among the
+    /// objects of all its subentities. Nil: the entity itself.
+    package var owner: Owner?
+
+    package struct Owner: Hashable, Sendable {
+        package let entity: Int
+        package let number: Int
+    }
 
     /// More than the slot of any attribute.
     package static let firstCompound = 1 << 15
@@ -46,6 +54,8 @@ public struct Entity: Sendable {
         package var passes = 0
         /// Computes derived values; nil where there are none. Set when a store is read.
         package var completer: (any RecordCompleter)?
+        /// The owners of inherited unique constraints, by number. Set when a store is read.
+        package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
     }
 
     /// Setting it costs O(number of slots).
@@ -58,7 +68,13 @@ public struct Entity: Sendable {
     package var completer: (any RecordCompleter)? { definition.stored.completer }
 
     public var name: String { definition.name }
-    /// In a stored model by the numbers of their slots, which is the order in which they were added.
+    /// The name of the entity that this one specializes: it has the attributes of that one and its own, and its objects are
+    /// also objects of that one.
+    public var superentity: String? { definition.lineage.superentity }
+    /// Whether there are no objects of the entity itself, only of its subentities.
+    public var isAbstract: Bool { definition.lineage.isAbstract }
+    /// In a model with those of the superentity, which come first; in a stored model by the numbers of their slots, which is
+    /// the order in which they were added.
     public var attributes: [AttributeDescription] { definition.attributes }
     /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
     /// keys of the values have at most 500 bytes.
@@ -85,10 +101,11 @@ public struct Entity: Sendable {
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
     /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`; `removed` and `removedIndexes` are
-    /// attributes and indexes of older models that the store is to remove.
+    /// attributes and indexes of older models that the store is to remove. `superentity` names another entity of the model, whose
+    /// attributes and unique attributes this one inherits; it never changes in a store.
     public init(
         _ name: String, _ attributes: [AttributeDescription], unique: [[String]] = [], indexes: [Index] = [],
-        removed: [String] = [], removedIndexes: [Index] = []
+        removed: [String] = [], removedIndexes: [Index] = [], superentity: String? = nil, isAbstract: Bool = false
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
         // An unknown name is found by `validate`.
@@ -98,12 +115,12 @@ public struct Entity: Sendable {
         }
         definition = Definition(
             name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, indexKeys: keys, indexes,
-            removed: (removed, removedIndexes))
+            removed: (removed, removedIndexes), lineage: (superentity, isAbstract))
     }
 
     package init(
         _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], indexKeys: [[IndexKey]] = [],
-        stored: Stored = Stored()
+        superentity: String? = nil, isAbstract: Bool = false, stored: Stored = Stored()
     ) {
         let names = uniqueLists.filter { !$0.isEmpty }.map { $0.map { slots[$0].attribute.name } }
         let indexes = indexKeys.map { keys in
@@ -111,7 +128,7 @@ public struct Entity: Sendable {
         }
         definition = Definition(
             name, slots: slots, uniqueLists: uniqueLists, names, indexKeys: indexKeys, indexes, removed: ([], []),
-            stored: stored)
+            lineage: (superentity, isAbstract), stored: stored)
     }
 
     private final class Definition: Sendable {
@@ -119,6 +136,7 @@ public struct Entity: Sendable {
         let attributes: [AttributeDescription]
         let uniqueAttributes: [[String]]
         let removed: (attributes: [String], indexes: [Index])
+        let lineage: (superentity: String?, isAbstract: Bool)
         let stored: Stored
         let hasDerivations: Bool
         let slots: [SlotDescription]
@@ -134,7 +152,7 @@ public struct Entity: Sendable {
         init(
             _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]],
             indexKeys: [[IndexKey]], _ indexes: [Index], removed: (attributes: [String], indexes: [Index]),
-            stored: Stored = Stored()
+            lineage: (superentity: String?, isAbstract: Bool), stored: Stored = Stored()
         ) {
             self.name = name
             self.slots = slots
@@ -143,6 +161,7 @@ public struct Entity: Sendable {
             self.indexKeys = indexKeys
             self.indexes = indexes
             self.removed = removed
+            self.lineage = lineage
             self.stored = stored
             hasDerivations = slots.contains { $0.attribute.derivation != nil }
             let live = slots.indices.filter { !slots[$0].isRemoved }
@@ -154,17 +173,22 @@ public struct Entity: Sendable {
             for slot in live { for former in slots[slot].formerNames { byName[former] = slot } }
             for slot in live.reversed() { byName[slots[slot].attribute.name] = slot }
             slotsByName = byName
-            uniqueConstraints =
+            var constraints =
                 live.filter { slots[$0].attribute.isUnique }.map { UniqueConstraint(number: $0, slots: [$0]) }
                 + uniqueLists.enumerated().filter { !$1.isEmpty }.map { index, slots in
                     UniqueConstraint(number: UniqueConstraint.firstCompound + index, slots: slots)
                 }
+            for index in constraints.indices {
+                constraints[index].owner = stored.keyOwners[constraints[index].number]
+            }
+            uniqueConstraints = constraints
         }
 
         convenience init(_ other: Definition, stored: Stored) {
             self.init(
                 other.name, slots: other.slots, uniqueLists: other.uniqueLists, other.uniqueAttributes,
-                indexKeys: other.indexKeys, other.indexes, removed: other.removed, stored: stored)
+                indexKeys: other.indexKeys, other.indexes, removed: other.removed,
+                lineage: other.lineage, stored: stored)
         }
     }
 
@@ -206,73 +230,15 @@ public struct Entity: Sendable {
     package func name(of constraint: UniqueConstraint) -> String {
         constraint.slots.map { attribute(at: $0).name }.joined(separator: ", ")
     }
-
-    /// Whether objects that were read with this entity can be used with a newer one of the store: what they read is there
-    /// still, and no pass changed it.
-    package func isReadable(with newer: Entity) -> Bool {
-        guard newer.slots.count >= slots.count, newer.passes == passes else { return false }
-        let isSame = zip(slots, newer.slots).allSatisfy { old, new in
-            old.attribute.type == new.attribute.type && old.isRemoved == new.isRemoved
-                && (old.isRemoved || old.attribute.isOptional == new.attribute.isOptional)
-        }
-        // New objects would lack what has become required.
-        return isSame
-            && newer.slots[slots.count...].allSatisfy {
-                $0.isRemoved || $0.attribute.isOptional || !$0.attribute.defaultValue.isNull
-            }
-    }
-
-    /// Whether records and unique keys of the two follow the same rules.
-    package func hasSameRules(as other: Entity) -> Bool {
-        Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
-    }
-
-    /// Throws `StoreError.modelMismatch` when this stored entity lacks what a program declares. Where the store has followed
-    /// the declaration, each attribute must still be the one that it was then.
-    package func requireAttributes(of declared: Entity) throws {
-        let checksum = declared.declaration
-        let known = declarations.first { $0.checksum == checksum }
-        for (index, attribute) in declared.attributes.sorted(by: { $0.name < $1.name }).enumerated() {
-            func mismatch(_ reason: String) -> StoreError {
-                .modelMismatch(entity: name, "its attribute \(attribute.name) " + reason)
-            }
-            guard let slot = slot(of: attribute.name) else { throw mismatch("was removed by a newer model") }
-            let stored = self.attribute(at: slot)
-            if stored.type != attribute.type {
-                throw mismatch("is \(stored.type.name) in a newer model, and \(attribute.type.name) in this one")
-            }
-            // A derived attribute gets another slot when it is computed anew.
-            if let known, known.slots[index] != slot, stored.derivation == nil {
-                throw mismatch("was replaced by a newer model, by one of the same name")
-            }
-            if stored.isOptional && !attribute.isOptional {
-                throw mismatch("may be null in a newer model, and not in this one")
-            }
-        }
-    }
-
-    /// A checksum of the declaration, whatever the order of the attributes.
-    package var declaration: UInt32 {
-        var bytes: [UInt8] = []
-        bytes.appendText(name)
-        for attribute in attributes.sorted(by: { $0.name < $1.name }) { bytes.appendAttribute(attribute) }
-        for list in uniqueAttributes.map({ $0.sorted().joined(separator: "\0") }).sorted() { bytes.appendText(list) }
-        for attribute in attributes.sorted(by: { $0.name < $1.name }) {
-            if let derivation = attribute.derivation { bytes.appendText("\(attribute.name) = \(derivation)") }
-        }
-        for name in removedAttributes.sorted() { bytes.appendText("-" + name) }
-        for index in indexes.map(\.description).sorted() { bytes.appendText("index " + index) }
-        for index in removedIndexes.map(\.description).sorted() { bytes.appendText("-index " + index) }
-        return bytes.span.bytes.checksum
-    }
 }
 
-/// By name, attributes, unique attributes and indexes, whatever their order.
+/// By name, superentity, attributes, unique attributes and indexes, whatever their order.
 extension Entity: Hashable {
     public static func == (left: Entity, right: Entity) -> Bool {
         left.name == right.name && Set(left.attributes) == Set(right.attributes)
             && Set(left.uniqueAttributes.map(Set.init)) == Set(right.uniqueAttributes.map(Set.init))
-            && Set(left.indexes) == Set(right.indexes)
+            && Set(left.indexes) == Set(right.indexes) && left.superentity == right.superentity
+            && left.isAbstract == right.isAbstract
     }
 
     public func hash(into hasher: inout Hasher) {

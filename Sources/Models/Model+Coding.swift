@@ -8,7 +8,8 @@ internal import Values
 //         | nothing, or histories (since version 5)
 //         | nothing, or (since version 6) indexes varint x ( entity varint | keys varint x ( slot varint | descending 1 ) )
 //             | derivations varint x ( entity varint | slot varint | expression text )
-//     flags       1 optional, 2 unique, 4 removed; a list without slots was removed
+//         | nothing, or subentities varint x ( entity varint | superentity varint, from 1; 0: none | flags 1 )
+//     flags       1 optional, 2 unique, 4 removed; of a subentity 1 abstract; a list without slots was removed
 //     histories   entities varint x ( passes varint | declarations varint x ( checksum 4 | slots varint x slot varint )
 //                     | slots varint x ( slot varint | permanent name text | former names varint x text
 //                         | length varint, default value as OrderKey ) )
@@ -72,7 +73,8 @@ extension Model {
                 description.attribute.derivation.map { (number, slot, $0) }
             }
         }
-        let hasMore = !indexes.isEmpty || !derivations.isEmpty
+        let lineages = entities.enumerated().filter { $1.superentity != nil || $1.isAbstract }
+        let hasMore = !indexes.isEmpty || !derivations.isEmpty || !lineages.isEmpty
         if !lists.isEmpty || hasHistory || hasMore {
             bytes.appendVarint(UInt64(lists.count))
             for (entity, slots) in lists {
@@ -100,6 +102,14 @@ extension Model {
                 bytes.appendVarint(UInt64(entity))
                 bytes.appendVarint(UInt64(slot))
                 bytes.appendText(expression)
+            }
+        }
+        if !lineages.isEmpty {
+            bytes.appendVarint(UInt64(lineages.count))
+            for (number, entity) in lineages {
+                bytes.appendVarint(UInt64(number))
+                bytes.appendVarint(UInt64((superentities(of: number).first ?? -1) + 1))
+                bytes.append(entity.isAbstract ? 1 : 0)
             }
         }
         bytes.appendChecksum()
@@ -132,6 +142,17 @@ extension Model {
                 try parts[number].readDerivation(&reader)
             }
         }
+        if !reader.isAtEnd {
+            for _ in 0..<(try reader.count()) {
+                let number = try Self.entityNumber(&reader, of: parts.count)
+                let parent = Int(clamping: try reader.varint()) - 1
+                guard parent < parts.count, parent != number else {
+                    throw StoreError.corrupted("the model refers to an unknown entity")
+                }
+                parts[number].superentity = parent < 0 ? nil : parts[parent].name
+                parts[number].isAbstract = try reader.uint8() != 0
+            }
+        }
         self.init(entities: parts.map(\.entity))
     }
 
@@ -144,7 +165,9 @@ extension Model {
 
 /// An entity while it is read.
 private struct StoredEntity {
-    private let name: String
+    let name: String
+    var superentity: String?
+    var isAbstract = false
     private var slots: [SlotDescription] = []
     private var uniqueLists: [[Int]] = []
     private var indexKeys: [[IndexKey]] = []
@@ -225,7 +248,7 @@ private struct StoredEntity {
 
     var entity: Entity {
         Entity(
-            name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys,
-            stored: Entity.Stored(declarations: declarations, passes: passes))
+            name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, superentity: superentity,
+            isAbstract: isAbstract, stored: Entity.Stored(declarations: declarations, passes: passes))
     }
 }

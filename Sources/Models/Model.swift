@@ -6,7 +6,8 @@ public struct Model: Hashable, Sendable {
     /// Types that a user of the model keeps with its entities, by name. Not stored, and not compared.
     package var attachedTypes: [String: Any.Type] = [:]
 
-    public init(entities: [Entity]) { self.entities = entities }
+    /// Entities get the attributes and unique attributes of their superentities.
+    public init(entities: [Entity]) { self.entities = Self.inheriting(entities) }
 
     public static func == (left: Model, right: Model) -> Bool { left.entities == right.entities }
 
@@ -47,6 +48,7 @@ public struct Model: Hashable, Sendable {
             }
             try validateUniqueAttributes(of: entity)
             try validateIndexes(of: entity)
+            try validateHierarchy(of: entity)
         }
     }
 

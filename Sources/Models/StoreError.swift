@@ -19,6 +19,8 @@ public enum StoreError: Error, Equatable, Sendable {
     /// Objects stand in the way of a migration; the text says why, and the first ones are named.
     case cannotMigrate(entity: String, attribute: String, String, objects: [ObjectID])
     case invalidModel(String)
+    /// The entity has no objects of its own: those of its subentities can be inserted.
+    case abstractEntity(String)
     case invalidValue(entity: String, attribute: String, String)
     /// Another object has this value of a unique attribute.
     case notUnique(entity: String, attribute: String, value: String)
@@ -72,6 +74,7 @@ extension StoreError: CustomStringConvertible {
             "\(entity) cannot be migrated: \(attribute) of "
                 + objects.map { "\($0)" }.joined(separator: ", ") + " \(reason); nothing was changed"
         case .invalidModel(let reason): "the model is invalid: \(reason)"
+        case .abstractEntity(let name): "\(name) is abstract: only objects of its subentities can be inserted"
         case .invalidValue(let entity, let attribute, let reason): "\(entity).\(attribute) \(reason)"
         case .notUnique(let entity, let attribute, let value):
             "\(entity).\(attribute) must be unique, but another object has \"\(value)\""

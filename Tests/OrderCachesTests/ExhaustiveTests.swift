@@ -76,19 +76,19 @@ import Testing
         let list: [UInt64: TestRow]
         let old: SectionedOrder
         let oldState: TestState
-        let placer: TestPlacer
+        let builder: OrderBuilder
         private let store = MemoryNodeStore(capacity: 256)
 
         init(_ order: TestOrder, _ list: [UInt64: TestRow]) throws {
             self.order = order
             self.list = list
-            placer = TestPlacer(hasSections: order.hasSections)
             let shape = try OrderShape(hasSections: order.hasSections, sectionOrder: order.sectionOrder)
+            builder = OrderBuilder(entity: 0, shape: shape, placer: TestPlacer(hasSections: order.hasSections))
             var current = SectionedOrder(entity: 0, shape: shape, in: store)
             let edits = try list.map {
                 RecordChange(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
             }
-            try current.update(try placer.rowChanges(edits, of: 0))
+            try current.update(try builder.rowChanges(edits))
             old = current
             oldState = try TestState(list, current, order)
         }
@@ -100,7 +100,7 @@ import Testing
         }
 
         func prove(_ edits: [Edit], _ changes: [RecordChange]) throws {
-            let rows = try placer.rowChanges(changes, of: 0)
+            let rows = try builder.rowChanges(changes)
             var fork = ForkedOrder(over: old)
             let places = try fork.update(rows)
             let new = fork.order

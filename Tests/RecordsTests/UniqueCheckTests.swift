@@ -32,7 +32,7 @@ import Values
                 "Part 1: its unique code: \(mismatch)", "Part 1: its unique number: \(mismatch)",
             ])
         try change(keys, of: test) { [$0[0] ^ 1] + $0.dropFirst() }
-        #expect(try test.store.snapshot().object(0, unique: keys[1]) == object)
+        #expect(try test.store.snapshot().object(unique: keys[1]) == object)
     }
 
     private func change(_ keys: [[UInt8]], of test: TestStore, _ body: ([UInt8]) -> [UInt8]) throws {

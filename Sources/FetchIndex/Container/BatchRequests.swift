@@ -41,6 +41,8 @@ public struct BatchUpdateRequest: Sendable {
     public var entityName: String
     public var predicate: FetchPredicate?
     public var propertiesToUpdate: [String: Value]
+    /// Whether objects of the entity's subentities are updated too.
+    public var includesSubentities = true
 
     public init(entityName: String, predicate: FetchPredicate? = nil, propertiesToUpdate: [String: Value]) {
         self.entityName = entityName
@@ -53,6 +55,8 @@ public struct BatchUpdateRequest: Sendable {
 public struct BatchDeleteRequest: Sendable {
     public var entityName: String
     public var predicate: FetchPredicate?
+    /// Whether objects of the entity's subentities are deleted too.
+    public var includesSubentities = true
 
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.entityName = entityName
@@ -116,18 +120,25 @@ extension ManagedObjectContext {
     public func execute(_ request: BatchUpdateRequest) throws -> Int {
         try withPublicErrors {
             try batch { writer in
-                let number = try writer.model.number(of: request.entityName)
-                let entity = writer.model.entities[number]
-                let values = try request.propertiesToUpdate.map { name, value in
-                    let slot = try entity.requireSlot(of: name)
-                    return (entity.attributeSlots.firstIndex(of: slot) ?? 0, value)
+                let definition = OrderDefinition(
+                    entity: request.entityName, predicate: request.predicate,
+                    includesSubentities: request.includesSubentities)
+                let model = writer.model
+                var values: [Int: [(index: Int, value: Value)]] = [:]
+                for number in try definition.entities(in: model) {
+                    let entity = model.entities[number]
+                    values[number] = try request.propertiesToUpdate.map { name, value in
+                        let slot = try entity.requireSlot(of: name)
+                        return (entity.attributeSlots.firstIndex(of: slot) ?? 0, value)
+                    }
                 }
                 var builder = RecordBuilder()
                 var count = 0
-                for object in try members(of: request.predicate, request.entityName, in: writer) {
+                for object in try members(of: definition, in: writer) {
+                    let entity = model.entities[object.entity]
                     var new: [Value] = []
                     _ = try writer.record(object) { new = try entity.values(of: $0) }
-                    for (index, value) in values { new[index] = value }
+                    for (index, value) in values[object.entity] ?? [] { new[index] = value }
                     let record = try builder.record(new, of: entity)
                     if try writer.update(object, record.span.bytes) { count += 1 }
                 }
@@ -141,7 +152,10 @@ extension ManagedObjectContext {
     public func execute(_ request: BatchDeleteRequest) throws -> Int {
         try withPublicErrors {
             try batch { writer in
-                let members = try members(of: request.predicate, request.entityName, in: writer)
+                let definition = OrderDefinition(
+                    entity: request.entityName, predicate: request.predicate,
+                    includesSubentities: request.includesSubentities)
+                let members = try members(of: definition, in: writer)
                 for object in members { try writer.delete(object) }
                 return members.count
             }
@@ -158,10 +172,7 @@ extension ManagedObjectContext {
     }
 
     /// Collected first, because a write would disturb the cursor that reads.
-    private func members(
-        of predicate: FetchPredicate?, _ entityName: String, in writer: StoreWriter
-    ) throws -> [RecordKey] {
-        let definition = OrderDefinition(entity: entityName, predicate: predicate)
+    private func members(of definition: OrderDefinition, in writer: StoreWriter) throws -> [RecordKey] {
         var members: [RecordKey] = []
         try definition.compile(in: writer.model).builder.walkMembers(of: writer) {
             members.append($0)

@@ -83,7 +83,9 @@ public final class BatchWriter {
     public func object(key: Value) throws -> ObjectID? {
         try withPublicErrors {
             guard let constraint else { throw RequestError.malformed("\(entity.name) has no key") }
-            return try transaction().object(entityNumber, constraint, equalTo: [key]).map(id)
+            let object = try transaction().object(entityNumber, constraint, equalTo: [key])
+            // An object of another entity of the hierarchy may have the key.
+            return object.flatMap { $0.entity == entityNumber ? id(of: $0) : nil }
         }
     }
 
@@ -165,7 +167,8 @@ public final class BatchWriter {
             let brought = try container.cacheEngine.bring(cache, in: ended)
             try container.cacheEngine.keepAll(in: ended, except: brought.opened == nil ? [] : [cacheName])
             try ended.commit()
-            return FetchOutcome(brought.outcome, origin)
+            let model = ended.model
+            return FetchOutcome(brought.outcome) { container.id(of: $0, in: model) }
         }
     }
 

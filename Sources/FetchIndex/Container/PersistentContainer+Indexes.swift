@@ -42,8 +42,9 @@ extension CacheEngine {
         where name.hasPrefix(CacheDirectory.indexPrefix) && !names.contains(name) {
             _ = try directory.delete(name, in: writer)
         }
-        let present = Set(try old.indexOrders().map(\.name))
-        let added = wanted.filter { !present.contains($0.name) }
+        let present = Dictionary(try old.indexOrders().map { ($0.name, $0.order.identity) }) { first, _ in first }
+        // An index also reads other attributes when a subentity was added.
+        let added = wanted.filter { present[$0.name] != $0.order.identity }
         try establish(added, in: writer)
         try keepAll(in: writer, except: added.map(\.name))
     }

@@ -130,6 +130,11 @@ public final class PersistentContainer: Sendable {
         }
     }
 
+    /// The id of an object of an entity that a model has.
+    func id(of object: RecordKey, in model: Model) -> ObjectID {
+        ObjectID(object, origin(ofEntity: object.entity, named: model.entities[object.entity].name))
+    }
+
     /// The key of the record that an id names. Throws `ContextError.otherStore` for an id of another store.
     func key(of id: ObjectID) throws -> RecordKey {
         if let own = store.identifier, let other = id.storeIdentifier, own != other {
@@ -163,6 +168,11 @@ public final class PersistentContainer: Sendable {
         let writer = try store.beginWrite()
         let number = try writer.model.number(of: name)
         if onlyEmpty, try writer.entityState(number).count > 0 { return nil }
+        if let subentity = writer.model.hierarchy(of: number).first(where: { $0 != number }) {
+            throw StoreError.modelMismatch(
+                entity: name, "\(writer.model.entities[subentity].name) is a subentity of it, and must be dropped first"
+            )
+        }
         let count = try writer.dropEntity(number)
         try caches.deleteAll(ofEntity: name, in: writer)
         try writer.commit()
@@ -227,17 +237,17 @@ extension PersistentContainer {
                 let snapshot = try store.snapshot()
                 let (request, source) = try definition.plan(in: snapshot)
                 let computed = try CacheEngine.compute(options.applied(to: request), in: snapshot, from: source)
-                return try body(FetchedOrder(computed, snapshot, in: self))
+                return try body(FetchedOrder(computed, of: request.builder.entity, snapshot, in: self))
             }
             let cache = CacheRequest(
                 name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange)
             let damage = FetchedOrder.Damage()
             do {
                 let (opened, snapshot) = try cacheEngine.open(cache)
-                return try body(FetchedOrder(opened, snapshot, in: self, damage))
+                return try body(FetchedOrder(opened, of: cache.order.builder.entity, snapshot, in: self, damage))
             } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
                 let (rebuilt, snapshot) = try cacheEngine.rebuild(cache, .damaged)
-                return try body(FetchedOrder(rebuilt, snapshot, in: self))
+                return try body(FetchedOrder(rebuilt, of: cache.order.builder.entity, snapshot, in: self))
             }
         }
     }
@@ -252,7 +262,8 @@ extension PersistentContainer {
             let entity = snapshot.model.entities[number]
             let predicate = definition.predicate ?? FetchPredicate(value: true)
             let compiled = try CompiledPredicate(predicate, entity)
-            return try FetchPlanner(predicate, compiled, entity: number, in: snapshot).plan()
+            let entities = try definition.entities(in: snapshot.model)
+            return try FetchPlanner(predicate, compiled, entity: number, among: entities, in: snapshot).plan()
         }
     }
 }

@@ -20,8 +20,7 @@ extension ManagedObjectContext {
         try withPublicErrors {
             try mergeIfWanted()
             processPendingChanges()
-            let entity = try model.number(of: request.entityName)
-            let count = try savedCount(entity, request) ?? walkedCount(request)
+            let count = try savedCount(request) ?? walkedCount(request)
             return min(max(0, count - request.offset), request.limit ?? .max)
         }
     }
@@ -38,24 +37,31 @@ extension ManagedObjectContext {
     }
 
     /// The count by ranks, corrected by the unsaved edits; nil when records must be read.
-    private func savedCount<Object: ManagedObject>(_ entity: Int, _ request: FetchRequest<Object>) throws -> Int? {
+    private func savedCount<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int? {
         let snapshot = try snapshot()
-        var compiled: CompiledPredicate?
-        var count = Int(clamping: try snapshot.entityState(entity).count)
+        let model = snapshot.model
+        let number = try model.number(of: request.entityName)
+        let entities = try request.definition().entities(in: model)
+        var compiled: [Int: CompiledPredicate] = [:]
+        var count = Int(clamping: try snapshot.count(of: entities))
         if let predicate = request.predicate {
-            let prepared = try CompiledPredicate(predicate, model.entities[entity])
-            let planner = try FetchPlanner(predicate, prepared, entity: entity, in: snapshot, leadingOrders(of: entity))
+            let prepared = try CompiledPredicate(predicate, model.entities[number])
+            let planner = try FetchPlanner(
+                predicate, prepared, entity: number, among: entities, in: snapshot,
+                leadingOrders(of: number, among: entities))
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
-            (count, compiled) = (exact, prepared)
+            count = exact
+            for entity in entities { compiled[entity] = try CompiledPredicate(predicate, model.entities[entity]) }
         }
-        let missing = model.entities[entity].missingValues
-        func matches(_ record: [UInt8]?) throws -> Int {
+        func matches(_ object: RecordKey, _ record: [UInt8]?) throws -> Int {
             guard let record else { return 0 }
-            return try compiled?.evaluate(RecordView(record.span.bytes, missing: missing.span.bytes)) ?? true ? 1 : 0
+            let missing = model.entities[object.entity].missingValues
+            let view = try RecordView(record.span.bytes, missing: missing.span.bytes)
+            return try compiled[object.entity]?.evaluate(view) ?? true ? 1 : 0
         }
         if request.includesPendingChanges {
-            for edit in reportedEdits where edit.object.entity == entity {
-                count += try matches(edit.new) - matches(edit.old)
+            for edit in reportedEdits where entities.contains(edit.object.entity) {
+                count += try matches(edit.object, edit.new) - matches(edit.object, edit.old)
             }
         }
         return count
@@ -74,16 +80,18 @@ extension ManagedObjectContext {
     }
 
     private func identifiers<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [ObjectID] {
-        let keys = try keys(request)
-        let origin = origin(ofEntity: try model.number(of: request.entityName))
-        return keys.map { ObjectID($0, origin) }
+        try keys(request).map { id(of: $0) }
     }
 
     /// Offset and limit of distinct results count after equal results are removed.
     private func dictionaries<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [[String: Value]] {
+        let model = model
         let entity = model.entities[try model.number(of: request.entityName)]
         let names = request.propertiesToFetch ?? entity.attributes.map(\.name)
-        let slots = try names.map { ($0, try entity.requireSlot(of: $0)) }
+        var slots: [Int: [(name: String, slot: Int)]] = [:]
+        for number in try request.definition().entities(in: model) {
+            slots[number] = try names.map { ($0, try model.entities[number].requireSlot(of: $0)) }
+        }
         var wanted = request
         if request.returnsDistinctResults { (wanted.fetchOffset, wanted.fetchLimit) = (0, 0) }
         var seen: Set<[UInt8]> = []
@@ -91,13 +99,14 @@ extension ManagedObjectContext {
         for id in try keys(wanted) {
             let record = request.includesPendingChanges ? viewedRecord(of: id) : savedRecord(of: id)
             guard let record else { continue }
-            let values = try entity.valuesBySlot(of: record.span.bytes)
+            let values = try model.entities[id.entity].valuesBySlot(of: record.span.bytes)
+            let slots = slots[id.entity] ?? []
             if request.returnsDistinctResults {
                 var key: [UInt8] = []
-                for slot in slots { OrderKey.append(values[slot.1], to: &key) }
+                for slot in slots { OrderKey.append(values[slot.slot], to: &key) }
                 guard seen.insert(key).inserted, seen.count > request.offset else { continue }
             }
-            dictionaries.append(Dictionary(slots.map { ($0.0, values[$0.1]) }) { first, _ in first })
+            dictionaries.append(Dictionary(slots.map { ($0.name, values[$0.slot]) }) { first, _ in first })
             if request.returnsDistinctResults, dictionaries.count == request.limit { break }
         }
         return dictionaries
@@ -133,7 +142,8 @@ extension ManagedObjectContext {
     func plan(_ definition: OrderDefinition) throws -> (request: OrderRequest, source: RecordSource) {
         let snapshot = try snapshot()
         let entity = try snapshot.model.number(of: definition.entity)
-        let orders = definition.predicate == nil ? [] : try leadingOrders(of: entity)
+        let entities = try definition.entities(in: snapshot.model)
+        let orders = definition.predicate == nil ? [] : try leadingOrders(of: entity, among: entities)
         return try definition.plan(in: snapshot, leadingOrders: orders)
     }
 

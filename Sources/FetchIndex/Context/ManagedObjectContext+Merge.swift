@@ -72,7 +72,7 @@ extension ManagedObjectContext {
 
     /// The entities with followers, objects or unsaved edits in this context. Changes of other entities do not matter to it.
     private var entitiesOfInterest: [Int] {
-        var entities = Set(liveFollowers.compactMap(\.entity))
+        var entities = Set(liveFollowers.flatMap(\.entities))
         entities.formUnion(registeredEntities)
         for id in edits.reported.keys { entities.insert(id.entity) }
         return entities.sorted()
@@ -228,8 +228,8 @@ private final class UncheckedContext: @unchecked Sendable {
 protocol ContextFollower: AnyObject {
     /// Whether it has fetched.
     var isLive: Bool { get }
-    /// The number of the entity whose objects it follows.
-    var entity: Int? { get }
+    /// The numbers of the entities whose objects it follows.
+    var entities: [Int] { get }
     /// The cache whose order it follows; nil when the order is in memory.
     var followed: CacheRequest? { get }
     /// Updates the order, and keeps the change until it is delivered. The record changes lead from what the follower saw to

@@ -30,7 +30,7 @@ public final class ManagedObjectContext {
         didSet { knownOrders = [:] }
     }
     /// The leading orders of the snapshot, by entity, as far as fetches have needed them.
-    private var knownOrders: [Int: [LeadingOrder]] = [:]
+    private var knownOrders: [[Int]: [LeadingOrder]] = [:]
     /// By entity, so that a merge sees at once which entities matter.
     private var registered: [Int: [RecordKey: RegisteredObject]] = [:]
     /// What ids are made with, by entity.
@@ -82,10 +82,10 @@ public final class ManagedObjectContext {
     }
 
     /// The caches in which a fetch can look values up. O(caches), once a snapshot.
-    func leadingOrders(of entity: Int) throws -> [LeadingOrder] {
-        if let known = knownOrders[entity] { return known }
-        let orders = try LeadingOrder.all(of: entity, in: try snapshot())
-        knownOrders[entity] = orders
+    func leadingOrders(of entity: Int, among entities: [Int]) throws -> [LeadingOrder] {
+        if let known = knownOrders[entities] { return known }
+        let orders = try LeadingOrder.all(of: entity, among: entities, in: try snapshot())
+        knownOrders[entities] = orders
         return orders
     }
 
@@ -159,12 +159,20 @@ public final class ManagedObjectContext {
     func object(with id: RecordKey) -> ManagedObject {
         if let object = registeredObject(for: id) ?? edits.leavingObject(id) { return object }
         let entity = model.entities.indices.contains(id.entity) ? model.entities[id.entity] : Entity("", [])
-        let type = classes[entity.name] ?? ManagedObject.self
+        let type = objectClass(of: id.entity, entity)
         let record = edits.leavingRecord(id)
         let object = type.init(
             ObjectRegistration(objectID: self.id(of: id), entity: entity, context: self, record: record))
         if record == nil { register(object) } else { release(object) }
         return object
+    }
+
+    /// The class of an entity's objects: that of the nearest superentity where its own is not known.
+    private func objectClass(of number: Int, _ entity: Entity) -> ManagedObject.Type {
+        if let known = classes[entity.name] { return known }
+        if entity.superentity == nil { return ManagedObject.self }
+        let names = model.superentities(of: number).map { model.entities[$0].name }
+        return names.lazy.compactMap { self.classes[$0] }.first ?? ManagedObject.self
     }
 
     /// The object with an id, if the context has it. Nil for an id of another store.

@@ -64,6 +64,10 @@ open class ManagedObject {
     /// The name of the class's entity: the class's own, unless a subclass says otherwise.
     open class var entityName: String { String(describing: self) }
 
+    /// Whether there are no objects of the class itself, only of its subclasses. Subclasses inherit the answer, so it names the class:
+    /// `override class var isAbstract: Bool { self == Publication.self }`.
+    open class var isAbstract: Bool { false }
+
     /// Attributes that are unique together, as `[["isbn", "edition"]]`: no two objects have the same values of them, unless
     /// one is null.
     open class var uniqueAttributes: [[String]] { [] }

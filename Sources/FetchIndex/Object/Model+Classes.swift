@@ -2,21 +2,38 @@ public import Models
 internal import SystemBasics
 
 extension Model {
-    /// The model that classes of managed objects declare.
+    /// The model that classes of managed objects declare. The entity of a class whose base class is among them is a subentity of
+    /// the base class's entity.
     public init(_ classes: ManagedObject.Type...) {
-        self.init(entities: classes.map(\.declaredEntity))
+        let known = Set(classes.map(ObjectIdentifier.init))
+        self.init(entities: classes.map { $0.declaredEntity(among: known) })
         attachedTypes = Dictionary(classes.map { ($0.entityName, $0) }) { first, _ in first }
     }
 }
 
 extension ManagedObject {
+    /// The nearest base class that is among some classes.
+    private static func superclass(among classes: Set<ObjectIdentifier>) -> ManagedObject.Type? {
+        if classes.isEmpty { return nil }
+        var mirror = Mirror(reflecting: self.init(.prototype(AttributeProbe()))).superclassMirror
+        while let type = mirror?.subjectType as? ManagedObject.Type {
+            if classes.contains(ObjectIdentifier(type)) { return type }
+            mirror = mirror?.superclassMirror
+        }
+        return nil
+    }
+
     /// The entity that the class declares, its attributes in the order of their declaration.
-    static var declaredEntity: Entity {
+    static func declaredEntity(among classes: Set<ObjectIdentifier> = []) -> Entity {
         let attributes = declaredAttributes
+        let above = superclass(among: classes)
+        // An index of a base class has the objects of the class already.
+        let inherited = above?.declaredEntity(among: classes).indexes ?? []
+        let indexes = attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.declaration.name)]) } + indexes
         return Entity(
             entityName, attributes.map(\.declaration), unique: uniqueAttributes,
-            indexes: attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.declaration.name)]) } + indexes,
-            removed: removedAttributes, removedIndexes: removedIndexes)
+            indexes: indexes.filter { !inherited.contains($0) }, removed: removedAttributes,
+            removedIndexes: removedIndexes, superentity: above?.entityName, isAbstract: isAbstract)
     }
 
     /// Makes what new objects of the class begin with, by the attributes' names.

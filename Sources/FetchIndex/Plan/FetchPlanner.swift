@@ -15,6 +15,8 @@ struct FetchPlanner {
 
     let reader: StoreReader
     let entityNumber: Int
+    /// The entities whose objects are wanted.
+    private let entities: [Int]
     private let entity: Entity
     private let predicate: FetchPredicate
     private let parts: [PredicateSyntax]
@@ -24,14 +26,15 @@ struct FetchPlanner {
     /// The caches of the reader's state that are current.
     private let leadingOrders: [LeadingOrder]
 
-    /// `compiled` is the predicate for the entity. `leadingOrders` are read from the reader unless they are given.
+    /// `compiled` is the predicate for the entity, `entities` it and its subentities, where these are wanted. `leadingOrders` are read from the reader unless they are given.
     init(
-        _ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, in reader: StoreReader,
-        _ leadingOrders: [LeadingOrder]? = nil
+        _ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, among entities: [Int],
+        in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil
     ) throws {
         self.reader = reader
-        self.leadingOrders = try leadingOrders ?? LeadingOrder.all(of: number, in: reader)
+        self.leadingOrders = try leadingOrders ?? LeadingOrder.all(of: number, among: entities, in: reader)
         entityNumber = number
+        self.entities = entities
         entity = reader.model.entities[number]
         self.predicate = predicate
         parts = predicate.syntax.conjuncts
@@ -60,7 +63,7 @@ struct FetchPlanner {
     // MARK: Answers
 
     func plan() throws -> FetchPlan {
-        let rowCount = Int(clamping: try reader.entityState(entityNumber).count)
+        let rowCount = Int(clamping: try reader.count(of: entities))
         var best: Candidates?
         do { best = try candidates() } catch  where error.isDamage {}
         return FetchPlan(
@@ -100,7 +103,7 @@ struct FetchPlanner {
     /// The fewest candidates, if there are few enough to look them up one by one.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
-        let limit = Int(clamping: try reader.entityState(entityNumber).count) / Self.lookUpCost
+        let limit = Int(clamping: try reader.count(of: entities)) / Self.lookUpCost
         let best = (try uniqueKeys(limit) + kept).min { left, right in
             let (count, otherCount) = (left.found.count, right.found.count)
             return count < otherCount || count == otherCount && left.isExact && !right.isExact

@@ -68,10 +68,11 @@ final class LeadingOrder {
         return keys
     }
 
-    /// The leading orders of an entity in a reader's state. O(caches).
-    static func all(of entity: Int, in reader: StoreReader) throws -> [LeadingOrder] {
-        try CacheDirectory.freshCaches(of: entity, in: reader).compactMap {
-            LeadingOrder($0, entity: entity, reader.model)
+    /// The leading orders of an entity in a reader's state that have the objects of some entities: it and its subentities, or it
+    /// alone. O(caches).
+    static func all(of entity: Int, among entities: [Int], in reader: StoreReader) throws -> [LeadingOrder] {
+        try CacheDirectory.freshCaches(of: entity, in: reader).compactMap { cache in
+            cache.entities == entities ? LeadingOrder(cache, entity: entity, reader.model) : nil
         }
     }
 }

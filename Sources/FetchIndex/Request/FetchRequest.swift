@@ -20,6 +20,8 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     public var fetchBatchSize = 0
     /// The type of `execute`'s result.
     public var resultType = ResultType.objects
+    /// Whether objects of the entity's subentities are fetched too.
+    public var includesSubentities = true
     /// The attributes of dictionaries; nil: all.
     public var propertiesToFetch: [String]?
     /// Whether a fetch sees the context's unsaved edits.
@@ -42,7 +44,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     func definition(sectionKey: SectionKey? = nil, sectionOrder: SectionOrder = .byFirstRow) -> OrderDefinition {
         OrderDefinition(
             entity: entityName, predicate: predicate, sortKeys: sortKeys.map { $0.untyped }, sectionKey: sectionKey,
-            sectionOrder: sectionOrder)
+            sectionOrder: sectionOrder, includesSubentities: includesSubentities)
     }
 
     var limit: Int? { fetchLimit > 0 ? fetchLimit : nil }

@@ -9,23 +9,31 @@ public struct OrderDefinition: Hashable, Sendable {
     /// Nil: one section without a name.
     public var sectionKey: SectionKey?
     public var sectionOrder: SectionOrder
+    /// Whether objects of the entity's subentities are members too.
+    public var includesSubentities: Bool
 
     public init(
         entity: String, predicate: FetchPredicate? = nil, sortKeys: [SortKey<ManagedObject>] = [],
-        sectionKey: SectionKey? = nil,
-        sectionOrder: SectionOrder = .byFirstRow
+        sectionKey: SectionKey? = nil, sectionOrder: SectionOrder = .byFirstRow, includesSubentities: Bool = true
     ) {
         self.entity = entity
         self.predicate = predicate
         self.sortKeys = sortKeys
         self.sectionKey = sectionKey
         self.sectionOrder = sectionOrder
+        self.includesSubentities = includesSubentities
     }
 
     /// The order in a model: how to build it, and its fingerprint. Throws when an attribute is missing or has the wrong type.
     func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
-        return try compile(number, model.entities[number], RecordPlacer(self, model.entities[number]))
+        return try compile(number, in: model, RecordPlacer(self, model.entities[number]))
+    }
+
+    /// The entities whose objects are members, in ascending order.
+    func entities(in model: Model) throws -> [Int] {
+        let number = try model.number(of: entity)
+        return includesSubentities ? model.hierarchy(of: number) : [number]
     }
 
     /// As `compile`, with the records among which the members are in a reader's state. O(caches x log n).
@@ -40,24 +48,32 @@ public struct OrderDefinition: Hashable, Sendable {
         let number = try reader.model.number(of: entity)
         let entity = reader.model.entities[number]
         let placer = try RecordPlacer(self, entity)
-        let request = try compile(number, entity, placer)
+        let request = try compile(number, in: reader.model, placer)
         guard let predicate else { return (request, .all) }
-        let planner = try FetchPlanner(predicate, placer.predicate, entity: number, in: reader, leadingOrders)
+        let planner = try FetchPlanner(
+            predicate, placer.predicate, entity: number, among: request.builder.entities, in: reader, leadingOrders)
         return (request, try planner.source())
     }
 
-    private func compile(_ number: Int, _ entity: Entity, _ placer: RecordPlacer) throws -> OrderRequest {
+    private func compile(_ number: Int, in model: Model, _ placer: RecordPlacer) throws -> OrderRequest {
+        let entity = model.entities[number]
+        let subentities = try entities(in: model).filter { $0 != number }.map {
+            ($0, model.entities[$0], try RecordPlacer(self, model.entities[$0]))
+        }
         let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
             entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.slots[$0].permanentName } } : self
         let identity = CacheIdentity(
-            entity: entity.name, reads: CacheIdentity.reads(placer.reads, of: entity),
+            entity: entity.name,
+            reads: CacheIdentity.reads(placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) }),
             predicate: permanent.predicate?.description ?? "",
             sort: permanent.sortKeys.map(\.description).joined(separator: ","),
             section: permanent.sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
             collation: versions.sorted().joined(separator: ", "))
-        return OrderRequest(builder: OrderBuilder(entity: number, shape: shape, placer: placer), identity: identity)
+        let placers = Dictionary(uniqueKeysWithValues: subentities.map { ($0.0, $0.2 as any RowPlacer) })
+        let builder = OrderBuilder(entity: number, shape: shape, placer: placer, subentities: placers)
+        return OrderRequest(builder: builder, identity: identity)
     }
 
     /// Why an order of this definition cannot have a cache; nil when it can.
@@ -75,6 +91,10 @@ public struct OrderDefinition: Hashable, Sendable {
     /// The definition of a cache, parsed from its identity, with the names that attributes have in a model.
     package init(_ identity: CacheIdentity, in model: Model) throws {
         try self.init(permanent: identity)
+        // Without subentities it is the same order.
+        if let number = try? model.number(of: identity.entity), model.hierarchy(of: number).count > 1 {
+            includesSubentities = !identity.subentities.isEmpty
+        }
         guard let entity = model.entity(named: identity.entity), entity.hasRenames else { return }
         let names = Dictionary(
             entity.attributeSlots.map { (entity.slots[$0].permanentName, entity.slots[$0].attribute.name) }

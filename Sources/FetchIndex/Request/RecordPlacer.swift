@@ -29,7 +29,7 @@ final class RecordPlacer: RowPlacer {
         }
         hasPredicate = definition.predicate != nil
         predicateVersions = definition.predicate?.dependsOnICU == true ? [TextFolding.version] : []
-        section = try definition.sectionKey.map { try SectionColumn($0, entity) }
+        section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity) }
         if let section { reads.formUnion(section.reads) }
         sortColumns = try definition.sortKeys.map { key in
             let slot = try entity.requireSlot(of: key.attribute)

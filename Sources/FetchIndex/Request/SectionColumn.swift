@@ -18,20 +18,23 @@ final class SectionColumn {
     /// The slots that section values depend on: all of them for a function.
     let reads: Set<Int>
 
-    init(_ key: SectionKey, _ entity: Entity) throws {
+    /// `requested` is the entity of the request: that one, or a superentity.
+    init(_ key: SectionKey, _ entity: Entity, of requested: String) throws {
         slot = try key.attribute.map { try entity.requireSlot(of: $0) } ?? 0
         reads = key.attribute == nil ? Set(entity.attributeSlots) : [slot]
         type = entity.attribute(at: slot).type
-        reader = try Self.reader(key, entity, type)
+        reader = try Self.reader(key, entity, type, requested)
     }
 
-    private static func reader(_ key: SectionKey, _ entity: Entity, _ type: ValueType) throws -> Reader {
+    private static func reader(
+        _ key: SectionKey, _ entity: Entity, _ type: ValueType, _ requested: String
+    ) throws -> Reader {
         switch key {
         case .attribute: return .attribute
         case .function(let section):
-            guard section.entityName == nil || section.entityName == entity.name else {
+            guard section.entityName == nil || section.entityName == requested else {
                 throw RequestError.wrongType(
-                    "the computed section key \(section.name) is of \(section.entityName ?? ""), not of \(entity.name)")
+                    "the computed section key \(section.name) is of \(section.entityName ?? ""), not of \(requested)")
             }
             return .function(section.reader(of: entity))
         case .prefix(_, let length):

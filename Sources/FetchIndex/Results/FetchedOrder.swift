@@ -16,18 +16,36 @@ public struct FetchedOrder {
     /// Set when the cache is found damaged.
     private let damage: Damage
     private let origin: ObjectOrigin
+    private let container: PersistentContainer
+    private let entityNumber: Int
+    /// The entity that was asked for; rows may be objects of its subentities.
     public let entity: Entity
 
-    init(_ opened: OpenedOrder, _ snapshot: Snapshot, in container: PersistentContainer, _ damage: Damage = Damage()) {
+    init(
+        _ opened: OpenedOrder, of entity: Int, _ snapshot: Snapshot, in container: PersistentContainer,
+        _ damage: Damage = Damage()
+    ) {
         self.damage = damage
         self.opened = opened
         self.snapshot = snapshot
-        entity = snapshot.model.entities[opened.order.entity]
-        origin = container.origin(ofEntity: opened.order.entity, named: entity.name)
+        self.container = container
+        entityNumber = entity
+        self.entity = snapshot.model.entities[entity]
+        origin = container.origin(ofEntity: entity, named: self.entity.name)
+    }
+
+    private func id(of object: RecordKey) -> ObjectID {
+        object.entity == entityNumber ? ObjectID(object, origin) : container.id(of: object, in: snapshot.model)
+    }
+
+    private func entity(of object: RecordKey) throws -> Entity {
+        if object.entity == entityNumber { return entity }
+        guard snapshot.model.entities.indices.contains(object.entity) else { throw stale(object) }
+        return snapshot.model.entities[object.entity]
     }
 
     /// How the order was opened.
-    public var outcome: FetchOutcome { FetchOutcome(opened.outcome, origin) }
+    public var outcome: FetchOutcome { FetchOutcome(opened.outcome) { id(of: $0) } }
 
     /// Rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
@@ -110,10 +128,12 @@ public struct FetchedOrder {
     }
 
     private func withRow(_ object: RecordKey, _ position: RowPath, _ body: (FetchedRow) throws -> Void) throws {
+        let (base, entity) = (self.entity, try entity(of: object))
         let isFound = try snapshot.record(object) { record in
             try body(
                 FetchedRow(
-                    id: ObjectID(object, origin), path: position, entity: entity,
+                    id: id(of: object), path: position, entity: entity,
+                    base: object.entity == entityNumber ? nil : base,
                     record: try RecordView(record, of: entity)))
         }
         guard isFound else { throw stale(object) }
@@ -143,14 +163,18 @@ public struct FetchedSection: Equatable, Sendable {
 public struct FetchedRow: ~Escapable {
     public let id: ObjectID
     public let path: RowPath
-    private let entity: Entity
+    /// The object's entity, which may be a subentity of the one that was asked for.
+    public let entity: Entity
+    /// The entity that was asked for, where it is another one.
+    private let base: Entity?
     private let record: RecordView
 
     @_lifetime(copy record)
-    init(id: ObjectID, path: RowPath, entity: Entity, record: RecordView) {
+    init(id: ObjectID, path: RowPath, entity: Entity, base: Entity?, record: RecordView) {
         self.id = id
         self.path = path
         self.entity = entity
+        self.base = base
         self.record = record
     }
 
@@ -159,19 +183,24 @@ public struct FetchedRow: ~Escapable {
         try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
     }
 
-    /// The value of the attribute at an index of the entity's attributes. Throws `StoreError.corrupted`.
+    /// The value of the attribute at an index of the attributes of the entity that was asked for. Throws `StoreError.corrupted`.
     public func value(at index: Int) throws -> Value {
-        try withPublicErrors { try value(ofSlot: entity.attributeSlots[index]) }
+        try withPublicErrors { try value(ofSlot: slot(at: index)) }
+    }
+
+    private func slot(at index: Int) throws -> Int {
+        guard let base else { return entity.attributeSlots[index] }
+        return try entity.requireSlot(of: base.attributes[index].name)
     }
 
     private func value(ofSlot slot: Int) throws -> Value {
-        try record.value(at: slot, as: entity.attribute(at: slot).type)
+        try record.value(at: slot, as: entity.type(at: slot))
     }
 
     /// Calls the body with the UTF-8 bytes of a text value in place. False when the value is null or no text.
     package func text(at index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
-        let slot = entity.attributeSlots[index]
-        guard entity.attribute(at: slot).type == .string, let range = try record.range(of: slot) else { return false }
+        let slot = try slot(at: index)
+        guard entity.type(at: slot) == .string, let range = try record.range(of: slot) else { return false }
         record.bytes(range).withUnsafeBytes(body)
         return true
     }

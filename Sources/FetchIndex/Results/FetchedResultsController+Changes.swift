@@ -4,7 +4,7 @@ internal import Records
 
 extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
-    var entity: Int? { live?.request.builder.entity }
+    var entities: [Int] { live?.request.builder.entities ?? [] }
 
     var followed: CacheRequest? { live?.cache }
 
@@ -56,8 +56,10 @@ extension FetchedResultsController: ContextFollower {
     ) throws -> [RecordKey: RecordKey] {
         guard let live, !ids.isEmpty else { return [:] }
         var told: Set<RecordKey> = []
-        for edit in edits where edit.object != edit.oldObject && edit.object.entity == live.request.builder.entity {
-            if try live.isMember(edit.old) || live.isMember(edit.new) { told.insert(edit.oldObject) }
+        for edit in edits where edit.object != edit.oldObject {
+            if try live.isMember(edit.object, edit.old) || live.isMember(edit.object, edit.new) {
+                told.insert(edit.oldObject)
+            }
         }
         return ids.filter { told.contains($0.key) }
     }
@@ -81,11 +83,10 @@ extension FetchedResultsController: ContextFollower {
             undelivered = OrderChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }
-        let origin = managedObjectContext.origin(ofEntity: entityNumber)
         while let change = undelivered {
             undelivered = nil
             if change.isEmpty && change.renumbered.isEmpty { continue }
-            tell(ResultsChange(change, origin))
+            tell(ResultsChange(change) { managedObjectContext.id(of: $0) })
         }
     }
 

@@ -70,7 +70,7 @@ extension FetchedResultsController {
     }
 
     private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
-        FetchOutcome(outcome, managedObjectContext.origin(ofEntity: entityNumber))
+        FetchOutcome(outcome) { managedObjectContext.id(of: $0) }
     }
 
     private func checkName(_ request: OrderRequest) throws {

@@ -163,7 +163,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The number of the entity, also after a failure.
     var entityNumber: Int {
-        entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
+        live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
     }
 
     /// The object with an id; without one, where records are damaged, an object without values.
@@ -180,17 +180,18 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public func indexPath(forObject object: Object) -> RowPath? {
         noteRead()
         guard object.managedObjectContext === managedObjectContext,
-            let record = managedObjectContext.viewedRecord(of: object.key), let live
+            let record = managedObjectContext.viewedRecord(of: object.key),
+            let placer = live?.request.builder.placer(of: object.key.entity)
         else { return nil }
-        return read { try $0.position(of: object.key, record, live.request.builder.placer) } ?? nil
+        return read { try $0.position(of: object.key, record, placer) } ?? nil
     }
 
     /// The current section names and object ids. O(rows).
     public var snapshot: ResultsSnapshot {
         let names = sections.map(\.name)
         let rows = read { try $0.objects() } ?? names.map { _ in [] }
-        let origin = managedObjectContext.origin(ofEntity: entityNumber)
-        return ResultsSnapshot(sectionNames: names, objectIDs: rows.map { $0.map { ObjectID($0, origin) } })
+        return ResultsSnapshot(
+            sectionNames: names, objectIDs: rows.map { $0.map { managedObjectContext.id(of: $0) } })
     }
 
     // MARK: Changes

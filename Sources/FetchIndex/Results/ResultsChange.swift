@@ -54,9 +54,7 @@ public struct ResultsChange: Equatable, Sendable {
 }
 
 extension ResultsChange {
-    /// A change of an order whose rows are objects of one entity.
-    init(_ change: OrderChange, _ origin: ObjectOrigin) {
-        func id(_ key: RecordKey) -> ObjectID { ObjectID(key, origin) }
+    init(_ change: OrderChange, _ id: (RecordKey) -> ObjectID) {
         rebuilt = change.rebuilt
         for (old, new) in change.renumbered { renumbered[id(old)] = id(new) }
         for (index, event) in change.sections.enumerated() {
@@ -153,10 +151,10 @@ public enum FetchOutcome: Equatable, Sendable {
 }
 
 extension FetchOutcome {
-    init(_ outcome: OrderOutcome, _ origin: ObjectOrigin) {
+    init(_ outcome: OrderOutcome, _ id: (RecordKey) -> ObjectID) {
         switch outcome {
         case .hit: self = .hit
-        case .caughtUp(let change): self = .caughtUp(ResultsChange(change, origin))
+        case .caughtUp(let change): self = .caughtUp(ResultsChange(change, id))
         case .rebuilt(let cause): self = .rebuilt(cause)
         case .computed: self = .computed
         }

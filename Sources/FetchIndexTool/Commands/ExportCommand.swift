@@ -41,7 +41,9 @@ struct ExportCommand: ParsableCommand {
         }
         var request = try RequestOptions.parse([])
         (request.predicate, request.sort) = (predicate, sort)
-        let definition = try request.definition(of: entity.name)
+        var definition = try request.definition(of: entity.name)
+        // Those of a subentity have other attributes.
+        definition.includesSubentities = false
         let file = try file.map { try ExportFile(at: $0) }
         let damaged = try write(definition, entity, container, format) { bytes in
             if let file { return try file.write(bytes) }

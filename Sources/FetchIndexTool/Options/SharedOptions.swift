@@ -59,6 +59,9 @@ struct RequestOptions: ParsableArguments {
     @Option(help: "first-row, name, name:desc, count or count:asc.")
     var sectionOrder: String?
 
+    @Flag(inversion: .prefixedNo, help: "Whether objects of the entity's subentities are rows too.")
+    var includeSubentities = true
+
     @Option(help: "Memory for sorting in MiB; more goes to disk.")
     var memory = OrderBuilder.defaultMemoryBudget >> 20
 
@@ -66,7 +69,7 @@ struct RequestOptions: ParsableArguments {
         guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory is a number of MiB from 1 on.") }
     }
 
-    var isEmpty: Bool { predicate == nil && sort == nil && section == nil && sectionOrder == nil }
+    var isEmpty: Bool { predicate == nil && sort == nil && section == nil && sectionOrder == nil && includeSubentities }
 
     func definition(of entity: String) throws -> OrderDefinition {
         var definition = OrderDefinition(entity: entity)
@@ -75,6 +78,7 @@ struct RequestOptions: ParsableArguments {
         }
         definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
         definition.sectionKey = try section.map { try SectionKey(parsing: $0) }
+        definition.includesSubentities = includeSubentities
         definition.sectionOrder = try sectionOrder.map { try SectionOrder(parsing: $0) } ?? .byFirstRow
         return definition
     }

@@ -38,6 +38,11 @@ package struct EntityMigration: Sendable {
         steps = [step(.addEntity, .free, "there are no objects of it yet")]
     }
 
+    /// Of a new subentity of one that has indexes: these get its objects.
+    mutating func rebuildIndexes(of superentity: String) {
+        steps = [step(.addEntity, .pass, "the indexes of \(superentity) are built again, for the objects of both")]
+    }
+
     /// Of a stored entity. Unless it is demanded, nothing changes when the store has followed the declaration before: then an
     /// older program, or one of several, opens the store. Throws `StoreError.modelMismatch` when what that program needs is gone.
     ///
@@ -51,6 +56,12 @@ package struct EntityMigration: Sendable {
         slots = stored.slots
         uniqueLists = stored.uniqueLists
         indexKeys = stored.indexKeys
+        // A program may declare a subentity alone.
+        if let wanted = given.superentity, wanted != stored.superentity {
+            throw mismatch(
+                "it is \(stored.superentity.map { "a subentity of \($0)" } ?? "an entity of its own") in the store, and a "
+                    + "subentity of \(wanted) in the model")
+        }
         let isKnown = stored.declarations.contains { $0.checksum == given.declaration }
         if !isDemanded && isKnown {
             try stored.requireAttributes(of: given)
@@ -252,7 +263,9 @@ package struct EntityMigration: Sendable {
     // MARK: The result
 
     private func makeEntity() -> Entity {
-        var entity = Entity(given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys)
+        var entity = Entity(
+            given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys,
+            superentity: number == nil ? given.superentity : old.superentity, isAbstract: given.isAbstract)
         var declarations = old.declarations
         if declarations.isEmpty && number != nil && !steps.isEmpty { declarations = [old.asDeclared(in: old)] }
         let declared = given.asDeclared(in: entity)

@@ -19,13 +19,50 @@ extension Model {
     package func migrations(
         to given: Model, isDemanded: Bool, hasClosure: Bool
     ) throws -> [EntityMigration] {
-        try given.entities.filter { !$0.isDropped }.map { entity in
-            guard let number = entities.firstIndex(where: { $0.name == entity.name && !$0.isDropped }) else {
-                return EntityMigration(adding: entity)
+        var next = self
+        var migrations: [EntityMigration] = []
+        for entity in given.superentitiesFirst {
+            let migration: EntityMigration
+            if let number = entities.firstIndex(where: { $0.name == entity.name && !$0.isDropped }) {
+                migration = try EntityMigration(
+                    of: entities[number], number: number, to: entity, isDemanded: isDemanded, hasClosure: hasClosure)
+                if migration.isEmpty { continue }
+                try requireSubentities(of: number, in: given, migration)
+                next.entities[number] = migration.new
+            } else {
+                migration = next.migration(adding: entity, stored: entities.count)
+                next.entities.append(migration.new)
             }
-            return try EntityMigration(
-                of: entities[number], number: number, to: entity, isDemanded: isDemanded, hasClosure: hasClosure)
-        }.filter { !$0.isEmpty }
+            migrations.append(migration)
+        }
+        return migrations
+    }
+
+    /// Of an entity that is not among the stored ones, which come first. The superentity in the store may have attributes that the given model does not declare.
+    private func migration(adding entity: Entity, stored: Int) -> EntityMigration {
+        guard let number = entity.superentity.flatMap({ try? self.number(of: $0) }) else {
+            return EntityMigration(adding: entity)
+        }
+        var migration = EntityMigration(adding: entity.inheriting(from: entities[number]))
+        let indexed = ([number] + superentities(of: number)).first { $0 < stored && !entities[$0].indexKeys.isEmpty }
+        if let indexed { migration.rebuildIndexes(of: entities[indexed].name) }
+        return migration
+    }
+
+    /// Throws when a change of an entity would leave a subentity behind that the given model does not have.
+    private func requireSubentities(of number: Int, in given: Model, _ migration: EntityMigration) throws {
+        let changesAttributes = migration.steps.contains {
+            switch $0.change {
+            case .addIndex, .removeIndex: false
+            default: true
+            }
+        }
+        guard changesAttributes,
+            let left = hierarchy(of: number).first(where: { given.entity(named: entities[$0].name) == nil })
+        else { return }
+        throw StoreError.modelMismatch(
+            entity: entities[number].name,
+            "\(entities[left].name) is a subentity of it in the store: a model that changes it must declare both")
     }
 
     /// The model after migrations.

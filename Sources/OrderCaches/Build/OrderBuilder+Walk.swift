@@ -8,7 +8,7 @@ extension OrderBuilder {
         of reader: StoreReader, from source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
         isSorted: Bool = false, _ body: (RecordKey) throws -> Bool
     ) throws {
-        let own = replaced.filter { $0.key.entity == entity }
+        let own = replaced.filter { placer(of: $0.key.entity) != nil }
         guard isSorted else { return try walkPlaced(of: reader, source, own) { object, _ in try body(object) } }
         var sorter = KeySorter(memoryBudget: memoryBudget, folder: reader.store.path)
         try walkPlaced(of: reader, source, own) { object, placement in
@@ -18,7 +18,7 @@ extension OrderBuilder {
         }
         var shouldContinue = true
         try sorter.forEachSorted { key in
-            guard shouldContinue, let object = RowKey.object(in: key, entity: entity) else { return }
+            guard shouldContinue, let object = RowKey.object(in: key, entity: rowEntity) else { return }
             shouldContinue = try body(object)
         }
     }
@@ -29,7 +29,7 @@ extension OrderBuilder {
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws {
         // No local function captures the placement: a captured variable pays an exclusivity check at each access.
-        var placement = RowPlacement()
+        var placement = placement
         let hasOwn = !own.isEmpty
         var shouldContinue = true
         var source = source
@@ -37,15 +37,18 @@ extension OrderBuilder {
             // A replaced record may match where the stored one did not.
             source = .objects(Set(found).union(own.keys.filter { !$0.isTemporary }).sorted())
         }
-        try reader.forEachRecord(of: entity, from: source, unlessGone: { own[$0] != nil }) { object, record in
-            guard hasOwn, let replacement = own[object] else {
-                placement.begin()
-                guard try placer.place(record, &placement) else { return true }
-                shouldContinue = try body(object, &placement)
+        for entity in entities where shouldContinue {
+            guard let placer = placer(of: entity) else { continue }
+            try reader.forEachRecord(of: entity, from: source, unlessGone: { own[$0] != nil }) { object, record in
+                guard hasOwn, let replacement = own[object] else {
+                    placement.begin()
+                    guard try placer.place(record, &placement) else { return true }
+                    shouldContinue = try body(object, &placement)
+                    return shouldContinue
+                }
+                if let replacement { shouldContinue = try place(object, replacement, &placement, body) }
                 return shouldContinue
             }
-            if let replacement { shouldContinue = try place(object, replacement, &placement, body) }
-            return shouldContinue
         }
         for (object, record) in own.sorted(by: { $0.key < $1.key }) where shouldContinue && object.isTemporary {
             if let record { shouldContinue = try place(object, record, &placement, body) }
@@ -57,7 +60,9 @@ extension OrderBuilder {
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws -> Bool {
         placement.begin()
-        guard try placer.place(record.span.bytes, &placement) else { return true }
+        guard let placer = placer(of: object.entity), try placer.place(record.span.bytes, &placement) else {
+            return true
+        }
         return try body(object, &placement)
     }
 }

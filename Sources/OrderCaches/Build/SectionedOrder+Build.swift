@@ -5,13 +5,17 @@ internal import LMDB
 package import Records
 internal import Values
 
-/// How an order is built from all records of its entity.
+/// How an order is built from all records of its entity, and of its subentities where the order has them.
 package struct OrderBuilder {
     package static let defaultMemoryBudget = 256 << 20
 
+    /// The entity that the order is of.
     package let entity: Int
     package let shape: OrderShape
+    /// Places records of the entity itself.
     package let placer: any RowPlacer
+    /// The placers of the subentities whose objects are in the order too, by number.
+    package let subentities: [Int: any RowPlacer]
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
     /// Whether the mapped pages of the file are released while records are placed: memory that a build of a large cache does
@@ -20,11 +24,22 @@ package struct OrderBuilder {
     /// Called from time to time with the number of records read and of all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-    package init(entity: Int, shape: OrderShape, placer: any RowPlacer) {
+    package init(entity: Int, shape: OrderShape, placer: any RowPlacer, subentities: [Int: any RowPlacer] = [:]) {
         self.entity = entity
         self.shape = shape
         self.placer = placer
+        self.subentities = subentities
     }
+
+    /// The entities whose objects are in the order, in ascending order.
+    package var entities: [Int] { subentities.isEmpty ? [entity] : ([entity] + subentities.keys).sorted() }
+
+    /// Nil for an entity whose objects are not in the order.
+    package func placer(of number: Int) -> (any RowPlacer)? { number == entity ? placer : subentities[number] }
+
+    /// The entity of all rows; nil: each row names that of its object.
+    var rowEntity: Int? { subentities.isEmpty ? entity : nil }
+    var placement: RowPlacement { RowPlacement(namesEntity: !subentities.isEmpty) }
 
     /// Places every record, sorts the placements, and loads both trees from the sorted stream. O(n log n).
     package func build(
@@ -40,7 +55,7 @@ package struct OrderBuilder {
         }
         if current.count > 0 { try sections.append(current.keyAndCount(shape)) }
         let roots = OrderRoots(rows: try rows.finish().root, sections: try build(&sections, in: nodes).root)
-        return SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
+        return SectionedOrder(entity: rowEntity, shape: shape, in: nodes, roots)
     }
 
     /// Hands out the row keys of all members in order.
@@ -48,20 +63,23 @@ package struct OrderBuilder {
         from reader: StoreReader, _ source: RecordSource = .all, _ body: (RawSpan) throws -> Void
     ) throws {
         var sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
-        let total = try source.objects?.count ?? Int(clamping: reader.entityState(entity).count)
-        var placement = RowPlacement()
+        let total = try source.objects?.count ?? Int(clamping: reader.count(of: entities))
+        var placement = placement
         var done = 0
         var passed = releasesPages ? PassedPages(of: reader.view) : nil
-        try reader.forEachRecord(of: entity, from: source) { object, record in
-            passed?.pass(record)
-            placement.begin()
-            if try placer.place(record, &placement) {
-                placement.finish(object)
-                try sorter.append(placement.key)
+        for entity in entities {
+            guard let placer = placer(of: entity) else { continue }
+            try reader.forEachRecord(of: entity, from: source) { object, record in
+                passed?.pass(record)
+                placement.begin()
+                if try placer.place(record, &placement) {
+                    placement.finish(object)
+                    try sorter.append(placement.key)
+                }
+                done += 1
+                if done % 4096 == 0 { progress(done, total) }
+                return true
             }
-            done += 1
-            if done % 4096 == 0 { progress(done, total) }
-            return true
         }
         progress(done, total)
         try sorter.forEachSorted(body)
@@ -120,15 +138,20 @@ package enum RecordSource {
 }
 
 extension StoreReader {
-    /// Hands out the records of a source until the body returns false. An object without a record is damage, unless it may
-    /// be gone.
+    /// How many objects entities have together.
+    package func count(of entities: [Int]) throws -> UInt64 {
+        try entities.reduce(0) { try $0 &+ entityState($1).count }
+    }
+
+    /// Hands out an entity's records of a source until the body returns false. An object without a record is damage, unless it
+    /// may be gone.
     func forEachRecord(
         of entity: Int, from source: RecordSource, unlessGone mayBeGone: (RecordKey) -> Bool = { _ in false },
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
         guard let objects = source.objects else { return try scan(entity, body) }
         var shouldContinue = true
-        for object in objects where shouldContinue {
+        for object in objects where shouldContinue && object.entity == entity {
             let isFound = try record(object) { shouldContinue = try body(object, $0) }
             if !isFound && !mayBeGone(object) {
                 throw SectionedOrder.corrupted("a cache or unique key names object \(object.number), which is gone")

@@ -7,17 +7,20 @@ package struct FreshCache {
     package let name: String
     package let identity: CacheIdentity
     private let header: CacheHeader
-    private let entity: Int
+    /// The entities whose objects are in it.
+    package let entities: [Int]
     private let reader: StoreReader
 
     init(_ header: CacheHeader, entity: Int, in reader: StoreReader) {
         (name, identity) = (header.name, header.identity)
-        (self.header, self.entity, self.reader) = (header, entity, reader)
+        (self.header, self.reader) = (header, reader)
+        entities = ([entity] + identity.subentities).sorted()
     }
 
     /// O(1). Throws when the header is damaged.
     package func order() throws -> SectionedOrder {
         let shape = try OrderShape(hasSections: !identity.section.isEmpty)
+        let entity = entities.count == 1 ? entities[0] : nil
         return try header.order(entity: entity, shape: shape, in: LMDBNodeStore(header, in: reader))
     }
 }
@@ -35,17 +38,19 @@ extension CacheDirectory {
         try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
             let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
             guard let name, let header = try? CacheHeader(name: name, decoding: cursor.value),
-                header.identity.entity == stored.name, header.identity.canBeRead(from: stored)
+                header.identity.entity == stored.name, header.identity.canBeRead(from: reader.model)
             else { return }
-            let isFresh = fresh[header.commit] ?? isFresh(header, entity, in: reader)
-            fresh[header.commit] = isFresh
-            if isFresh { kept.append(FreshCache(header, entity: entity, in: reader)) }
+            let cache = FreshCache(header, entity: entity, in: reader)
+            let known = cache.entities.count == 1 ? fresh[header.commit] : nil
+            let isFresh = known ?? isFresh(header, cache.entities, in: reader)
+            if cache.entities.count == 1 { fresh[header.commit] = isFresh }
+            if isFresh { kept.append(cache) }
         }
         return kept
     }
 
-    private static func isFresh(_ header: CacheHeader, _ entity: Int, in reader: StoreReader) -> Bool {
+    private static func isFresh(_ header: CacheHeader, _ entities: [Int], in reader: StoreReader) -> Bool {
         guard header.commit <= reader.commit, reader.commit - header.commit <= commitsLookedAt else { return false }
-        return (try? header.changesBehind(of: entity, in: reader)) == 0
+        return (try? header.changesBehind(of: entities, in: reader)) == 0
     }
 }

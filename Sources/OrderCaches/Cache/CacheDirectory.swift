@@ -81,8 +81,8 @@ package struct CacheDirectory {
         var behind: Int?
         var isReadable = false
         if let entity = try? reader.model.number(of: header.identity.entity) {
-            behind = try header.changesBehind(of: entity, in: reader)
-            isReadable = header.identity.canBeRead(from: reader.model.entities[entity])
+            behind = try header.changesBehind(of: [entity] + header.identity.subentities, in: reader)
+            isReadable = header.identity.canBeRead(from: reader.model)
         }
         let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
         let hits = HitCounters(inFolder: store.path).hits(of: header.number)

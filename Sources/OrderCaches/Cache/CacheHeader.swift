@@ -130,7 +130,7 @@ package struct CacheHeader: Sendable {
     }
 
     /// The order of the header's roots. Throws when they do not agree.
-    func order(entity: Int, shape: OrderShape, in nodes: any NodeStore) throws -> SectionedOrder {
+    func order(entity: Int?, shape: OrderShape, in nodes: any NodeStore) throws -> SectionedOrder {
         guard !shape.hasSections || roots.sections.measure.weight == roots.rows.measure.count else {
             throw SectionedOrder.corrupted("the sections do not count the rows")
         }
@@ -138,7 +138,7 @@ package struct CacheHeader: Sendable {
     }
 
     func order(of request: OrderRequest, in nodes: any NodeStore) throws -> SectionedOrder {
-        try order(entity: request.builder.entity, shape: request.builder.shape, in: nodes)
+        try order(entity: request.builder.rowEntity, shape: request.builder.shape, in: nodes)
     }
 
     /// Makes an order of a commit the cache's order.
@@ -149,11 +149,11 @@ package struct CacheHeader: Sendable {
         updated = time
     }
 
-    /// The changes of an entity since the cache's commit; nil when the log does not tell. O(commits).
-    func changesBehind(of entity: Int, in reader: StoreReader) throws -> Int? {
+    /// The changes of entities since the cache's commit; nil when the log does not tell. O(commits).
+    func changesBehind(of entities: [Int], in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }
         guard reader.logReaches(back: commit) else { return nil }
-        return try reader.changeCount(of: entity, after: commit)
+        return try entities.reduce(0) { try $0 + reader.changeCount(of: $1, after: commit) }
     }
 }
 

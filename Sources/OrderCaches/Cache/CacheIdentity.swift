@@ -37,19 +37,44 @@ package struct CacheIdentity: Sendable {
     /// By bytes: canonically equivalent texts are different values.
     private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
-    /// The text of `reads`, by slot.
-    package static func reads(_ slots: Set<Int>, of entity: Entity) -> String {
-        slots.sorted().map { part($0, entity) }.joined(separator: ",")
+    /// The text of `reads`: the slots that the order reads of its entity, and those of the subentities that are in it, each after
+    /// the number of the subentity: "0:6,3:2;4=0:6,5:2".
+    package static func reads(_ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)]) -> String
+    {
+        func list(_ slots: Set<Int>, _ entity: Entity) -> String {
+            slots.sorted().map { part($0, entity) }.joined(separator: ",")
+        }
+        let others = subentities.sorted { $0.0 < $1.0 }.map { ";\($0.0)=\(list($0.2, $0.1))" }
+        return list(slots, entity) + others.joined()
     }
 
     private static func part(_ slot: Int, _ entity: Entity) -> String {
         "\(slot):\(entity.attribute(at: slot).type.rawValue)"
     }
 
-    /// Whether an entity still has every attribute that the order reads.
-    package func canBeRead(from entity: Entity) -> Bool {
-        let live = Set(entity.attributeSlots.map { Self.part($0, entity) })
-        return reads.split(separator: ",").allSatisfy { live.contains(String($0)) }
+    /// The numbers of the subentities that are in the order.
+    package var subentities: [Int] {
+        reads.split(separator: ";", omittingEmptySubsequences: false).dropFirst().compactMap { list in
+            list.split(separator: "=").first.flatMap { Int($0) }
+        }
+    }
+
+    /// Whether a model still has every attribute that the order reads.
+    package func canBeRead(from model: Model) -> Bool {
+        guard let entity = model.entity(named: entity) else { return false }
+        let lists = reads.split(separator: ";", omittingEmptySubsequences: false)
+        let own = lists.first ?? ""
+        return Self.has(own, entity)
+            && zip(lists.dropFirst(), subentities).allSatisfy { list, number in
+                model.entities.indices.contains(number)
+                    && Self.has(
+                        list.split(separator: "=", omittingEmptySubsequences: false).last ?? "", model.entities[number])
+            }
+    }
+
+    private static func has(_ slots: Substring, _ entity: Entity) -> Bool {
+        let live = Set(entity.attributeSlots.map { part($0, entity) })
+        return slots.split(separator: ",").allSatisfy { live.contains(String($0)) }
     }
 }
 

@@ -71,10 +71,10 @@ extension CacheEngine {
         _ old: CacheHeader, _ request: OrderRequest, _ destination: Destination, _ known: KnownChanges?
     ) throws -> OpenedOrder {
         let builder = request.builder
-        let recordChanges = try recordChanges(since: old, of: builder.entity, in: destination.reader, known)
+        let recordChanges = try recordChanges(since: old, of: builder.entities, in: destination.reader, known)
         let nodes = destination.nodes(of: old)
         let base = try old.order(of: request, in: nodes)
-        let rowChanges = try builder.placer.rowChanges(recordChanges, of: builder.entity)
+        let rowChanges = try builder.rowChanges(recordChanges)
         var next = ForkedOrder(over: base)
         let places = try next.update(rowChanges)
         let change = try OrderDiff.change(from: base, to: next.order, rowChanges, places)
@@ -90,13 +90,13 @@ extension CacheEngine {
         return OpenedOrder(stored, outcome, in: .stored(header), from: old.commit)
     }
 
-    /// The changes of an entity since the commit of a cache.
+    /// The changes of entities since the commit of a cache.
     func recordChanges(
-        since header: CacheHeader, of entity: Int, in reader: StoreReader, _ known: KnownChanges?
+        since header: CacheHeader, of entities: [Int], in reader: StoreReader, _ known: KnownChanges?
     ) throws -> [RecordChange] {
         if let known, known.start == header.commit { return known.changes }
         var changes: [RecordChange] = []
-        try reader.netChanges(of: entity, from: header.commit) { changes.append($0) }
+        for entity in entities { try reader.netChanges(of: entity, from: header.commit) { changes.append($0) } }
         return changes
     }
 

@@ -61,8 +61,8 @@ extension CacheEngine {
 
     /// Throws when the entity of a request was dropped since the request was compiled.
     private static func requireEntity(of request: OrderRequest, in reader: StoreReader) throws {
-        let number = request.builder.entity
-        guard reader.model.entities.indices.contains(number), !reader.model.entities[number].isDropped else {
+        let entities = reader.model.entities
+        guard request.builder.entities.allSatisfy({ entities.indices.contains($0) && !entities[$0].isDropped }) else {
             throw StoreError.unknownEntity(request.identity.entity)
         }
     }

@@ -43,8 +43,8 @@ extension CacheEngine {
     private func update(
         _ old: CacheHeader, _ request: OrderRequest, in writer: StoreWriter, _ known: KnownChanges?
     ) throws {
-        let changes = try recordChanges(since: old, of: request.builder.entity, in: writer, known)
-        let moved = try request.builder.placer.rowChanges(changes, of: request.builder.entity).filter { !$0.keepsKey }
+        let changes = try recordChanges(since: old, of: request.builder.entities, in: writer, known)
+        let moved = try request.builder.rowChanges(changes).filter { !$0.keepsKey }
         var header = old
         header.commit = writer.commit
         if !moved.isEmpty {

@@ -36,7 +36,7 @@ extension CacheEngine {
         let nodes = LMDBNodeStore(header, in: reader)
         let shape = try request?.builder.shape ?? OrderShape(hasSections: !header.identity.section.isEmpty)
         let stored: SectionedOrder
-        do { stored = try header.order(entity: request?.builder.entity ?? 0, shape: shape, in: nodes) } catch {
+        do { stored = try header.order(entity: request?.builder.rowEntity ?? nil, shape: shape, in: nodes) } catch {
             return ["\(error)"]
         }
         var reachable: Set<NodeNumber> = []

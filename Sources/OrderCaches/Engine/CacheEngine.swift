@@ -36,16 +36,15 @@ package struct CacheEngine {
         } catch let error as UnusableHeader {
             return .unusable(error.reason)
         }
-        let entity = cache.order.builder.entity
+        let entities = cache.order.builder.entities
         if let reason = header.identity.difference(from: cache.order.identity) {
-            let stored = reader.model.entities.indices.contains(entity) ? reader.model.entities[entity] : .dropped
-            return .unusable(header.identity.canBeRead(from: stored) ? reason : .modelChanged)
+            return .unusable(header.identity.canBeRead(from: reader.model) ? reason : .modelChanged)
         }
         // A log that cannot be read is treated like one that is too short.
-        guard let behind = try? header.changesBehind(of: entity, in: reader) else { return .unusable(.logTooShort) }
+        guard let behind = try? header.changesBehind(of: entities, in: reader) else { return .unusable(.logTooShort) }
         if behind == 0 { return .current(header) }
         if cache.needsExactChange { return .behind(header) }
-        let records = Int(clamping: try reader.entityState(entity).count)
+        let records = Int(clamping: try reader.count(of: entities))
         let isTooMuch = behind > records / Self.catchUpCost + Self.alwaysCaughtUp
         return isTooMuch ? .unusable(.tooManyChanges) : .behind(header)
     }

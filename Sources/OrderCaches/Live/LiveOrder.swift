@@ -65,7 +65,7 @@ package struct LiveOrder {
     }
 
     private func rowChanges(_ changes: [RecordChange]) throws -> [RowChange] {
-        try request.builder.placer.rowChanges(changes, of: request.builder.entity)
+        try request.builder.rowChanges(changes)
     }
 
     /// A fork with edits over an order; nil without edits.
@@ -175,11 +175,10 @@ package struct LiveOrder {
     }
 
     /// Whether an object with a record is among the order's rows, also outside of its window. False without a record.
-    package func isMember(_ record: [UInt8]?) throws -> Bool {
-        guard let record else { return false }
+    package func isMember(_ object: RecordKey, _ record: [UInt8]?) throws -> Bool {
+        guard let record, let placer = request.builder.placer(of: object.entity) else { return false }
         var placement = RowPlacement()
-        placement.begin()
-        return try request.builder.placer.place(record.span.bytes, &placement)
+        return try placer.place(record.span.bytes, &placement)
     }
 
     private var isWhole: Bool { offset == 0 && limit == nil }

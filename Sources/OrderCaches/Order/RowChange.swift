@@ -20,15 +20,16 @@ struct RowChange {
     }
 }
 
-extension RowPlacer {
-    /// The rows that changes of an entity's records take and give; changes of no member are left out.
-    func rowChanges(_ changes: [RecordChange], of entity: Int) throws -> [RowChange] {
-        var placement = RowPlacement()
+extension OrderBuilder {
+    /// The rows that changes of records take and give; changes of no member are left out.
+    func rowChanges(_ changes: [RecordChange]) throws -> [RowChange] {
+        var placement = placement
         var rows: [RowChange] = []
         rows.reserveCapacity(changes.count)
-        for change in changes where change.object.entity == entity {
-            let old = try key(of: change.oldObject, change.old, &placement)
-            let new = try key(of: change.object, change.new, &placement)
+        for change in changes {
+            guard let placer = placer(of: change.object.entity) else { continue }
+            let old = try placer.key(of: change.oldObject, change.old, &placement)
+            let new = try placer.key(of: change.object, change.new, &placement)
             if old == nil && new == nil { continue }
             rows.append(RowChange(object: change.object, old: old, new: new, isUpdated: change.old != change.new))
         }

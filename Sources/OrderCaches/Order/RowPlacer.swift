@@ -12,17 +12,19 @@ package protocol RowPlacer: AnyObject {
 ///
 ///     section value as ascending OrderKey (none without sections) | sort key | object number 6 BE
 ///
+/// In an order of several entities, the number of the object's entity, 2 BE, stands before that of the object.
+///
 /// The rows of a section share its value's bytes, which no other section's bytes begin with, so they are contiguous;
 /// within it they stand by sort key; and the object number makes the order total.
 package struct RowPlacement {
-    static let objectLength = 6
-
+    /// Whether keys name the entities of their objects.
+    let namesEntity: Bool
     /// The section's value and the sort key; the placer appends to it.
     package var key: [UInt8] = []
     /// How many bytes of the key are the section's value. The placer sets it.
     package var sectionLength = 0
 
-    package init() {}
+    package init(namesEntity: Bool = false) { self.namesEntity = namesEntity }
 
     package mutating func begin() {
         if !key.isEmpty { key.removeAll(keepingCapacity: true) }
@@ -31,8 +33,8 @@ package struct RowPlacement {
 
     /// Closes the key with the object's number.
     mutating func finish(_ object: RecordKey) {
-        for shift in stride(from: 40, through: 0, by: -8) {
-            key.append(UInt8(truncatingIfNeeded: object.number >> UInt64(shift)))
+        for shift in stride(from: namesEntity ? 56 : 40, through: 0, by: -8) {
+            key.append(UInt8(truncatingIfNeeded: object.rawValue >> UInt64(shift)))
         }
     }
 }
@@ -64,14 +66,15 @@ struct RowKey: Hashable, Comparable, Sendable {
         left.bytes.withUnsafeBytes { left in right.bytes.withUnsafeBytes { left.bytes.compare($0.bytes) < 0 } }
     }
 
-    /// The object that a key of an entity's order ends with.
-    static func object(in key: RawSpan, entity: Int) -> RecordKey? {
-        guard key.byteCount >= RowPlacement.objectLength else { return nil }
+    /// The object that a key of an entity's order ends with; `entity` is nil in an order of several entities.
+    static func object(in key: RawSpan, entity: Int?) -> RecordKey? {
+        let length = entity == nil ? 8 : 6
+        guard key.byteCount >= length else { return nil }
         var number: UInt64 = 0
-        for offset in key.byteCount - RowPlacement.objectLength..<key.byteCount {
+        for offset in key.byteCount - length..<key.byteCount {
             number = number << 8 | UInt64(key.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
         }
-        return RecordKey(entity: entity, number: number)
+        return entity.map { RecordKey(entity: $0, number: number) } ?? RecordKey(rawValue: number)
     }
 }
 

@@ -103,7 +103,7 @@ extension SectionedOrder {
 
     /// The place of an object by its record; nil when it is not in the order. O(log n).
     package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
-        var placement = RowPlacement()
+        var placement = RowPlacement(namesEntity: entity == nil)
         guard let key = try placer.key(of: object, record, &placement) else { return nil }
         return try position(of: key)
     }

@@ -25,12 +25,13 @@ package struct OrderSection: Equatable, Sendable {
 /// its rank among rows less the rank of its section's first. Both trees are views of the one node store that the order
 /// owns.
 package struct SectionedOrder {
-    package let entity: Int
+    /// Nil: each row names the entity of its object.
+    package let entity: Int?
     package let shape: OrderShape
     package let nodes: any NodeStore
     var roots: OrderRoots
 
-    init(entity: Int, shape: OrderShape, in nodes: any NodeStore, _ roots: OrderRoots) {
+    init(entity: Int?, shape: OrderShape, in nodes: any NodeStore, _ roots: OrderRoots) {
         self.entity = entity
         self.shape = shape
         self.nodes = nodes
@@ -38,7 +39,7 @@ package struct SectionedOrder {
     }
 
     /// An order without rows.
-    package init(entity: Int, shape: OrderShape, in nodes: any NodeStore) {
+    package init(entity: Int?, shape: OrderShape, in nodes: any NodeStore) {
         self.init(entity: entity, shape: shape, in: nodes, OrderRoots())
     }
 

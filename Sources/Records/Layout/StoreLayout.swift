@@ -89,10 +89,17 @@ package enum StoreLayout {
 
     static func uniqueKey(entity: Int, _ constraint: UniqueConstraint) -> [UInt8] {
         var key: [UInt8] = []
-        key.appendBigEndian(UInt16(truncatingIfNeeded: entity))
-        key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.number))
+        key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.owner?.entity ?? entity))
+        key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.owner?.number ?? constraint.number))
         return key
     }
+
+    static func isKey(_ key: [UInt8], of constraint: UniqueConstraint, _ entity: Int) -> Bool {
+        key.starts(with: uniqueKey(entity: entity, constraint))
+    }
+
+    /// The entity that a unique key begins with; nil when the key is too short.
+    static func entity(ofUniqueKey key: [UInt8]) -> Int? { key.count < 4 ? nil : Int(key[0]) << 8 | Int(key[1]) }
 }
 
 /// The opened tables of a store.

@@ -62,8 +62,9 @@ extension StoreReader {
         let migrations = try model.migrations(
             to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
         ).map { migration in
-            guard let number = migration.number, try entityState(number).count == 0 else { return migration }
-            return migration.withoutObjects
+            let read = migration.number.map { [$0] } ?? model.family(ofSuperentity: migration.new.superentity)
+            let isEmpty = try !read.isEmpty && read.allSatisfy { try entityState($0).count == 0 }
+            return isEmpty ? migration.withoutObjects : migration
         }
         // Throws for what cannot be derived.
         for migration in migrations { try store.requireDerivations(of: migration.new) }

@@ -10,12 +10,13 @@ extension StoreWriter {
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
         let changed = try model.applying(migrations)
+        let prepared = store.prepared(changed)
         let passes = migrations.filter(\.needsPass)
         let total = try passes.reduce(0) { try $0 + Int(clamping: entityState($1.number ?? 0).count) }
         var done = 0
         for pass in passes {
             guard let number = pass.number else { continue }
-            var pass = MigrationPass(pass, number, in: self, migration.convert)
+            var pass = MigrationPass(pass, number, to: prepared.entities[number], in: self, migration.convert)
             try pass.run {
                 done += 1
                 if done % 4096 == 0 { migration.progress(done, total) }
@@ -62,11 +63,13 @@ private struct MigrationPass {
     private var obstacle: (attribute: String, reason: String)?
     private var objects: [ObjectID] = []
 
-    init(_ migration: EntityMigration, _ entity: Int, in writer: StoreWriter, _ convert: Migration.Convert?) {
-        self.entity = entity
+    init(
+        _ migration: EntityMigration, _ entity: Int, to new: Entity, in writer: StoreWriter,
+        _ convert: Migration.Convert?
+    ) {
+        (self.entity, self.new) = (entity, new)
         rewrites = migration.rewritesRecords
         old = writer.model.entities[entity]
-        new = writer.store.prepared(Model(entities: [migration.new])).entities[0]
         self.writer = writer
         self.convert = convert
         sources = Dictionary(uniqueKeysWithValues: migration.conversions.map { ($0.to, $0.from) })
@@ -74,7 +77,7 @@ private struct MigrationPass {
         let added = new.attributeSlots.filter { $0 >= migration.old.slots.count }
         decidable = Set(added.map { migration.new.attribute(at: $0).name })
         addedConstraints = new.uniqueConstraints.filter { !migration.old.uniqueConstraints.contains($0) }
-        removedConstraints = old.uniqueConstraints.filter { !migration.new.uniqueConstraints.contains($0) }
+        removedConstraints = old.uniqueConstraints.filter { !new.uniqueConstraints.contains($0) }
     }
 
     mutating func run(_ progress: () -> Void) throws {
@@ -198,7 +201,7 @@ private struct MigrationPass {
                 note(object, name, "has a value with more than 500 bytes")
                 continue
             }
-            if let other = try writer.object(entity, unique: key) {
+            if let other = try writer.object(unique: key) {
                 note(object, name, "must be unique, but object \(other.number) has the same value")
             } else {
                 try writer.putUniqueKey(key, of: object)

@@ -31,7 +31,7 @@ extension StoreWriter {
             try scanStored(entity) { object, record in
                 read += 1
                 if read % 4096 == 0 { progress(read) }
-                for key in uniqueKeys(of: object, record) where !leadsToItsObject(key, entity) {
+                for key in uniqueKeys(of: object, record) where !leadsToItsObject(key) {
                     try putUniqueKey(key, of: object)
                     entered += 1
                 }
@@ -54,8 +54,8 @@ extension StoreWriter {
     private func isWhole(_ record: RawSpan) -> Bool { record.endsWithChecksum() }
 
     /// Whether there is an object that a unique key leads to, and it has the value, or is damaged and may have had it.
-    private func leadsToItsObject(_ key: [UInt8], _ entity: Int) -> Bool {
-        guard let object = try? object(entity, unique: key) else { return false }
+    private func leadsToItsObject(_ key: [UInt8]) -> Bool {
+        guard let object = try? object(unique: key) else { return false }
         var isRight = false
         _ = try? storedRecord(object) { record in
             isRight = !isWhole(record) || uniqueKeys(of: object, record).contains(key)
@@ -67,8 +67,7 @@ extension StoreWriter {
         var removed = 0
         try view.forEachEntry(in: tables.unique) { cursor in
             let key = [UInt8](copying: cursor.key)
-            let entity = key.count < 4 ? Int.max : Int(key[0]) << 8 | Int(key[1])
-            if !model.entities.indices.contains(entity) || !leadsToItsObject(key, entity) {
+            if !leadsToItsObject(key) {
                 try cursor.deleteCurrent()
                 removed += 1
             }

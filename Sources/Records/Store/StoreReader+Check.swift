@@ -69,7 +69,7 @@ extension StoreReader {
                 do {
                     guard let key = try uniqueKey(object.entity, constraint, record) else { continue }
                     uniqueKeys += 1
-                    if try key.count > Table.maximumKeyLength || self.object(object.entity, unique: key) != object {
+                    if try key.count > Table.maximumKeyLength || self.object(unique: key) != object {
                         defects.append("\(unique) does not refer to it")
                     }
                 } catch {

@@ -145,7 +145,7 @@ package class StoreReader {
     package func object(_ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]) throws -> RecordKey? {
         var key = StoreLayout.uniqueKey(entity: entity, constraint)
         for value in values { OrderKey.append(value, to: &key) }
-        guard key.count <= Table.maximumKeyLength, let object = try object(entity, unique: key) else { return nil }
+        guard key.count <= Table.maximumKeyLength, let object = try object(unique: key) else { return nil }
         let isFound = try record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
         if !isFound { throw wrongUniqueKey(constraint, to: object) }
         return object
@@ -155,7 +155,14 @@ package class StoreReader {
     func requireUniqueKey(
         _ key: [UInt8], _ constraint: UniqueConstraint, of object: RecordKey, _ record: RawSpan
     ) throws {
-        if try uniqueKey(object.entity, constraint, record) != key { throw wrongUniqueKey(constraint, to: object) }
+        let entity = model.entities[object.entity]
+        // In a hierarchy, the constraint may be that of another entity.
+        let own =
+            constraint.owner == nil && entity.superentity == nil
+            ? constraint : entity.uniqueConstraints.first { StoreLayout.isKey(key, of: $0, object.entity) }
+        guard let own, try uniqueKey(object.entity, own, record) == key else {
+            throw wrongUniqueKey(constraint, to: object)
+        }
     }
 
     /// The unique key of a record, of any length; nil when a value is null: records with nulls are exempt.
@@ -177,20 +184,24 @@ package class StoreReader {
 
     func wrongUniqueKey(_ constraint: UniqueConstraint, to object: RecordKey) -> StoreError {
         let entity = model.entities[object.entity]
+        let attribute = entity.uniqueConstraints.contains(constraint) ? "." + entity.name(of: constraint) : ""
         return .corrupted(
-            "a unique key of \(entity.name).\(entity.name(of: constraint)) refers to object \(object.number), whose value differs"
+            "a unique key of \(entity.name)\(attribute) refers to object \(object.number), whose value differs"
         )
     }
 
-    func object(_ entity: Int, unique key: [UInt8]) throws -> RecordKey? {
+    /// The object that a unique key leads to. Its value is the object's number; and in the high 16 bits the number of the
+    /// object's entity when that is a subentity of the one whose key it is.
+    func object(unique key: [UInt8]) throws -> RecordKey? {
         var object: RecordKey?
         _ = try view.get(key, in: tables.unique) { value in
             var reader = try ByteReader(checked: value, "a unique key's value")
-            let number = try reader.uint64()
-            guard number <= RecordKey.maximumNumber else {
+            let found = RecordKey(rawValue: try reader.uint64())
+            let entity = found.entity == 0 ? StoreLayout.entity(ofUniqueKey: key) : found.entity
+            guard let entity, model.entities.indices.contains(entity) else {
                 throw StoreError.corrupted("a unique key's value is not an object's number")
             }
-            object = RecordKey(entity: entity, number: number)
+            object = RecordKey(entity: entity, number: found.number)
         }
         return object
     }

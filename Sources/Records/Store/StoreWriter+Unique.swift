@@ -25,7 +25,7 @@ extension StoreWriter {
     ) throws {
         for (index, key) in keys.enumerated() {
             guard let key, index >= old.count || old[index] != key,
-                let found = try self.object(entity, unique: key), found != object
+                let found = try self.object(unique: key), found != object
             else { continue }
             let entity = model.entities[entity]
             let constraint = entity.uniqueConstraints[index]
@@ -40,7 +40,7 @@ extension StoreWriter {
     package func object(_ entity: Int, withUniqueValueOf record: RawSpan) throws -> RecordKey? {
         for constraint in model.entities[entity].uniqueConstraints {
             if let key = try storableUniqueKey(entity, constraint, record),
-                let object = try self.object(entity, unique: key)
+                let object = try self.object(unique: key)
             {
                 let isFound = try self.record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
                 if !isFound { throw wrongUniqueKey(constraint, to: object) }
@@ -56,7 +56,7 @@ extension StoreWriter {
             if index < old.count, let oldKey = old[index] {
                 if oldKey == key { continue }
                 // Another object may have taken it over already.
-                if try self.object(object.entity, unique: oldKey) == object {
+                if try self.object(unique: oldKey) == object {
                     try view.delete(oldKey, in: tables.unique)
                 }
             }
@@ -66,7 +66,8 @@ extension StoreWriter {
 
     func putUniqueKey(_ key: [UInt8], of object: RecordKey) throws {
         var number: [UInt8] = []
-        number.appendNumber(object.number)
+        let isOwn = StoreLayout.entity(ofUniqueKey: key) == object.entity
+        number.appendNumber(isOwn ? object.number : object.rawValue)
         number.appendChecksum()
         try view.put(number, for: key, in: tables.unique)
     }

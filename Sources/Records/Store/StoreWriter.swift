@@ -69,6 +69,9 @@ package final class StoreWriter: StoreReader {
     }
 
     private func insertCompleted(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
+        if firstInserted[entity] == nil, model.entities[entity].isAbstract {
+            throw StoreError.abstractEntity(model.entities[entity].name)
+        }
         let keys = try uniqueKeys(entity, record)
         try checkUnique(keys, of: entity, record)
         var entityState = try entityState(entity)
@@ -150,7 +153,8 @@ package final class StoreWriter: StoreReader {
         _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]
     ) throws -> PutOutcome {
         for constraint in constraints {
-            if let key = try storableUniqueKey(entity, constraint, record), let object = try object(entity, unique: key)
+            if let key = try storableUniqueKey(entity, constraint, record), let object = try object(unique: key),
+                object.entity == entity
             {
                 return try update(object, record, foundBy: (constraint, key)) ? .updated(object) : .unchanged(object)
             }

@@ -1,0 +1,65 @@
+internal import Bytes
+internal import Values
+
+extension Entity {
+    /// Whether objects that were read with this entity can be used with a newer one of the store: what they read is there
+    /// still, and no pass changed it.
+    package func isReadable(with newer: Entity) -> Bool {
+        guard newer.slots.count >= slots.count, newer.passes == passes else { return false }
+        let isSame = zip(slots, newer.slots).allSatisfy { old, new in
+            old.attribute.type == new.attribute.type && old.isRemoved == new.isRemoved
+                && (old.isRemoved || old.attribute.isOptional == new.attribute.isOptional)
+        }
+        // New objects would lack what has become required.
+        return isSame
+            && newer.slots[slots.count...].allSatisfy {
+                $0.isRemoved || $0.attribute.isOptional || !$0.attribute.defaultValue.isNull
+            }
+    }
+
+    /// Whether records and unique keys of the two follow the same rules.
+    package func hasSameRules(as other: Entity) -> Bool {
+        Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
+    }
+
+    /// Throws `StoreError.modelMismatch` when this stored entity lacks what a program declares. Where the store has followed
+    /// the declaration, each attribute must still be the one that it was then.
+    package func requireAttributes(of declared: Entity) throws {
+        let checksum = declared.declaration
+        let known = declarations.first { $0.checksum == checksum }
+        for (index, attribute) in declared.attributes.sorted(by: { $0.name < $1.name }).enumerated() {
+            func mismatch(_ reason: String) -> StoreError {
+                .modelMismatch(entity: name, "its attribute \(attribute.name) " + reason)
+            }
+            guard let slot = slot(of: attribute.name) else { throw mismatch("was removed by a newer model") }
+            let stored = self.attribute(at: slot)
+            if stored.type != attribute.type {
+                throw mismatch("is \(stored.type.name) in a newer model, and \(attribute.type.name) in this one")
+            }
+            // A derived attribute gets another slot when it is computed anew.
+            if let known, known.slots[index] != slot, stored.derivation == nil {
+                throw mismatch("was replaced by a newer model, by one of the same name")
+            }
+            if stored.isOptional && !attribute.isOptional {
+                throw mismatch("may be null in a newer model, and not in this one")
+            }
+        }
+    }
+
+    /// A checksum of the declaration, whatever the order of the attributes.
+    package var declaration: UInt32 {
+        var bytes: [UInt8] = []
+        bytes.appendText(name)
+        for attribute in attributes.sorted(by: { $0.name < $1.name }) { bytes.appendAttribute(attribute) }
+        for list in uniqueAttributes.map({ $0.sorted().joined(separator: "\0") }).sorted() { bytes.appendText(list) }
+        for attribute in attributes.sorted(by: { $0.name < $1.name }) {
+            if let derivation = attribute.derivation { bytes.appendText("\(attribute.name) = \(derivation)") }
+        }
+        for name in removedAttributes.sorted() { bytes.appendText("-" + name) }
+        for index in indexes.map(\.description).sorted() { bytes.appendText("index " + index) }
+        for index in removedIndexes.map(\.description).sorted() { bytes.appendText("-index " + index) }
+        if let superentity { bytes.appendText("of " + superentity) }
+        if isAbstract { bytes.appendText("abstract") }
+        return bytes.span.bytes.checksum
+    }
+}

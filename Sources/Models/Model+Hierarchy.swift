@@ -1,0 +1,120 @@
+/// Entities that specialize others. Each has records and a number of its own, with all attributes that it has; what they share
+/// is found through the names of their superentities.
+extension Model {
+    /// Whether any entity specializes another one.
+    package var hasHierarchies: Bool { entities.contains { $0.superentity != nil } }
+
+    /// The number of an entity and of all its subentities, theirs included, in ascending order. O(entities).
+    package func hierarchy(of number: Int) -> [Int] {
+        if !hasHierarchies { return [number] }
+        return entities.indices.filter { $0 == number || superentities(of: $0).contains(number) }
+    }
+
+    /// The superentity of an entity, that one's superentity, and so on.
+    package func superentities(of number: Int) -> [Int] {
+        var chain: [Int] = []
+        var name = entities[number].superentity
+        while let wanted = name, let next = entities.firstIndex(where: { $0.name == wanted && !$0.isDropped }),
+            next != number, !chain.contains(next)
+        {
+            chain.append(next)
+            name = entities[next].superentity
+        }
+        return chain
+    }
+
+    /// All entities of the hierarchy that a subentity of a stored entity belongs to; none without that one.
+    package func family(ofSuperentity name: String?) -> [Int] {
+        guard let number = name.flatMap({ try? self.number(of: $0) }) else { return [] }
+        return hierarchy(of: superentities(of: number).last ?? number)
+    }
+
+    /// The entities, each after its superentity.
+    var superentitiesFirst: [Entity] {
+        let depths = entities.indices.map { superentities(of: $0).count }
+        return entities.indices.filter { !entities[$0].isDropped }.sorted { (depths[$0], $0) < (depths[$1], $1) }
+            .map { entities[$0] }
+    }
+
+    /// The entities with what they inherit from their superentities. One that has it already stays as it is.
+    static func inheriting(_ entities: [Entity]) -> [Entity] {
+        if !entities.contains(where: { $0.superentity != nil }) { return entities }
+        var known: [String: Entity] = [:]
+        func complete(_ entity: Entity, _ below: Set<String>) -> Entity {
+            if let done = known[entity.name] { return done }
+            guard let name = entity.superentity, !below.contains(name),
+                let parent = entities.first(where: { $0.name == name })
+            else { return entity }
+            let completed = entity.inheriting(from: complete(parent, below.union([entity.name])))
+            known[entity.name] = completed
+            return completed
+        }
+        return entities.map { complete($0, [$0.name]) }
+    }
+
+    /// The entities with the owners of their inherited unique constraints.
+    package func withKeyOwners() -> Model {
+        if !hasHierarchies { return self }
+        var model = self
+        for number in entities.indices {
+            let entity = entities[number]
+            let chain = superentities(of: number)
+            if chain.isEmpty { continue }
+            var owners: [Int: UniqueConstraint.Owner] = [:]
+            for constraint in entity.uniqueConstraints {
+                let names = entity.names(of: constraint)
+                for ancestor in chain {
+                    let above = entities[ancestor]
+                    guard let same = above.uniqueConstraints.first(where: { above.names(of: $0) == names }) else {
+                        continue
+                    }
+                    owners[constraint.number] = UniqueConstraint.Owner(entity: ancestor, number: same.number)
+                }
+            }
+            model.entities[number].stored.keyOwners = owners
+        }
+        return model
+    }
+
+    func validateHierarchy(of entity: Entity) throws {
+        guard let name = entity.superentity else { return }
+        guard let parent = self.entity(named: name) else {
+            throw StoreError.invalidModel("\(entity.name) is a subentity of \(name), which is not in the model")
+        }
+        let number = try number(of: entity.name)
+        let top = superentities(of: number).last ?? number
+        guard entities[top].superentity == nil || self.entity(named: entities[top].superentity ?? "") == nil else {
+            throw StoreError.invalidModel("\(entity.name) is a subentity of itself")
+        }
+        for attribute in parent.attributes {
+            guard let own = entity.attributes.first(where: { $0.name == attribute.name }) else {
+                throw StoreError.invalidModel("\(entity.name) lacks the attribute \(attribute.name) of \(name)")
+            }
+            guard own == attribute else {
+                throw StoreError.invalidModel("\(entity.name).\(own.name) is declared otherwise than that of \(name)")
+            }
+        }
+    }
+}
+
+extension Entity {
+    /// The entity with the attributes and unique attributes of its superentity, those first.
+    func inheriting(from parent: Entity) -> Entity {
+        let names = Set(attributes.map(\.name))
+        let parentNames = Set(parent.attributes.map(\.name))
+        let ownLists = Set(uniqueAttributes.map(Set.init))
+        let lists = parent.uniqueAttributes.filter { !ownLists.contains(Set($0)) }
+        let removed = parent.removedAttributes.filter { !removedAttributes.contains($0) }
+        if names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty { return self }
+        let inherited = parent.attributes.map { above in attributes.first { $0.name == above.name } ?? above }
+        let own = attributes.filter { !parentNames.contains($0.name) }
+        return Entity(
+            name, inherited + own, unique: lists + uniqueAttributes, indexes: indexes,
+            removed: removedAttributes + removed, removedIndexes: removedIndexes, superentity: superentity,
+            isAbstract: isAbstract)
+    }
+
+    fileprivate func names(of constraint: UniqueConstraint) -> Set<String> {
+        Set(constraint.slots.map { attribute(at: $0).name })
+    }
+}

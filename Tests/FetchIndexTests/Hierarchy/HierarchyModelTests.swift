@@ -1,0 +1,152 @@
+import Administration
+import FetchIndex
+import Foundation
+import Models
+import TestSupport
+import Testing
+
+/// Hierarchies in stores whose model changes.
+@Suite struct HierarchyModelTests {
+    private static let base = [
+        AttributeDescription("code", .integer, isUnique: true), AttributeDescription("name", .string),
+    ]
+
+    private let store = Works()
+
+    private func model(
+        _ base: [AttributeDescription] = base, indexes: [Index] = [], removed: [String] = [], with others: Entity...
+    ) -> Model {
+        Model(entities: [Entity("Base", base, indexes: indexes, removed: removed)] + others)
+    }
+
+    private func insert(_ entity: String, _ codes: Range<Int>, _ container: PersistentContainer) throws {
+        let context = container.newContext()
+        for code in codes {
+            let object = try context.insert(entity)
+            object["code"] = .integer(Int64(code))
+            object["name"] = .string("name \(code)")
+        }
+        try context.save()
+    }
+
+    private func codes(_ entity: String, _ format: String? = nil, in container: PersistentContainer) throws -> [Value] {
+        let context = container.newContext()
+        var request = FetchRequest<ManagedObject>(entityName: entity)
+        request.predicate = try format.map { try FetchPredicate($0) }
+        request.sortKeys = [SortKey("code")]
+        return try withExtendedLifetime(context) { try context.fetch(request).map { $0["code"] } }
+    }
+
+    @Test func subentitiesAreAddedToAStoreForFree() throws {
+        try insert("Base", 0..<3, store.open(model()))
+        let second = model(with: Entity("One", [AttributeDescription("own", .string)], superentity: "Base"))
+        let container = try store.open(second)
+        try insert("One", 3..<6, container)
+        // The subentity of a subentity, and one that a program declares without the others' attributes.
+        let third = try store.open(
+            model(
+                with: Entity("Two", [], superentity: "Base"), Entity("One", [], superentity: "Base"),
+                Entity("Deep", [AttributeDescription("deep", .integer)], superentity: "One")))
+        try insert("Deep", 6..<9, third)
+        #expect(try third.model().entity(named: "Deep")?.attributes.map(\.name) == ["code", "name", "own", "deep"])
+        #expect(try codes("Base", in: third) == (0..<9).map { .integer($0) })
+        #expect(try codes("One", in: third) == (3..<9).map { .integer($0) })
+        #expect(try codes("Base", "name == 'name 7'", in: third) == [.integer(7)])
+        #expect(try third.check { _, _ in }.isEmpty)
+    }
+
+    @Test func aSubentityMayBeDeclaredAlone() throws {
+        try insert("One", 0..<3, store.open(model(with: Entity("One", [], superentity: "Base"))))
+        let alone = try store.open(Model(entities: [Entity("One", Self.base)]))
+        try insert("One", 3..<5, alone)
+        #expect(try alone.model().entity(named: "One")?.superentity == "Base")
+        #expect(try codes("Base", in: alone).count == 5)
+    }
+
+    @Test func aSuperentityNeverChanges() throws {
+        try insert("One", 0..<3, store.open(Model(entities: [Entity("One", Self.base), Entity("Base", Self.base)])))
+        #expect(throws: StoreError.self) {
+            try store.open(model(with: Entity("One", [], superentity: "Base")), .automatic)
+        }
+        #expect(throws: StoreError.self) { try store.open(nil).dropEntity(named: "None") }
+    }
+
+    @Test func aBaseEntityChangesOnlyWithItsSubentities() throws {
+        let declared = Entity("One", [], superentity: "Base")
+        let container = try store.open(model(with: declared))
+        try insert("Base", 0..<2, container)
+        try insert("One", 2..<4, container)
+        let added = Self.base + [AttributeDescription("price", .integer, defaultValue: .integer(7))]
+        #expect {
+            try store.open(model(added), .automatic)
+        } throws: { error in
+            "\(error)".contains("One is a subentity of it in the store: a model that changes it must declare both")
+        }
+        let changed = try store.open(model(added, with: declared))
+        #expect(try codes("Base", "price == 7", in: changed) == (0..<4).map { .integer($0) })
+        #expect(throws: StoreError.self) { try changed.dropEntity(named: "Base") }
+        // Removed from both.
+        let removed = try store.open(model(Self.base, removed: ["price"], with: declared))
+        #expect(try removed.model().entities.allSatisfy { $0.attributes.map(\.name) == ["code", "name"] })
+        // Of another type in both, as the passes of the two make it.
+        let text = [AttributeDescription("code", .string, isUnique: true), AttributeDescription("name", .string)]
+        let converted = try store.open(model(text, with: declared), .automatic)
+        #expect(try codes("Base", in: converted) == (0..<4).map { .string("\($0)") })
+        #expect(try codes("Base", "code == '3'", in: converted) == [.string("3")])
+        #expect(try converted.check { _, _ in }.isEmpty)
+    }
+
+    @Test func uniquenessIsAddedToAllEntitiesOrNone() throws {
+        let plain = [AttributeDescription("code", .integer), AttributeDescription("name", .string)]
+        let declared = Entity("One", [], superentity: "Base")
+        let container = try store.open(model(plain, with: declared))
+        try insert("Base", 0..<3, container)
+        try insert("One", 2..<4, container)
+        #expect {
+            try store.open(model(with: declared), .automatic)
+        } throws: { error in
+            guard case StoreError.cannotMigrate(_, "code", _, let objects) = error else { return false }
+            return objects.count == 1
+        }
+        let context = container.newContext()
+        let twice = try context.fetch(FetchRequest<ManagedObject>(entityName: "One"))[0]
+        twice["code"] = .integer(9)
+        try context.save()
+        let unique = try store.open(model(with: declared), .automatic)
+        #expect(try codes("Base", in: unique) == [0, 1, 2, 3, 9].map { .integer($0) })
+        #expect(throws: ValidationError.self) { try insert("Base", 9..<10, unique) }
+        #expect(try unique.check { _, _ in }.isEmpty)
+    }
+
+    @Test func anIndexHasTheObjectsOfSubentitiesThatAreAddedLater() throws {
+        let index = [Index(["name"])]
+        let first = try store.open(model(indexes: index))
+        try insert("Base", 0..<1000, first)
+        let wanted = model(indexes: index, with: Entity("One", [], superentity: "Base"))
+        #expect(throws: StoreError.self) { try store.open(wanted) }
+        #expect(try first.plan(for: wanted).verdict == .pass)
+        let container = try store.open(wanted, .automatic)
+        try insert("One", 1000..<2000, container)
+        #expect(try codes("Base", "name == 'name 1234'", in: container) == [.integer(1234)])
+        #expect(try codes("One", "name == 'name 1234'", in: container) == [.integer(1234)])
+        let plan = try container.plan(
+            OrderDefinition(entity: "Base", predicate: try FetchPredicate("name == 'name 1234'")))
+        #expect(plan.rowsRead == 1)
+        #expect(try container.check { _, _ in }.isEmpty)
+        let statistics = try #require(try container.cacheStatistics().first)
+        #expect(statistics.isFresh && statistics.rowCount == 2000)
+    }
+
+    @Test func aMaintainedCacheFollowsSubentities() throws {
+        let container = try store.open(model(with: Entity("One", [], superentity: "Base")))
+        try insert("Base", 0..<5, container)
+        let definition = OrderDefinition(entity: "Base", sortKeys: [SortKey("name")])
+        try container.withOrder(definition, .init(cacheName: "kept")) { _ in }
+        try container.setMaintained(true, cacheNamed: "kept")
+        try insert("One", 5..<9, container)
+        try container.withOrder(definition, .init(cacheName: "kept")) { order in
+            #expect(order.outcome == .hit)
+            #expect(order.rowCount == 9)
+        }
+    }
+}

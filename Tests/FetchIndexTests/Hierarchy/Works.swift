@@ -1,0 +1,63 @@
+import FetchIndex
+import Foundation
+import TestSupport
+
+class Work: ManagedObject {
+    @Attribute("code", isUnique: true) var code: Int
+    @Attribute("title") var title = ""
+    @Attribute("publisher") var publisher: String?
+
+    override class var isAbstract: Bool { self == Work.self }
+}
+
+class Tome: Work {
+    @Attribute("pages") var pages: Int?
+}
+
+final class Manga: Tome {
+    @Attribute("artist") var artist: String?
+}
+
+final class Periodical: Work {
+    @Attribute("issue") var issue: Int?
+}
+
+/// A store of works, which are tomes, manga or periodicals.
+struct Works {
+    let folder = TemporaryFolder()
+    // Subclasses before their base classes: the order has no meaning.
+    static let model = Model(Manga.self, Periodical.self, Tome.self, Work.self)
+
+    func open(_ model: Model? = Works.model, _ migration: MigrationPolicy = .freeChanges) throws
+        -> PersistentContainer
+    {
+        try PersistentContainer(
+            at: URL(fileURLWithPath: folder.path), model: model, migration: migration, durability: .none)
+    }
+
+    /// Tomes, manga and periodicals by turns, with codes from 0.
+    func fill(_ container: PersistentContainer, _ count: Int) throws {
+        let context = container.newContext()
+        for code in 0..<count {
+            let work: Work
+            switch code % 3 {
+            case 0:
+                let tome = Tome(context: context)
+                tome.pages = code * 10
+                work = tome
+            case 1:
+                let manga = Manga(context: context)
+                (manga.pages, manga.artist) = (code, "artist \(code % 4)")
+                work = manga
+            default:
+                let periodical = Periodical(context: context)
+                periodical.issue = code
+                work = periodical
+            }
+            work.code = code
+            work.title = "title \(code * 7 % 101)"
+            work.publisher = "publisher \(code % 5)"
+        }
+        try context.save()
+    }
+}
