@@ -23,6 +23,12 @@ extension Model {
         return chain
     }
 
+    /// Whether an entity is another one or one of its subentities, theirs included.
+    package func isSubentity(_ entity: Entity, of name: String) -> Bool {
+        guard let (inner, outer) = try? (number(of: entity.name), number(of: name)) else { return false }
+        return hierarchy(of: outer).contains(inner)
+    }
+
     /// All entities of the hierarchy that a subentity of a stored entity belongs to; none without that one.
     package func family(ofSuperentity name: String?) -> [Int] {
         guard let number = name.flatMap({ try? self.number(of: $0) }) else { return [] }

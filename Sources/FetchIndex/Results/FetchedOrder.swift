@@ -44,6 +44,9 @@ public struct FetchedOrder {
         return snapshot.model.entities[object.entity]
     }
 
+    /// Whether rows may be objects of several entities.
+    package var hasSubentities: Bool { opened.order.entity == nil }
+
     /// How the order was opened.
     public var outcome: FetchOutcome { FetchOutcome(opened.outcome) { id(of: $0) } }
 

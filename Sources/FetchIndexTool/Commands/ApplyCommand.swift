@@ -176,7 +176,7 @@ private final class BatchPrinter {
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
         guard let outcome = try writer.commit(bringing: definition, cacheName: cacheName) else { return }
-        let report = ChangeReport(outcome, ContinuousClock.now - start)
+        let report = ChangeReport(outcome, of: definition.entity, ContinuousClock.now - start)
         if isJSON {
             try Output.jsonLine(report)
         } else {

@@ -19,7 +19,7 @@ struct ChangesCommand: ParsableCommand {
         let start = ContinuousClock.now
         let options = request.orderOptions(cacheName: cacheName, bar, needsExactChange: true)
         try container.withOrder(definition, options) { order in
-            let report = ChangeReport(order.outcome, ContinuousClock.now - start)
+            let report = ChangeReport(order.outcome, of: definition.entity, ContinuousClock.now - start)
             bar.finish()
             if output.isJSON { return try Output.jsonLine(report) }
             if report.rows != nil { Output.line(report.outcome.sentence) }

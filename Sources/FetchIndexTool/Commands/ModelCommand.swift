@@ -21,7 +21,9 @@ struct ModelShowCommand: ParsableCommand {
         let model = try store.open(forWriting: false).model()
         if output.isJSON { return try Output.jsonLine(ModelFile(model)) }
         for (index, entity) in model.entities.enumerated() {
-            Output.line((index == 0 ? "" : "\n") + entity.name.visible)
+            let above = entity.superentity.map { ", a subentity of \($0.visible)" } ?? ""
+            Output.line(
+                (index == 0 ? "" : "\n") + entity.name.visible + above + (entity.isAbstract ? ", abstract" : ""))
             var table = TextTable([
                 .init(title: "attribute"), .init(title: "type"), .init(title: "rules"), .init(title: "default"),
             ])

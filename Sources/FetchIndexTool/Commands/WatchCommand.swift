@@ -30,10 +30,11 @@ struct WatchCommand: AsyncParsableCommand {
         var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
         fetch.predicate = definition.predicate
         fetch.sortKeys = definition.sortKeys
+        fetch.includesSubentities = definition.includesSubentities
         let controller = try FetchedResultsController(
             fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
             cacheName: cacheName, requiresSortKeys: false, needsExactChange: true)
-        let printer = WatchPrinter(isJSON: output.isJSON)
+        let printer = WatchPrinter(of: definition.entity, isJSON: output.isJSON)
         controller.delegate = printer
         let start = ContinuousClock.now
         let outcome = try controller.performFetch()
@@ -41,7 +42,7 @@ struct WatchCommand: AsyncParsableCommand {
             Output.line(
                 "watching \(Numbers.count(controller.fetchedObjects?.count ?? 0, "row")) of \"\(cacheName.visible)\"")
         }
-        try printer.print(ChangeReport(outcome, ContinuousClock.now - start))
+        try printer.print(ChangeReport(outcome, of: definition.entity, ContinuousClock.now - start))
         for await _ in commits {
             printer.start = ContinuousClock.now
             try context.mergeChanges()
@@ -63,12 +64,13 @@ private func releaseFreeMemory() {
 private final class WatchPrinter: FetchedResultsControllerDelegate {
     typealias Object = ManagedObject
 
+    private let entity: String
     private let isJSON: Bool
     private(set) var error: (any Error)?
     /// When the commit of the current batches was detected.
     var start = ContinuousClock.now
 
-    init(isJSON: Bool) { self.isJSON = isJSON }
+    init(of entity: String, isJSON: Bool) { (self.entity, self.isJSON) = (entity, isJSON) }
 
     func print(_ report: ChangeReport) throws {
         if isJSON {
@@ -80,7 +82,7 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
     }
 
     func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
-        do { try print(ChangeReport(change, ContinuousClock.now - start)) } catch { self.error = error }
+        do { try print(ChangeReport(change, of: entity, ContinuousClock.now - start)) } catch { self.error = error }
     }
 
     func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {

@@ -51,7 +51,8 @@ struct FetchJSONPrinter {
         }
     }
 
-    /// A row is {"id":1,"row":0,"section":0,"values":{…}}, the values by name.
+    /// A row is {"id":1,"row":0,"section":0,"values":{…}}, the values by name; with "entity" before them when the object is of a
+    /// subentity.
     private func printRows(_ range: Range<Int>) throws {
         guard !range.isEmpty else { return }
         let attributes = order.entity.attributes
@@ -65,8 +66,14 @@ struct FetchJSONPrinter {
         var isFirst = true
         try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
             bytes.removeAll(keepingCapacity: true)
-            bytes.append(contentsOf: (isFirst ? "\n{\"id\":" : ",\n{\"id\":").utf8)
+            bytes.append(contentsOf: (isFirst ? "\n{" : ",\n{").utf8)
             isFirst = false
+            if order.hasSubentities, row.entity.name != order.entity.name {
+                bytes.append(contentsOf: "\"entity\":".utf8)
+                JSONText.append(row.entity.name, to: &bytes)
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(contentsOf: "\"id\":".utf8)
             JSONText.append(row.id.number, to: &bytes)
             bytes.append(contentsOf: ",\"row\":".utf8)
             JSONText.append(row.path.row, to: &bytes)
@@ -115,6 +122,7 @@ struct FetchTablePrinter {
         let attributes = order.entity.attributes
         var table = TextTable(
             [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
+                + (order.hasSubentities ? [TextTable.Column(title: "entity")] : [])
                 + attributes.map { .init(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
         var section = -1
         var name = ""
@@ -127,6 +135,7 @@ struct FetchTablePrinter {
                 table.begin()
                 table.add(name)
                 table.add(String(row.path.row))
+                if order.hasSubentities { table.add(row.entity.name) }
                 for index in attributes.indices {
                     let isText = try row.text(at: index) { table.add($0) }
                     if !isText { table.add(try row.value(at: index).description) }

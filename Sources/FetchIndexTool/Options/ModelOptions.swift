@@ -30,6 +30,14 @@ struct ModelOptions: ParsableArguments {
     func model(from stored: Model) throws -> Model {
         if let to { return try ModelFile.read(to) }
         let entity = try entity(of: stored)
+        // Its subentities have its attributes.
+        let subentities = stored.entities.filter { $0.name != entity.name && stored.isSubentity($0, of: entity.name) }
+        return Model(
+            entities: [try changed(entity, superentity: nil)]
+                + (try subentities.map { try changed($0, superentity: $0.superentity) }))
+    }
+
+    private func changed(_ entity: Entity, superentity: String?) throws -> Entity {
         var attributes = entity.attributes
         func index(of name: String) throws -> Int {
             guard let index = attributes.firstIndex(where: { $0.name == name }) else {
@@ -70,7 +78,9 @@ struct ModelOptions: ParsableArguments {
             attributes.append(AttributeDescription(name, type, derivation: parts[1]))
         }
         let unique = entity.uniqueAttributes.filter { Set($0).isDisjoint(with: drop) }
-        return Model(entities: [Entity(entity.name, attributes, unique: unique, removed: drop)])
+        return Entity(
+            entity.name, attributes, unique: unique, removed: drop, superentity: superentity,
+            isAbstract: entity.isAbstract)
     }
 
     private func entity(of model: Model) throws -> Entity { try Self.entity(entity, of: model) }
@@ -124,6 +134,9 @@ struct ModelFile: Codable {
 
     struct StoredEntity: Codable {
         let name: String
+        var superentity: String?
+        var isAbstract: Bool?
+        /// A subentity's own are enough.
         let attributes: [StoredAttribute]
         var unique: [[String]]?
         /// As `model index add` takes them.
@@ -137,7 +150,7 @@ struct ModelFile: Codable {
     init(_ model: Model) {
         entities = model.entities.map { entity in
             StoredEntity(
-                name: entity.name,
+                name: entity.name, superentity: entity.superentity, isAbstract: entity.isAbstract ? true : nil,
                 attributes: entity.attributes.map { attribute in
                     StoredAttribute(
                         name: attribute.name, type: attribute.type.name, isOptional: attribute.isOptional,
@@ -163,7 +176,8 @@ struct ModelFile: Codable {
                 return Entity(
                     entity.name, attributes, unique: entity.unique ?? [],
                     indexes: try (entity.indexes ?? []).map { try Index(parsing: $0) }, removed: entity.removed ?? [],
-                    removedIndexes: try (entity.removedIndexes ?? []).map { try Index(parsing: $0) })
+                    removedIndexes: try (entity.removedIndexes ?? []).map { try Index(parsing: $0) },
+                    superentity: entity.superentity, isAbstract: entity.isAbstract ?? false)
             })
     }
 

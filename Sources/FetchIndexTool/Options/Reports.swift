@@ -55,8 +55,18 @@ struct ChangeReport: Encodable {
     struct RowEvent: Encodable {
         let kind: String
         let id: UInt64
+        /// The object's entity, where it is a subentity of the one that was asked for.
+        var entity: String?
         var from: [Int]?
         var to: [Int]?
+
+        init(_ kind: String, _ id: ObjectID, of asked: String, from: RowPath? = nil, to: RowPath? = nil) {
+            self.kind = kind
+            self.id = id.number
+            entity = id.entityName == asked ? nil : id.entityName
+            self.from = from.map { [$0.section, $0.row] }
+            self.to = to.map { [$0.section, $0.row] }
+        }
     }
 
     let outcome: OutcomeReport
@@ -65,16 +75,16 @@ struct ChangeReport: Encodable {
     let rows: [RowEvent]?
 
     /// What a batch of a live order says.
-    init(_ change: ResultsChange, _ duration: Duration) {
+    init(_ change: ResultsChange, of entity: String, _ duration: Duration) {
         if let reason = change.rebuilt {
-            self.init(.rebuilt(reason), duration)
+            self.init(.rebuilt(reason), of: entity, duration)
         } else {
-            self.init(change.isEmpty ? .hit : .caughtUp(change), duration)
+            self.init(change.isEmpty ? .hit : .caughtUp(change), of: entity, duration)
         }
     }
 
     /// What opening an order, or bringing it to a commit, changed.
-    init(_ outcome: FetchOutcome, _ duration: Duration) {
+    init(_ outcome: FetchOutcome, of entity: String, _ duration: Duration) {
         self.outcome = OutcomeReport(outcome, duration)
         let change: ResultsChange
         switch outcome {
@@ -93,15 +103,12 @@ struct ChangeReport: Encodable {
             case .move(let from, let to, let moved): SectionEvent(kind: "move", from: from, to: to, name: name(moved))
             }
         }
-        func path(_ path: RowPath) -> [Int] { [path.section, path.row] }
         rows = change.rows.map { event in
             switch event {
-            case .delete(let object, let from): RowEvent(kind: "delete", id: object.number, from: path(from))
-            case .insert(let object, let to): RowEvent(kind: "insert", id: object.number, to: path(to))
-            case .move(let object, let from, let to):
-                RowEvent(kind: "move", id: object.number, from: path(from), to: path(to))
-            case .update(let object, let from, let to):
-                RowEvent(kind: "update", id: object.number, from: path(from), to: path(to))
+            case .delete(let object, let from): RowEvent("delete", object, of: entity, from: from)
+            case .insert(let object, let to): RowEvent("insert", object, of: entity, to: to)
+            case .move(let object, let from, let to): RowEvent("move", object, of: entity, from: from, to: to)
+            case .update(let object, let from, let to): RowEvent("update", object, of: entity, from: from, to: to)
             }
         }
     }
@@ -118,6 +125,9 @@ struct ChangeReport: Encodable {
             let places = steps(event.from.map(String.init) ?? "", event.to.map(String.init) ?? "")
             return "section \(event.kind) \(places)  \(SectionReport.shownName(event.name).visible)"
         }
-            + rows.map { "row \($0.kind) \(steps(place($0.from), place($0.to)))  #\($0.id)" }
+            + rows.map { row in
+                let entity = row.entity.map { " \($0.visible)" } ?? ""
+                return "row \(row.kind) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)"
+            }
     }
 }

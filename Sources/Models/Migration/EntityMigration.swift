@@ -265,7 +265,8 @@ package struct EntityMigration: Sendable {
     private func makeEntity() -> Entity {
         var entity = Entity(
             given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys,
-            superentity: number == nil ? given.superentity : old.superentity, isAbstract: given.isAbstract)
+            superentity: number == nil ? given.superentity : old.superentity,
+            isAbstract: given.isAbstract || old.isAbstract)
         var declarations = old.declarations
         if declarations.isEmpty && number != nil && !steps.isEmpty { declarations = [old.asDeclared(in: old)] }
         let declared = given.asDeclared(in: entity)
