@@ -8,7 +8,7 @@ internal import Values
 //         | nothing, or histories (since version 5)
 //         | nothing, or (since version 6) indexes varint x ( entity varint | keys varint x ( slot varint | descending 1 ) )
 //             | derivations varint x ( entity varint | slot varint | expression text )
-//         | nothing, or subentities varint x ( entity varint | superentity varint, from 1; 0: none | flags 1 )
+//         | nothing, or (since version 7) subentities varint x ( entity varint | superentity varint, from 1; 0: none | flags 1 )
 //     flags       1 optional, 2 unique, 4 removed; of a subentity 1 abstract; a list without slots was removed
 //     histories   entities varint x ( passes varint | declarations varint x ( checksum 4 | slots varint x slot varint )
 //                     | slots varint x ( slot varint | permanent name text | former names varint x text

@@ -1,6 +1,6 @@
 package import FetchIndex
 
-/// An object of the script's one entity, by value.
+/// An object of the script's entities, by value.
 package struct ItemRow: Equatable, Sendable {
     package var group: String?
     package var size: Int64
@@ -13,6 +13,11 @@ package struct ItemRow: Equatable, Sendable {
     }
 
     package static let entity = "Item"
+    /// Of the rows whose keys begin with this letter.
+    package static let subentity = "Special"
+    package static let subentityPrefix = "s"
+
+    package static func entity(of key: String) -> String { key.hasPrefix(subentityPrefix) ? subentity : entity }
 
     package static let model = model(factor: 2)
 
@@ -26,7 +31,9 @@ package struct ItemRow: Equatable, Sendable {
                     AttributeDescription("group", .string), AttributeDescription("size", .integer),
                     AttributeDescription("note", .string),
                     AttributeDescription("weight", .integer, derivation: "size * \(factor)"),
-                ], indexes: [Index(["group", "size:desc"]), Index(["weight"])])
+                ], indexes: [Index(["group", "size:desc"]), Index(["weight"])]),
+            Entity(
+                subentity, [AttributeDescription("extra", .string)], indexes: [Index(["size"])], superentity: entity),
         ])
     }
 
@@ -41,13 +48,15 @@ package struct ItemRow: Equatable, Sendable {
         [.string(key), group.map(Value.string) ?? .null, .integer(size), .string(note)]
     }
 
-    /// The key and the row of stored values; nil when they are none of a row's.
-    package static func decoded(_ values: [Value], factor: Int64) -> (key: String, row: ItemRow)? {
-        guard values.count == 5, case .string(let key) = values[0], case .integer(let size) = values[2],
-            case .string(let note) = values[3], values[4] == .integer(size * factor)
+    /// The key and the row of an object's stored values; nil when they are none of a row's.
+    package static func decoded(_ values: [Value], of entity: Entity, factor: Int64) -> (key: String, row: ItemRow)? {
+        let named = Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
+        guard case .string(let key) = named["key"], case .integer(let size) = named["size"],
+            case .string(let note) = named["note"], named["weight"] == .integer(size * factor),
+            self.entity(of: key) == entity.name
         else { return nil }
         var group: String?
-        if case .string(let text) = values[1] { group = text }
+        if case .string(let text) = named["group"] { group = text }
         return (key, ItemRow(group: group, size: size, note: note))
     }
 }

@@ -28,12 +28,12 @@ package enum Ledger {
             ]),
     ])
 
-    /// The model of a newer program: other attributes, in another order. All of it is free.
+    /// The model of a newer program: other attributes, in another order, and a subentity. All of it is free.
     package static let newerModel = Model(
         entities: model.entities.map { entity in
             let note = AttributeDescription("note", .string, isOptional: false, defaultValue: .string("-"))
             return Entity(entity.name, [note] + entity.attributes.reversed(), indexes: entity.indexes)
-        })
+        } + [Entity("Transfer", [], superentity: "Entry")])
 
     /// The order that watchers follow.
     package static let cache = "by balance"

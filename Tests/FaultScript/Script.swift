@@ -28,7 +28,7 @@ package struct Script: Sendable {
         switch kind {
         case .save: return .save(changes(number, state, &generator), isLive: false)
         case .liveSave: return .save(changes(number, state, &generator), isLive: true)
-        case .transaction: return .transaction(changes(number, state, &generator))
+        case .transaction: return .transaction(changes(number, state, &generator, ofItems: true))
         case .batchInsert:
             return .batchInsert((0..<max(2, rowCount / 10)).map { ("\(number)-\($0)", row(&generator)) })
         case .batchUpdate: return .batchUpdate(group: group(&generator), size: .random(in: 0..<1000, using: &generator))
@@ -47,11 +47,11 @@ package struct Script: Sendable {
         }
     }
 
-    /// Changes of rows of which no two are the same.
+    /// Changes of rows of which no two are the same; a writer of one entity changes items only.
     private func changes(
-        _ number: Int, _ state: ScriptState, _ generator: inout SeededGenerator
+        _ number: Int, _ state: ScriptState, _ generator: inout SeededGenerator, ofItems: Bool = false
     ) -> [ScriptChange] {
-        var keys = state.rows.keys.sorted()
+        var keys = state.rows.keys.sorted().filter { !ofItems || ItemRow.entity(of: $0) == ItemRow.entity }
         var changes: [ScriptChange] = []
         for _ in 0..<Int.random(in: 0...4, using: &generator) where !keys.isEmpty {
             let key = keys.remove(at: Int.random(in: 0..<keys.count, using: &generator))
@@ -59,7 +59,8 @@ package struct Script: Sendable {
             changes.append(isDeletion ? .delete(key) : .put(key, row(&generator)))
         }
         for index in 0..<Int.random(in: 1...4, using: &generator) {
-            changes.append(.put("\(number)-\(index)", row(&generator)))
+            let isSpecial = !ofItems && Int.random(in: 0..<3, using: &generator) == 0
+            changes.append(.put("\(isSpecial ? ItemRow.subentityPrefix : "")\(number)-\(index)", row(&generator)))
         }
         return changes
     }

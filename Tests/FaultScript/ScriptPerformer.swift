@@ -77,7 +77,7 @@ package final class ScriptPerformer {
             switch change {
             case .delete(let key): if let object = try object(key, in: context) { context.delete(object) }
             case .put(let key, let row):
-                let object = try object(key, in: context) ?? context.insert(ItemRow.entity)
+                let object = try object(key, in: context) ?? context.insert(ItemRow.entity(of: key))
                 for (attribute, value) in zip(object.entity.attributes, row.values(key: key)) {
                     object[attribute.name] = value
                 }

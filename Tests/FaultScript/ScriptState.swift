@@ -14,12 +14,16 @@ package struct ScriptState: Equatable, Sendable {
     package init(of container: PersistentContainer) throws {
         let snapshot = try container.store.snapshot()
         commit = snapshot.commit
-        let entity = try snapshot.model.number(of: ItemRow.entity)
         factor = ItemRow.factor(of: snapshot.model) ?? 0
-        try snapshot.scan(entity) { _, record in
-            let values = try snapshot.model.entities[entity].values(of: record)
-            if let (key, row) = ItemRow.decoded(values, factor: factor) { rows[key] = row }
-            return true
+        for name in [ItemRow.entity, ItemRow.subentity] {
+            let number = try snapshot.model.number(of: name)
+            let entity = snapshot.model.entities[number]
+            try snapshot.scan(number) { _, record in
+                if let (key, row) = ItemRow.decoded(try entity.values(of: record), of: entity, factor: factor) {
+                    rows[key] = row
+                }
+                return true
+            }
         }
     }
 

@@ -132,6 +132,29 @@ import Testing
         return states
     }
 
+    @Test func anOlderAndANewerProgramAlternate() throws {
+        var written: [[String]] = []
+        for turn in 0..<6 {
+            let sign = victim.folder.path + "/turn \(turn)"
+            let writer = try victim.start(
+                "writer",
+                [
+                    "sign=\(sign)", "name=t\(turn)", "seed=\(turn)", "durability=relaxed",
+                    "model=\(turn % 2 == 0 ? "first" : "newer")",
+                ])
+            try writer.waitForLine()
+            _ = try raise("turn \(turn)")
+            let lines = try writer.finish()
+            #expect(lines.last?.hasPrefix("finished") == true, "\(lines.suffix(2))")
+            written.append(lines)
+        }
+        let (_, inFlight) = try checkEntries(try commits(written))
+        #expect(inFlight == 0)
+        let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store))
+        let context = container.newContext()
+        #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Transfer")) > 0)
+    }
+
     @Test func aKilledReaderPinsNothingAfterTheNextOpening() throws {
         // One that lives on: else the next opening would be the first, which makes the lock file anew.
         let end = victim.folder.path + "/end"

@@ -67,7 +67,7 @@ import Testing
         let alone = try tool.run("model", "migrate", tool.store, "--entity", "Tome", "--drop", "name")
         #expect(alone.status != 0)
         #expect(alone.error.contains("Tome lacks the attribute name of Work"))
-        let dropped = try tool.run("drop-entity", tool.store, "--entity", "Work")
+        let dropped = try tool.run("model", "drop-entity", tool.store, "--entity", "Work")
         #expect(dropped.error.contains("must be dropped first"))
         #expect(try tool.run("check", tool.store).status == 0)
     }

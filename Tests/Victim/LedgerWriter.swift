@@ -13,10 +13,12 @@ struct LedgerWriter {
         stop = StopSign(arguments)
     }
 
+    private var isNewer: Bool { arguments["model"] == "newer" }
+
     func run() throws {
         let container = try PersistentContainer(
-            at: URL(fileURLWithPath: arguments.store),
-            model: arguments["model"] == "newer" ? Ledger.newerModel : Ledger.model, durability: arguments.durability)
+            at: URL(fileURLWithPath: arguments.store), model: isNewer ? Ledger.newerModel : Ledger.model,
+            durability: arguments.durability)
         let name = arguments["name"] ?? "writer"
         var generator = SeededGenerator(seed: arguments.seed)
         let context = container.newContext()
@@ -50,7 +52,7 @@ struct LedgerWriter {
         try add(amount, to: "balance", of: "account \(to)", "Account", in: context)
         let counter = Int.random(in: 0..<Ledger.counters, using: &generator)
         try add(1, to: "count", of: "counter \(counter)", "Counter", in: context)
-        let entry = try context.insert("Entry")
+        let entry = try context.insert(isNewer ? "Transfer" : "Entry")
         entry["name"] = .string(name)
         entry["amount"] = .integer(amount)
         try context.save()

@@ -25,7 +25,8 @@ package import LMDB
 ///                                 3 | the same                                                   deleted
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
-///                                 object 8 | checksum 4
+///                                 object 6 | 2: 0, or the object's entity where it is another one | checksum 4
+///                  inherited attributes: entity and number of the topmost superentity that has them
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
 ///                                 node | [padding] | checksum 4 (XOR the key's)      -> CountedTree/Node/NodeLayout.swift
@@ -51,8 +52,9 @@ package import LMDB
 /// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
 ///   declarations that they followed. Raised in the same way.
 /// - 6: models may have indexes and derived attributes, which every writer keeps. Raised in the same way.
+/// - 7: entities may be subentities of others. Raised in the same way.
 package enum StoreLayout {
-    package static let version: UInt32 = 6
+    package static let version: UInt32 = 7
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 

@@ -42,6 +42,8 @@ extension StoreWriter {
             if let key = try storableUniqueKey(entity, constraint, record),
                 let object = try self.object(unique: key)
             {
+                // Values of one entity's object are no values for another one's: inserting it throws `notUnique`.
+                guard object.entity == entity else { return nil }
                 let isFound = try self.record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
                 if !isFound { throw wrongUniqueKey(constraint, to: object) }
                 return object

@@ -119,6 +119,9 @@ import Testing
         tome.code = 2
         // 2 is a periodical.
         #expect(throws: ValidationError.self) { try context.save() }
+        context.onUniqueConflict = .update
+        #expect(throws: ValidationError.self) { try context.save() }
+        context.onUniqueConflict = .error
         context.delete(tome)
         let rows: [[Value]] = [[.integer(5), .string("no manga"), .null, .null, .null]]
         #expect(throws: StoreError.notUnique(entity: "Manga", attribute: "code", value: "5")) {
