@@ -71,7 +71,7 @@ public struct Entity: Sendable {
     /// The name of the entity that this one specializes: it has the attributes of that one and its own, and its objects are
     /// also objects of that one.
     public var superentity: String? { definition.lineage.superentity }
-    /// Whether there are no objects of the entity itself, only of its subentities. In a store it stays so.
+    /// Whether there are no objects of the entity itself, only of its subentities.
     public var isAbstract: Bool { definition.lineage.isAbstract }
     /// In a model with those of the superentity, which come first; in a stored model by the numbers of their slots, which is
     /// the order in which they were added.

@@ -153,6 +153,7 @@ extension Model {
                 parts[number].isAbstract = try reader.uint8() != 0
             }
         }
+        guard reader.isAtEnd else { throw StoreError.corrupted("the model has more than this version knows") }
         self.init(entities: parts.map(\.entity))
     }
 

@@ -4,7 +4,7 @@ extension Model {
     /// Whether any entity specializes another one.
     package var hasHierarchies: Bool { entities.contains { $0.superentity != nil } }
 
-    /// The number of an entity and of all its subentities, theirs included, in ascending order. O(entities).
+    /// The number of an entity and of all its subentities, theirs included, in ascending order. O(entities x depth).
     package func hierarchy(of number: Int) -> [Int] {
         if !hasHierarchies { return [number] }
         return entities.indices.filter { $0 == number || superentities(of: $0).contains(number) }
@@ -23,17 +23,20 @@ extension Model {
         return chain
     }
 
+    /// The entities above one that need not be in the model, topmost last.
+    package func superentities(of entity: Entity) -> [Entity] {
+        guard let above = entity.superentity.flatMap({ try? number(of: $0) }) else { return [] }
+        return ([above] + superentities(of: above)).map { entities[$0] }
+    }
+
     /// Whether an entity is another one or one of its subentities, theirs included.
     package func isSubentity(_ entity: Entity, of name: String) -> Bool {
         guard let (inner, outer) = try? (number(of: entity.name), number(of: name)) else { return false }
         return hierarchy(of: outer).contains(inner)
     }
 
-    /// All entities of the hierarchy that a subentity of a stored entity belongs to; none without that one.
-    package func family(ofSuperentity name: String?) -> [Int] {
-        guard let number = name.flatMap({ try? self.number(of: $0) }) else { return [] }
-        return hierarchy(of: superentities(of: number).last ?? number)
-    }
+    /// All entities of the hierarchy that an entity belongs to.
+    package func family(of number: Int) -> [Int] { hierarchy(of: superentities(of: number).last ?? number) }
 
     /// The entities, each after its superentity.
     var superentitiesFirst: [Entity] {
@@ -92,6 +95,14 @@ extension Model {
         guard entities[top].superentity == nil || self.entity(named: entities[top].superentity ?? "") == nil else {
             throw StoreError.invalidModel("\(entity.name) is a subentity of itself")
         }
+        let inherited = Set(parent.attributes.map(\.name))
+        if let taken = entity.attributes.first(where: {
+            !inherited.contains($0.name) && parent.slot(of: $0.name) != nil
+        }) {
+            throw StoreError.invalidModel(
+                "\(entity.name).\(taken.name) has a name that an attribute of \(name) had, which requests may still use"
+            )
+        }
         for attribute in parent.attributes {
             guard let own = entity.attributes.first(where: { $0.name == attribute.name }) else {
                 throw StoreError.invalidModel("\(entity.name) lacks the attribute \(attribute.name) of \(name)")
@@ -104,15 +115,18 @@ extension Model {
 }
 
 extension Entity {
-    /// The entity with the attributes and unique attributes of its superentity, those first.
-    func inheriting(from parent: Entity) -> Entity {
+    /// The entity with the attributes and unique attributes of its superentity, those first. In a store, an attribute has the
+    /// default value of the superentity's.
+    func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
         let names = Set(attributes.map(\.name))
         let parentNames = Set(parent.attributes.map(\.name))
         let ownLists = Set(uniqueAttributes.map(Set.init))
         let lists = parent.uniqueAttributes.filter { !ownLists.contains(Set($0)) }
-        let removed = parent.removedAttributes.filter { !removedAttributes.contains($0) }
-        if names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty { return self }
-        let inherited = parent.attributes.map { above in attributes.first { $0.name == above.name } ?? above }
+        let removed = parent.removedAttributes.filter { !removedAttributes.contains($0) && !names.contains($0) }
+        if !isStored && names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty { return self }
+        let inherited = parent.attributes.map { above in
+            attributes.first { $0.name == above.name && (!isStored || $0 != above) } ?? above
+        }
         let own = attributes.filter { !parentNames.contains($0.name) }
         return Entity(
             name, inherited + own, unique: lists + uniqueAttributes, indexes: indexes,

@@ -88,8 +88,8 @@ private enum Operation: CaseIterable {
         #expect(headers[0].changes[0]?.inserted == 5000 && headers[1].changes[0]?.total == 2)
         #expect(headers[0].time > 1.7e9)
         #expect(snapshot.state.logBytes < 400, "inserted objects are logged as a range")
-        #expect(try snapshot.changeCount(of: 0, after: 1) == 2)
-        #expect(try snapshot.changeCount(of: 1, after: 0) == 0)
+        #expect(try snapshot.changeCount(of: [0], after: 1) == 2)
+        #expect(try snapshot.changeCount(of: [1], after: 0) == 0)
     }
 
     @Test func trimmingCutsTheStartAndTheLimitHolds() throws {

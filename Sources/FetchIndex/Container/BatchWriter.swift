@@ -65,6 +65,15 @@ public final class BatchWriter {
 
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
 
+    /// Throws for an object of another entity, which has other attributes.
+    private func key(of object: ObjectID) throws -> RecordKey {
+        let key = try container.key(of: object)
+        guard key.entity == entityNumber else {
+            throw RequestError.wrongType("the writer writes \(entity.name), and \(object) is a \(object.entityName)")
+        }
+        return key
+    }
+
     /// Inserts a record, or updates the object that has its key. O(log n).
     package func put(_ record: RawSpan) throws {
         guard let constraint else {
@@ -103,7 +112,7 @@ public final class BatchWriter {
     public func values(of object: ObjectID) throws -> [Value] {
         try withPublicErrors {
             var values: [Value]?
-            _ = try transaction().record(container.key(of: object)) { values = try entity.values(of: $0) }
+            _ = try transaction().record(key(of: object)) { values = try entity.values(of: $0) }
             guard let values else { throw StoreError.unknownObject("\(object.number)") }
             return values
         }
@@ -121,11 +130,12 @@ public final class BatchWriter {
         }
     }
 
-    /// Gives an object new values. Equal values change nothing. O(log n). Throws `StoreError`, and `ContextError.otherStore`.
+    /// Gives an object new values. Equal values change nothing. O(log n). Throws `StoreError`,
+    /// `ContextError.otherStore`, and `RequestError` for an object of another entity.
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
             let record = try entity.record(values)
-            if try transaction().update(container.key(of: object), record.span.bytes) {
+            if try transaction().update(key(of: object), record.span.bytes) {
                 counts.updated += 1
             } else {
                 counts.unchanged += 1
@@ -136,7 +146,7 @@ public final class BatchWriter {
     /// Deletes an object, if it is there. O(log n). Throws as `update`.
     public func delete(_ object: ObjectID) throws {
         try withPublicErrors {
-            if try transaction().delete(container.key(of: object)) { counts.deleted += 1 }
+            if try transaction().delete(key(of: object)) { counts.deleted += 1 }
         }
     }
 

@@ -43,10 +43,22 @@ extension CacheEngine {
             _ = try directory.delete(name, in: writer)
         }
         let present = Dictionary(try old.indexOrders().map { ($0.name, $0.order.identity) }) { first, _ in first }
-        // An index also reads other attributes when a subentity was added.
-        let added = wanted.filter { present[$0.name] != $0.order.identity }
+        // An index also reads other attributes when a subentity was added; and so does a maintained cache.
+        let added = try wanted.filter { present[$0.name] != $0.order.identity } + changedMaintained(in: writer)
         try establish(added, in: writer)
         try keepAll(in: writer, except: added.map(\.name))
+    }
+}
+
+extension CacheEngine {
+    /// The maintained caches whose requests read other attributes in the writer's model than they did.
+    private func changedMaintained(in writer: StoreWriter) throws -> [CacheRequest] {
+        try CacheDirectory.maintained(in: writer).compactMap { name in
+            guard let request = try? CacheRequest(ofStored: name, in: writer),
+                try CacheDirectory.header(name, in: writer)?.identity != request.order.identity
+            else { return nil }
+            return request
+        }
     }
 }
 

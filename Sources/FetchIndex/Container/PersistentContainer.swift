@@ -169,12 +169,14 @@ public final class PersistentContainer: Sendable {
         let number = try writer.model.number(of: name)
         if onlyEmpty, try writer.entityState(number).count > 0 { return nil }
         if let subentity = writer.model.hierarchy(of: number).first(where: { $0 != number }) {
-            throw StoreError.modelMismatch(
-                entity: name, "\(writer.model.entities[subentity].name) is a subentity of it, and must be dropped first"
-            )
+            throw StoreError.invalidModel(
+                "\(writer.model.entities[subentity].name) is a subentity of \(name), and must be dropped first")
         }
+        let old = writer.model
         let count = try writer.dropEntity(number)
         try caches.deleteAll(ofEntity: name, in: writer)
+        try writer.seal()
+        try cacheEngine.matchIndexes(in: writer, from: old)
         try writer.commit()
         return count
     }
@@ -237,17 +239,17 @@ extension PersistentContainer {
                 let snapshot = try store.snapshot()
                 let (request, source) = try definition.plan(in: snapshot)
                 let computed = try CacheEngine.compute(options.applied(to: request), in: snapshot, from: source)
-                return try body(FetchedOrder(computed, of: request.builder.entity, snapshot, in: self))
+                return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
             }
             let cache = CacheRequest(
                 name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange)
             let damage = FetchedOrder.Damage()
             do {
                 let (opened, snapshot) = try cacheEngine.open(cache)
-                return try body(FetchedOrder(opened, of: cache.order.builder.entity, snapshot, in: self, damage))
+                return try body(FetchedOrder(opened, of: cache.order.builder, snapshot, in: self, damage))
             } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
                 let (rebuilt, snapshot) = try cacheEngine.rebuild(cache, .damaged)
-                return try body(FetchedOrder(rebuilt, of: cache.order.builder.entity, snapshot, in: self))
+                return try body(FetchedOrder(rebuilt, of: cache.order.builder, snapshot, in: self))
             }
         }
     }

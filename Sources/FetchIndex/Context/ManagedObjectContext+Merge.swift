@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     /// Throws when the attributes of an entity changed: then the context's objects of it are meaningless.
     func requireSameAttributes(in new: Model) throws {
         try container.requireDeclared(in: new)
+        for follower in liveFollowers { try follower.requireEntities(in: new) }
         let old = try snapshot().model
         for number in entitiesOfInterest where old.entities.indices.contains(number) {
             let stored = old.entities[number]
@@ -230,6 +231,8 @@ protocol ContextFollower: AnyObject {
     var isLive: Bool { get }
     /// The numbers of the entities whose objects it follows.
     var entities: [Int] { get }
+    /// Throws unless the entities whose objects it follows are still all that it wants.
+    func requireEntities(in model: Model) throws
     /// The cache whose order it follows; nil when the order is in memory.
     var followed: CacheRequest? { get }
     /// Updates the order, and keeps the change until it is delivered. The record changes lead from what the follower saw to

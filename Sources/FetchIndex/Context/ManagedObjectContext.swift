@@ -36,7 +36,8 @@ public final class ManagedObjectContext {
     /// What ids are made with, by entity.
     private var origins: [Int: ObjectOrigin] = [:]
     /// Makes what new objects of a class begin with, by slot.
-    private var initialValues: [ObjectIdentifier: [Int: () -> Value]] = [:]
+    /// By class and number of the entity.
+    private var initialValues: [InitialValuesKey: [Int: () -> Value]] = [:]
     private var classes: [String: ManagedObject.Type]
     var edits = UnsavedEdits<ManagedObject>()
     var undoStack = UndoStack()
@@ -102,7 +103,7 @@ public final class ManagedObjectContext {
     /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.
     public func insert(_ entityName: String) throws -> ManagedObject {
         let number = try model.number(of: entityName)
-        let object = (classes[entityName] ?? ManagedObject.self).init(registrationOfNew(number))
+        let object = objectClass(of: number, model.entities[number]).init(registrationOfNew(number))
         didInsert(object)
         return object
     }
@@ -124,7 +125,7 @@ public final class ManagedObjectContext {
 
     func didInsert(_ object: ManagedObject) {
         register(object)
-        for (slot, makeValue) in initialValues(of: type(of: object), object.entity) {
+        for (slot, makeValue) in initialValues(of: object) {
             let value = makeValue()
             if !value.isNull { object.changes[slot] = value }
         }
@@ -191,8 +192,12 @@ public final class ManagedObjectContext {
     /// Makes objects of an entity objects of a class, unless the context knows a class already, which must be a subclass.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }
-        let known = classes[entityName] ?? type
-        classes[entityName] = known
+        let model = model
+        let number = try model.number(of: entityName)
+        let isOfSuperentity = model.superentities(of: number).contains { model.entities[$0].name == type.entityName }
+        // The class of a superentity is not that of the entity.
+        let known = classes[entityName] ?? (isOfSuperentity ? objectClass(of: number, model.entities[number]) : type)
+        if !isOfSuperentity { classes[entityName] = known }
         guard known is Object.Type else {
             throw ContextError.wrongClass(entity: entityName, "\(known)", asked: "\(Object.self)")
         }
@@ -212,11 +217,18 @@ public final class ManagedObjectContext {
 
     private func unregister(_ id: RecordKey) { registered[id.entity]?[id] = nil }
 
-    private func initialValues(of type: ManagedObject.Type, _ entity: Entity) -> [Int: () -> Value] {
-        if let known = initialValues[ObjectIdentifier(type)] { return known }
+    private struct InitialValuesKey: Hashable {
+        let type: ObjectIdentifier
+        let entity: Int
+    }
+
+    private func initialValues(of object: ManagedObject) -> [Int: () -> Value] {
+        let type = type(of: object)
+        let key = InitialValuesKey(type: ObjectIdentifier(type), entity: object.key.entity)
+        if let known = initialValues[key] { return known }
         var values: [Int: () -> Value] = [:]
-        for (name, value) in type.initialValues { if let slot = entity.slot(of: name) { values[slot] = value } }
-        initialValues[ObjectIdentifier(type)] = values
+        for (name, value) in type.initialValues { if let slot = object.entity.slot(of: name) { values[slot] = value } }
+        initialValues[key] = values
         return values
     }
 

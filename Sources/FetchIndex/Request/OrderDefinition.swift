@@ -57,8 +57,10 @@ public struct OrderDefinition: Hashable, Sendable {
 
     private func compile(_ number: Int, in model: Model, _ placer: RecordPlacer) throws -> OrderRequest {
         let entity = model.entities[number]
+        // A name that an attribute of the entity had may be that of another one in a subentity.
+        let current = entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.attribute(at: $0).name } } : self
         let subentities = try entities(in: model).filter { $0 != number }.map {
-            ($0, model.entities[$0], try RecordPlacer(self, model.entities[$0]))
+            ($0, model.entities[$0], try RecordPlacer(current, model.entities[$0]))
         }
         let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
@@ -66,7 +68,9 @@ public struct OrderDefinition: Hashable, Sendable {
             entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.slots[$0].permanentName } } : self
         let identity = CacheIdentity(
             entity: entity.name,
-            reads: CacheIdentity.reads(placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) }),
+            reads: CacheIdentity.reads(
+                placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) },
+                includesSubentities: includesSubentities),
             predicate: permanent.predicate?.description ?? "",
             sort: permanent.sortKeys.map(\.description).joined(separator: ","),
             section: permanent.sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
@@ -91,10 +95,7 @@ public struct OrderDefinition: Hashable, Sendable {
     /// The definition of a cache, parsed from its identity, with the names that attributes have in a model.
     package init(_ identity: CacheIdentity, in model: Model) throws {
         try self.init(permanent: identity)
-        // Without subentities it is the same order.
-        if let number = try? model.number(of: identity.entity), model.hierarchy(of: number).count > 1 {
-            includesSubentities = !identity.subentities.isEmpty
-        }
+        includesSubentities = identity.includesSubentities
         guard let entity = model.entity(named: identity.entity), entity.hasRenames else { return }
         let names = Dictionary(
             entity.attributeSlots.map { (entity.slots[$0].permanentName, entity.slots[$0].attribute.name) }

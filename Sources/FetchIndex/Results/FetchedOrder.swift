@@ -6,6 +6,14 @@ public import Models
 ///
 /// It keeps its snapshot, and so pins the pages of that state, as long as it lives.
 public struct FetchedOrder {
+    /// Another entity whose objects are rows.
+    struct Other {
+        let entity: Entity
+        let origin: ObjectOrigin
+        /// The slots of the attributes of the entity that was asked for.
+        let slots: [Int]
+    }
+
     /// Whether the cache was found damaged since it was opened.
     final class Damage { var isMet = false }
 
@@ -16,33 +24,41 @@ public struct FetchedOrder {
     /// Set when the cache is found damaged.
     private let damage: Damage
     private let origin: ObjectOrigin
-    private let container: PersistentContainer
     private let entityNumber: Int
+    /// What rows of other entities need.
+    private let others: [Int: Other]
     /// The entity that was asked for; rows may be objects of its subentities.
     public let entity: Entity
 
     init(
-        _ opened: OpenedOrder, of entity: Int, _ snapshot: Snapshot, in container: PersistentContainer,
+        _ opened: OpenedOrder, of builder: OrderBuilder, _ snapshot: Snapshot, in container: PersistentContainer,
         _ damage: Damage = Damage()
     ) {
         self.damage = damage
         self.opened = opened
         self.snapshot = snapshot
-        self.container = container
-        entityNumber = entity
-        self.entity = snapshot.model.entities[entity]
-        origin = container.origin(ofEntity: entity, named: self.entity.name)
+        let entities = snapshot.model.entities
+        entityNumber = builder.entity
+        let asked = entities[builder.entity]
+        entity = asked
+        origin = container.origin(ofEntity: entityNumber, named: asked.name)
+        var others: [Int: Other] = [:]
+        for number in builder.subentities.keys where entities.indices.contains(number) {
+            let entity = entities[number]
+            others[number] = Other(
+                entity: entity, origin: container.origin(ofEntity: number, named: entity.name),
+                slots: asked.attributes.map { entity.slot(of: $0.name) ?? -1 })
+        }
+        self.others = others
     }
 
-    private func id(of object: RecordKey) -> ObjectID {
-        object.entity == entityNumber ? ObjectID(object, origin) : container.id(of: object, in: snapshot.model)
+    private func other(_ object: RecordKey) throws -> Other? {
+        if object.entity == entityNumber { return nil }
+        guard let other = others[object.entity] else { throw stale(object) }
+        return other
     }
 
-    private func entity(of object: RecordKey) throws -> Entity {
-        if object.entity == entityNumber { return entity }
-        guard snapshot.model.entities.indices.contains(object.entity) else { throw stale(object) }
-        return snapshot.model.entities[object.entity]
-    }
+    private func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
 
     /// Whether rows may be objects of several entities.
     package var hasSubentities: Bool { opened.order.entity == nil }
@@ -131,12 +147,13 @@ public struct FetchedOrder {
     }
 
     private func withRow(_ object: RecordKey, _ position: RowPath, _ body: (FetchedRow) throws -> Void) throws {
-        let (base, entity) = (self.entity, try entity(of: object))
+        let other = try other(object)
+        let entity = other?.entity ?? entity
         let isFound = try snapshot.record(object) { record in
             try body(
                 FetchedRow(
                     id: id(of: object), path: position, entity: entity,
-                    base: object.entity == entityNumber ? nil : base,
+                    slots: other?.slots ?? entity.attributeSlots,
                     record: try RecordView(record, of: entity)))
         }
         guard isFound else { throw stale(object) }
@@ -168,16 +185,16 @@ public struct FetchedRow: ~Escapable {
     public let path: RowPath
     /// The object's entity, which may be a subentity of the one that was asked for.
     public let entity: Entity
-    /// The entity that was asked for, where it is another one.
-    private let base: Entity?
+    /// Of the attributes of the entity that was asked for.
+    private let slots: [Int]
     private let record: RecordView
 
     @_lifetime(copy record)
-    init(id: ObjectID, path: RowPath, entity: Entity, base: Entity?, record: RecordView) {
+    init(id: ObjectID, path: RowPath, entity: Entity, slots: [Int], record: RecordView) {
         self.id = id
         self.path = path
         self.entity = entity
-        self.base = base
+        self.slots = slots
         self.record = record
     }
 
@@ -188,12 +205,7 @@ public struct FetchedRow: ~Escapable {
 
     /// The value of the attribute at an index of the attributes of the entity that was asked for. Throws `StoreError.corrupted`.
     public func value(at index: Int) throws -> Value {
-        try withPublicErrors { try value(ofSlot: slot(at: index)) }
-    }
-
-    private func slot(at index: Int) throws -> Int {
-        guard let base else { return entity.attributeSlots[index] }
-        return try entity.requireSlot(of: base.attributes[index].name)
+        try withPublicErrors { try value(ofSlot: slots[index]) }
     }
 
     private func value(ofSlot slot: Int) throws -> Value {
@@ -202,7 +214,7 @@ public struct FetchedRow: ~Escapable {
 
     /// Calls the body with the UTF-8 bytes of a text value in place. False when the value is null or no text.
     package func text(at index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
-        let slot = try slot(at: index)
+        let slot = slots[index]
         guard entity.type(at: slot) == .string, let range = try record.range(of: slot) else { return false }
         record.bytes(range).withUnsafeBytes(body)
         return true

@@ -6,6 +6,16 @@ extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
     var entities: [Int] { live?.request.builder.entities ?? [] }
 
+    func requireEntities(in model: Model) throws {
+        guard let request = live?.request, model.entities.indices.contains(request.builder.entity) else { return }
+        let number = request.builder.entity
+        let wanted = request.identity.includesSubentities ? model.hierarchy(of: number) : [number]
+        guard wanted == request.builder.entities else {
+            throw StoreError.modelMismatch(
+                entity: model.entities[number].name, "it has other subentities than before; use a new context")
+        }
+    }
+
     var followed: CacheRequest? { live?.cache }
 
     func advance(

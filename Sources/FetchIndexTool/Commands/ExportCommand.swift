@@ -44,6 +44,9 @@ struct ExportCommand: ParsableCommand {
         var definition = try request.definition(of: entity.name)
         // Those of a subentity have other attributes.
         definition.includesSubentities = false
+        if try model.hierarchy(of: model.number(of: entity.name)).count > 1 {
+            Output.error("objects of the subentities of \(entity.name) are not exported: export each entity")
+        }
         let file = try file.map { try ExportFile(at: $0) }
         let damaged = try write(definition, entity, container, format) { bytes in
             if let file { return try file.write(bytes) }

@@ -34,7 +34,7 @@ struct IndexAddCommand: ParsableCommand {
         try arguments.migrate { entity, index in
             Entity(
                 entity.name, entity.attributes, unique: entity.uniqueAttributes,
-                indexes: entity.indexes.filter { $0 != index } + [index])
+                indexes: entity.indexes.filter { $0 != index } + [index], isAbstract: entity.isAbstract)
         }
     }
 }
@@ -53,7 +53,7 @@ struct IndexDropCommand: ParsableCommand {
             }
             return Entity(
                 entity.name, entity.attributes, unique: entity.uniqueAttributes,
-                indexes: entity.indexes.filter { $0 != index }, removedIndexes: [index])
+                indexes: entity.indexes.filter { $0 != index }, removedIndexes: [index], isAbstract: entity.isAbstract)
         }
     }
 }

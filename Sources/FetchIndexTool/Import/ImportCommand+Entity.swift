@@ -47,8 +47,11 @@ extension ImportCommand {
             }
         }
         let new = Entity(
-            entity, attributes, unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [])
-        _ = try PersistentContainer(path: store.store, model: Model(entities: [new]))
+            entity, attributes, unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [],
+            superentity: stored?.superentity, isAbstract: stored?.isAbstract ?? false)
+        // An entity that was dropped may have been a subentity.
+        let above = try container.model().superentities(of: new)
+        _ = try PersistentContainer(path: store.store, model: Model(entities: above + [new]))
     }
 
     /// Adds the columns that a stored entity does not have as optional attributes: a free change.
@@ -62,7 +65,12 @@ extension ImportCommand {
         if missing.isEmpty { return }
         let found = Dictionary(uniqueKeysWithValues: zip(columns, try inferred()))
         let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
-        try PersistentContainer(path: store.store).migrate(to: Model(entities: [Entity(entity, added)]))
+        let container = try PersistentContainer(path: store.store)
+        let below = try container.model().entities.filter { $0.name != entity }.filter {
+            try container.model().isSubentity($0, of: entity)
+        }
+        let new = Entity(entity, stored.attributes + added, isAbstract: stored.isAbstract)
+        try container.migrate(to: Model(entities: [new] + below))
     }
 
     /// Whether columns and types are other ones than an entity has, which one without objects may get. Throws for one

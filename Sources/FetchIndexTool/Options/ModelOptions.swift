@@ -66,6 +66,8 @@ struct ModelOptions: ParsableArguments {
         for name in drop { attributes.remove(at: try index(of: name)) }
         for text in add {
             let (name, type, value) = try Self.declaration(text, "--add", hasValue: true)
+            // A subentity may have it already.
+            if superentity != nil, entity.attributes.contains(where: { $0.name == name }) { continue }
             attributes.append(
                 AttributeDescription(name, type, isOptional: value.isNull, defaultValue: value))
         }

@@ -43,6 +43,12 @@ package struct EntityMigration: Sendable {
         steps = [step(.addEntity, .pass, "the indexes of \(superentity) are built again, for the objects of both")]
     }
 
+    /// Of one whose hierarchy gets other unique keys.
+    mutating func renewKeys() {
+        guard let first = steps.first, !steps.contains(where: { $0.verdict != .free }) else { return }
+        steps[0] = step(first.change, .pass, "the unique keys of its hierarchy are written again")
+    }
+
     /// Of a stored entity. Unless it is demanded, nothing changes when the store has followed the declaration before: then an
     /// older program, or one of several, opens the store. Throws `StoreError.modelMismatch` when what that program needs is gone.
     ///
@@ -75,6 +81,10 @@ package struct EntityMigration: Sendable {
         try requireDerivations()
         matchUniqueLists()
         matchIndexes()
+        if given.isAbstract != stored.isAbstract {
+            steps.append(
+                step(.changeAbstract(to: given.isAbstract), .free, "it has no objects of its own, or may have them"))
+        }
         isUnknown = !isKnown
     }
 
@@ -266,7 +276,7 @@ package struct EntityMigration: Sendable {
         var entity = Entity(
             given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys,
             superentity: number == nil ? given.superentity : old.superentity,
-            isAbstract: given.isAbstract || old.isAbstract)
+            isAbstract: given.isAbstract)
         var declarations = old.declarations
         if declarations.isEmpty && number != nil && !steps.isEmpty { declarations = [old.asDeclared(in: old)] }
         let declared = given.asDeclared(in: entity)

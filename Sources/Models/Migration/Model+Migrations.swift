@@ -35,7 +35,23 @@ extension Model {
             }
             migrations.append(migration)
         }
-        return migrations
+        return withRenewedKeys(migrations, to: next)
+    }
+
+    /// A constraint that moves into a superentity, or out of it, needs a pass also where no entity has another constraint than
+    /// before: its keys begin with another number.
+    private func withRenewedKeys(_ migrations: [EntityMigration], to next: Model) -> [EntityMigration] {
+        if !next.hasHierarchies { return migrations }
+        let (before, after) = (withKeyOwners(), next.withKeyOwners())
+        let changed = Set(
+            entities.indices.filter { before.entities[$0].uniqueConstraints != after.entities[$0].uniqueConstraints }
+                .flatMap { next.family(of: $0).count > 1 ? next.family(of: $0) : [] })
+        return migrations.map { migration in
+            guard let number = migration.number, changed.contains(number) else { return migration }
+            var migration = migration
+            migration.renewKeys()
+            return migration
+        }
     }
 
     /// Of an entity that is not among the stored ones, which come first. The superentity in the store may have attributes that the given model does not declare.
@@ -43,7 +59,7 @@ extension Model {
         guard let number = entity.superentity.flatMap({ try? self.number(of: $0) }) else {
             return EntityMigration(adding: entity)
         }
-        var migration = EntityMigration(adding: entity.inheriting(from: entities[number]))
+        var migration = EntityMigration(adding: entity.inheriting(from: entities[number], isStored: true))
         let indexed = ([number] + superentities(of: number)).first { $0 < stored && !entities[$0].indexKeys.isEmpty }
         if let indexed { migration.rebuildIndexes(of: entities[indexed].name) }
         return migration
@@ -53,7 +69,7 @@ extension Model {
     private func requireSubentities(of number: Int, in given: Model, _ migration: EntityMigration) throws {
         let changesAttributes = migration.steps.contains {
             switch $0.change {
-            case .addIndex, .removeIndex: false
+            case .addIndex, .removeIndex, .changeAbstract: false
             default: true
             }
         }

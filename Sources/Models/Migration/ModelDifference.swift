@@ -19,6 +19,7 @@ public struct ModelDifference: Hashable, Sendable {
         case changeDerivation(of: String, to: String?)
         case addIndex(Index)
         case removeIndex(Index)
+        case changeAbstract(to: Bool)
     }
 
     /// What a change costs.
@@ -74,6 +75,8 @@ extension ModelDifference.Change: CustomStringConvertible {
         case .changeDerivation(let name, nil): "derive \(name) no longer"
         case .addIndex(let index): "add the index \(index)"
         case .removeIndex(let index): "remove the index \(index)"
+        case .changeAbstract(to: true): "make it abstract"
+        case .changeAbstract(to: false): "make it no longer abstract"
         }
     }
 }

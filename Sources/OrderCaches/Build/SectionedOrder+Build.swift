@@ -138,11 +138,6 @@ package enum RecordSource {
 }
 
 extension StoreReader {
-    /// How many objects entities have together.
-    package func count(of entities: [Int]) throws -> UInt64 {
-        try entities.reduce(0) { try $0 &+ entityState($1).count }
-    }
-
     /// Hands out an entity's records of a source until the body returns false. An object without a record is damage, unless it
     /// may be gone.
     func forEachRecord(
@@ -150,8 +145,11 @@ extension StoreReader {
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
         guard let objects = source.objects else { return try scan(entity, body) }
+        // By number, so that those of an entity stand together.
+        let first = objects.indices.firstNumber { objects[$0].entity >= entity }
+        let end = objects.indices.firstNumber { objects[$0].entity > entity }
         var shouldContinue = true
-        for object in objects where shouldContinue && object.entity == entity {
+        for object in objects[first..<max(first, end)] where shouldContinue {
             let isFound = try record(object) { shouldContinue = try body(object, $0) }
             if !isFound && !mayBeGone(object) {
                 throw SectionedOrder.corrupted("a cache or unique key names object \(object.number), which is gone")

@@ -153,7 +153,7 @@ package struct CacheHeader: Sendable {
     func changesBehind(of entities: [Int], in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }
         guard reader.logReaches(back: commit) else { return nil }
-        return try entities.reduce(0) { try $0 + reader.changeCount(of: $1, after: commit) }
+        return try reader.changeCount(of: entities, after: commit)
     }
 }
 

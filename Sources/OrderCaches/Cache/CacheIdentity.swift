@@ -38,19 +38,23 @@ package struct CacheIdentity: Sendable {
     private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
     /// The text of `reads`: the slots that the order reads of its entity, and those of the subentities that are in it, each after
-    /// the number of the subentity: "0:6,3:2;4=0:6,5:2".
-    package static func reads(_ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)]) -> String
-    {
+    /// the number of the subentity: "0:6,3:2;4=0:6,5:2"; or "0:6,3:2;-" when those are not wanted.
+    package static func reads(
+        _ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)], includesSubentities: Bool
+    ) -> String {
         func list(_ slots: Set<Int>, _ entity: Entity) -> String {
             slots.sorted().map { part($0, entity) }.joined(separator: ",")
         }
         let others = subentities.sorted { $0.0 < $1.0 }.map { ";\($0.0)=\(list($0.2, $0.1))" }
-        return list(slots, entity) + others.joined()
+        return list(slots, entity) + (includesSubentities ? others.joined() : ";-")
     }
 
     private static func part(_ slot: Int, _ entity: Entity) -> String {
         "\(slot):\(entity.attribute(at: slot).type.rawValue)"
     }
+
+    /// Whether objects of subentities, if there are any, are in the order.
+    package var includesSubentities: Bool { !reads.hasSuffix(";-") }
 
     /// The numbers of the subentities that are in the order.
     package var subentities: [Int] {

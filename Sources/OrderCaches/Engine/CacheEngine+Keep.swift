@@ -11,7 +11,10 @@ extension CacheEngine {
         if caches.isEmpty { return }
         for cache in caches {
             switch try assess(cache, in: writer) {
-            case .unusable(let reason) where !reason.isOfState && reason != .formatChanged: break
+            case .unusable(let reason)
+            where !reason.isOfState && reason != .formatChanged && !cache.name.hasPrefix(CacheDirectory.indexPrefix):
+                // The name belongs to another request now.
+                break
             case let assessment: try keep(cache, assessment, in: writer, known)
             }
         }

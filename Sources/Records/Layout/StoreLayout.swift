@@ -96,8 +96,15 @@ package enum StoreLayout {
         return key
     }
 
+    /// What all unique keys of an entity begin with.
+    static func uniqueKeyPrefix(of entity: Int) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: entity >> 8), UInt8(truncatingIfNeeded: entity)]
+    }
+
     static func isKey(_ key: [UInt8], of constraint: UniqueConstraint, _ entity: Int) -> Bool {
-        key.starts(with: uniqueKey(entity: entity, constraint))
+        let number = constraint.owner?.number ?? constraint.number
+        return self.entity(ofUniqueKey: key) == constraint.owner?.entity ?? entity
+            && Int(key[2]) << 8 | Int(key[3]) == number
     }
 
     /// The entity that a unique key begins with; nil when the key is too short.

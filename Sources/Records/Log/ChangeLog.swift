@@ -27,9 +27,11 @@ extension StoreReader {
         return header
     }
 
-    /// How many objects of an entity the commits after one changed, once for each commit that changed them. O(commits).
-    package func changeCount(of entity: Int, after commit: UInt64) throws -> Int {
-        try commits(after: commit).reduce(0) { $0 + ($1.changes[entity]?.total ?? 0) }
+    /// How many objects of entities the commits after one changed, once for each commit that changed them. O(commits).
+    package func changeCount(of entities: [Int], after commit: UInt64) throws -> Int {
+        try commits(after: commit).reduce(0) { sum, commit in
+            entities.reduce(sum) { $0 + (commit.changes[$1]?.total ?? 0) }
+        }
     }
 
     /// Calls the body with each entry of an entity (of all when nil) in commits after one up to another, which the log

@@ -58,13 +58,30 @@ extension Store {
 }
 
 extension StoreReader {
+    /// How many objects entities have together.
+    package func count(of entities: [Int]) throws -> UInt64 {
+        try entities.reduce(0) { try $0 &+ entityState($1).count }
+    }
+
+    /// Throws when an entity with objects is to become abstract.
+    private func requireNoObjects(of migration: EntityMigration) throws {
+        guard migration.steps.contains(where: { $0.change == .changeAbstract(to: true) }), let number = migration.number
+        else { return }
+        let count = try entityState(number).count
+        guard count > 0 else { return }
+        throw StoreError.modelMismatch(
+            entity: migration.new.name, "it has \(count) objects of its own, and is to become abstract")
+    }
+
     func migrations(to given: Model, _ migration: Migration) throws -> [EntityMigration] {
         let migrations = try model.migrations(
             to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
         ).map { migration in
-            let read = migration.number.map { [$0] } ?? model.family(ofSuperentity: migration.new.superentity)
-            let isEmpty = try !read.isEmpty && read.allSatisfy { try entityState($0).count == 0 }
-            return isEmpty ? migration.withoutObjects : migration
+            try requireNoObjects(of: migration)
+            // Indexes and unique keys of an entity are those of its subentities too.
+            let superentity = migration.new.superentity.flatMap { try? model.number(of: $0) }
+            let read = migration.number.map(model.hierarchy) ?? superentity.map(model.family) ?? []
+            return try !read.isEmpty && count(of: read) == 0 ? migration.withoutObjects : migration
         }
         // Throws for what cannot be derived.
         for migration in migrations { try store.requireDerivations(of: migration.new) }

@@ -16,15 +16,52 @@ extension StoreWriter {
         var done = 0
         for pass in passes {
             guard let number = pass.number else { continue }
-            var pass = MigrationPass(pass, number, to: prepared.entities[number], in: self, migration.convert)
+            var pass = MigrationPass(pass, number, to: prepared, in: self, migration.convert)
             try pass.run {
                 done += 1
                 if done % 4096 == 0 { migration.progress(done, total) }
             }
         }
+        try renewSharedKeys(from: model, to: prepared)
         if !passes.isEmpty { commitsWithoutChanges = true }
         migration.progress(total, total)
         try setModel(changed)
+    }
+
+    /// Writes the unique keys of hierarchies anew in which a constraint of any entity changed: their keys stand together, under the
+    /// number of the entity that declares them. O(n log n) for the objects of such a hierarchy.
+    private func renewSharedKeys(from old: Model, to new: Model) throws {
+        for number in new.entities.indices where new.superentities(of: number).isEmpty {
+            let family = new.hierarchy(of: number)
+            guard family.count > 1 else { continue }
+            let isChanged = family.contains { entity in
+                let before = old.entities.indices.contains(entity) ? old.entities[entity].uniqueConstraints : []
+                return before != new.entities[entity].uniqueConstraints
+            }
+            if !isChanged { continue }
+            for entity in family { try deleteUniqueKeys(beginningWith: StoreLayout.uniqueKeyPrefix(of: entity)) }
+            for entity in family {
+                var keys = SharedKeys(of: new.entities[entity], in: self)
+                try scan(entity) { object, record in
+                    // A copy, because the record is valid only until the next write.
+                    try keys.add([UInt8](copying: record), of: object, naming: new)
+                    return true
+                }
+                try keys.finish()
+            }
+        }
+    }
+
+    func deleteUniqueKeys(beginningWith prefix: [UInt8]) throws {
+        try view.withCursor(on: tables.unique) { cursor in
+            var isAtKey = try cursor.seek(toKeyFrom: prefix.span.bytes)
+            while isAtKey, cursor.key.byteCount >= prefix.count,
+                cursor.key.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
+            {
+                try cursor.deleteCurrent()
+                isAtKey = try cursor.seekToNext()
+            }
+        }
     }
 
     private func require(_ step: ModelDifference.Step, _ migration: Migration) throws {
@@ -45,7 +82,7 @@ extension StoreWriter {
 /// The pass over the records of one entity: converts values, checks required ones and rewrites unique keys.
 private struct MigrationPass {
     /// So many objects that stand in the way are named.
-    private static let namedObjects = 5
+    static let namedObjects = 5
 
     private let entity: Int
     private let old: Entity
@@ -64,10 +101,12 @@ private struct MigrationPass {
     private var objects: [ObjectID] = []
 
     init(
-        _ migration: EntityMigration, _ entity: Int, to new: Entity, in writer: StoreWriter,
+        _ migration: EntityMigration, _ entity: Int, to model: Model, in writer: StoreWriter,
         _ convert: Migration.Convert?
     ) {
-        (self.entity, self.new) = (entity, new)
+        self.entity = entity
+        new = model.entities[entity]
+        let isInHierarchy = model.family(of: entity).count > 1
         rewrites = migration.rewritesRecords
         old = writer.model.entities[entity]
         self.writer = writer
@@ -76,12 +115,16 @@ private struct MigrationPass {
         required = Dictionary(migration.required.map { ($0.slot, $0.replacement) }) { _, last in last }
         let added = new.attributeSlots.filter { $0 >= migration.old.slots.count }
         decidable = Set(added.map { migration.new.attribute(at: $0).name })
-        addedConstraints = new.uniqueConstraints.filter { !migration.old.uniqueConstraints.contains($0) }
-        removedConstraints = old.uniqueConstraints.filter { !new.uniqueConstraints.contains($0) }
+        // Those of a hierarchy are written afterwards, for all of its entities.
+        let (before, after) = isInHierarchy ? ([], []) : (old.uniqueConstraints, new.uniqueConstraints)
+        addedConstraints = after.filter { !before.contains($0) }
+        removedConstraints = before.filter { !after.contains($0) }
     }
 
     mutating func run(_ progress: () -> Void) throws {
-        for constraint in removedConstraints { try deleteKeys(of: constraint) }
+        for constraint in removedConstraints {
+            try writer.deleteUniqueKeys(beginningWith: StoreLayout.uniqueKey(entity: entity, constraint))
+        }
         // Deleting unique keys needs no record.
         if !rewrites && required.isEmpty && addedConstraints.isEmpty { return }
         try writer.view.withCursor(on: writer.tables.records) { cursor in
@@ -180,19 +223,6 @@ private struct MigrationPass {
 
     // MARK: Unique keys
 
-    private func deleteKeys(of constraint: UniqueConstraint) throws {
-        let prefix = StoreLayout.uniqueKey(entity: entity, constraint)
-        try writer.view.withCursor(on: writer.tables.unique) { cursor in
-            var isAtKey = try cursor.seek(toKeyFrom: prefix.span.bytes)
-            while isAtKey, cursor.key.byteCount >= prefix.count,
-                cursor.key.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
-            {
-                try cursor.deleteCurrent()
-                isAtKey = try cursor.seekToNext()
-            }
-        }
-    }
-
     private mutating func addKeys(_ object: RecordKey, _ record: RawSpan) throws {
         for constraint in addedConstraints {
             guard let key = try StoreReader.uniqueKey(entity, new, constraint, record) else { continue }
@@ -207,5 +237,44 @@ private struct MigrationPass {
                 try writer.putUniqueKey(key, of: object)
             }
         }
+    }
+}
+
+/// Writes the unique keys of an entity in a hierarchy, and notes the first objects whose values others have.
+private struct SharedKeys {
+    private let entity: Entity
+    private let writer: StoreWriter
+    private var obstacle: (attribute: String, reason: String)?
+    private var objects: [ObjectID] = []
+
+    init(of entity: Entity, in writer: StoreWriter) { (self.entity, self.writer) = (entity, writer) }
+
+    mutating func add(_ record: [UInt8], of object: RecordKey, naming model: Model) throws {
+        for constraint in entity.uniqueConstraints {
+            guard let key = try StoreReader.uniqueKey(object.entity, entity, constraint, record.span.bytes) else {
+                continue
+            }
+            let name = entity.name(of: constraint)
+            if key.count > Table.maximumKeyLength {
+                note(object, name, "has a value with more than 500 bytes")
+            } else if let other = try writer.object(unique: key) {
+                let owner = model.entities[other.entity].name
+                note(object, name, "must be unique, but \(owner) \(other.number) has the same value")
+            } else {
+                try writer.putUniqueKey(key, of: object)
+            }
+        }
+    }
+
+    private mutating func note(_ object: RecordKey, _ attribute: String, _ reason: String) {
+        if obstacle == nil { obstacle = (attribute, reason) }
+        guard obstacle?.attribute == attribute, objects.count < MigrationPass.namedObjects else { return }
+        objects.append(ObjectID(object, ObjectOrigin(store: writer.store.identifier, entityName: entity.name)))
+    }
+
+    func finish() throws {
+        guard let obstacle else { return }
+        throw StoreError.cannotMigrate(
+            entity: entity.name, attribute: obstacle.attribute, obstacle.reason, objects: objects)
     }
 }
