@@ -21,25 +21,27 @@ extension FetchedResultsController: ContextFollower {
     func advance(
         _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (inout LiveOrder) throws -> OrderChange
     ) {
-        guard var order = live else { return }
-        let before = order
+        // Taken, because copying it costs more than some steps.
+        guard var order = live.take() else { return }
         #if DEBUG
             let old = Self.provenRows(of: order)
         #endif
         do {
+            let told = try rowsRenumbered(renumbered, edits, in: order)
             var change = try step(&order)
-            live = order
-            change.renumbered = try rowsRenumbered(renumbered, edits)
+            change.renumbered = told
             #if DEBUG
                 if let old, let new = Self.provenRows(of: order) {
                     let proven = change.replay(on: old.map { $0.map { renumbered[$0] ?? $0 } })
                     precondition(proven == new, "A change must lead from the old rows to the new ones.")
                 }
             #endif
+            live = order
             undelivered = change
             merged = change
         } catch {
-            recompute(before, renumbered, edits)
+            live = order
+            recompute(order, renumbered, edits)
         }
     }
 
@@ -62,12 +64,12 @@ extension FetchedResultsController: ContextFollower {
     /// The new ids of objects that are or were members of the order: a limit or an offset may have shown an object under its
     /// old id, and may not show it now.
     private func rowsRenumbered(
-        _ ids: [RecordKey: RecordKey], _ edits: [RecordChange]
+        _ ids: [RecordKey: RecordKey], _ edits: [RecordChange], in order: LiveOrder
     ) throws -> [RecordKey: RecordKey] {
-        guard let live, !ids.isEmpty else { return [:] }
+        if ids.isEmpty { return [:] }
         var told: Set<RecordKey> = []
         for edit in edits where edit.object != edit.oldObject {
-            if try live.isMember(edit.object, edit.old) || live.isMember(edit.object, edit.new) {
+            if try order.isMember(edit.object, edit.old) || order.isMember(edit.object, edit.new) {
                 told.insert(edit.oldObject)
             }
         }

@@ -4,7 +4,11 @@ internal import FetchIndex
 
 struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: "Fetch sections and rows, from a named cache when one is given.")
+        commandName: "fetch", abstract: "Fetch sections and rows, from a named cache when one is given.",
+        discussion: """
+            A table has the first rows and is for people; JSON has all of them in one document, with sections. jsonl, csv and \
+            tsv have rows alone, all of them, in the form that `import` reads. All are written while they are read.
+            """)
 
     private static let defaultTableLimit = 50
     private static let defaultTableSections = 20
@@ -18,11 +22,20 @@ struct FetchCommand: ParsableCommand {
     @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
     @Option(parsing: .unconditional, help: "Sections to print (tables: 20 by default, all with --sections-only).")
     var sectionLimit: Int?
+    @Option(help: "The attributes of rows: KEY,...; all by default.") var columns: String?
+    @Option(parsing: .unconditional, help: "Only the section of this name; --offset and --limit count its rows.")
+    var inSection: String?
     @Flag(help: "No rows.") var sectionsOnly = false
     @Flag(help: "Instead of rows, how they are found: the plan, rows read and rows matched.") var explain = false
-    @OptionGroup var output: OutputOption
+    @Option(help: "A table for people, JSON for programs; or rows alone as JSON lines, CSV or TSV.")
+    var output = FetchFormat.table
+
+    private var isJSON: Bool { output == .json }
 
     func validate() throws {
+        if output.catalogue != nil && (sectionsOnly || explain) {
+            throw ValidationError("--sections-only and --explain have no rows: use --output table or json.")
+        }
         guard offset >= 0, limit ?? 0 >= 0, sectionOffset >= 0, sectionLimit ?? 0 >= 0 else {
             throw ValidationError("--offset, --limit, --section-offset and --section-limit must not be negative.")
         }
@@ -40,36 +53,61 @@ struct FetchCommand: ParsableCommand {
             bar.finish()
             if let plan {
                 let report = PlanReport(plan, order, cacheName: cacheName, outcome)
-                if output.isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
+                if isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
                 return
             }
-            let range = range(of: order)
+            let columns = try columns(of: order.entity)
+            let range = try range(of: order)
             // A damaged cache is rebuilt, and this body called again: damage must be met before anything is printed.
             try order.prove(sections: range.sections, rows: range.rows)
             do {
-                try print(order, outcome, definition, range)
+                try print(order, outcome, definition, range, columns)
             } catch  where error.isDamage {
                 throw Failure("\(error); the output is incomplete")
             }
         }
     }
 
-    private func range(of order: FetchedOrder) -> FetchedRange {
-        let rowLimit = sectionsOnly ? 0 : limit ?? (output.isJSON ? nil : Self.defaultTableLimit)
+    /// The indices of the wanted attributes.
+    private func columns(of entity: Entity) throws -> [Int] {
+        guard let columns else { return Array(entity.attributes.indices) }
+        return try RequestText.split(columns, at: ",").map { text in
+            let name = RequestText.unquoted(text)
+            guard let index = entity.attributes.firstIndex(where: { $0.name == name }) else {
+                throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
+            }
+            return index
+        }
+    }
+
+    private func range(of order: FetchedOrder) throws -> FetchedRange {
+        let isTable = output == .table
+        let rowLimit = sectionsOnly ? 0 : limit ?? (isTable ? Self.defaultTableLimit : nil)
+        if let inSection {
+            guard let (index, section) = try order.section(named: inSection) else {
+                throw Failure("there is no section \"\(inSection)\"")
+            }
+            return FetchedRange(index, section, rowOffset: offset, rowLimit: rowLimit)
+        }
         let tableSections = sectionsOnly ? nil : Self.defaultTableSections
         return FetchedRange(
             of: order, sectionOffset: sectionOffset,
-            sectionLimit: sectionLimit ?? (output.isJSON ? nil : tableSections),
+            sectionLimit: output.catalogue != nil ? 0 : sectionLimit ?? (isTable ? tableSections : nil),
             rowOffset: offset, rowLimit: rowLimit)
     }
 
     private func print(
-        _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange
+        _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange,
+        _ columns: [Int]
     ) throws {
-        if output.isJSON {
-            return try FetchJSONPrinter(order: order, sectionKey: definition.sectionKey).print(outcome, range)
+        if let format = output.catalogue {
+            return try FetchRowWriter(order: order, format: format, columns: columns).print(range.rows)
         }
-        let printer = FetchTablePrinter(order: order, hasSections: definition.sectionKey != nil)
+        if isJSON {
+            let printer = FetchJSONPrinter(order: order, sectionKey: definition.sectionKey, columns: columns)
+            return try printer.print(outcome, range)
+        }
+        let printer = FetchTablePrinter(order: order, hasSections: definition.sectionKey != nil, columns: columns)
         try printer.printSummary(outcome, range)
         if sectionsOnly { return }
         if definition.sectionKey != nil { Output.line("") }

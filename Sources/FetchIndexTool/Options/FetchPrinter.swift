@@ -11,9 +11,30 @@ struct FetchedRange {
         rows = Self.range(rowOffset, rowLimit, order.rowCount)
     }
 
+    /// Some rows of one section.
+    init(_ index: Int, _ section: FetchedSection, rowOffset: Int, rowLimit: Int?) {
+        sections = index..<index + 1
+        let own = Self.range(rowOffset, rowLimit, section.count)
+        rows = section.rowsBefore + own.lowerBound..<section.rowsBefore + own.upperBound
+    }
+
     private static func range(_ offset: Int, _ limit: Int?, _ count: Int) -> Range<Int> {
         let start = min(offset, count)
         return start..<start + min(limit ?? count, count - start)
+    }
+}
+
+extension FetchedOrder {
+    /// The first section of a name. O(sections).
+    func section(named name: String) throws -> (index: Int, section: FetchedSection)? {
+        var found: (Int, FetchedSection)?
+        var index = 0
+        try forEachSection { section in
+            if section.name == name { found = (index, section) }
+            index += 1
+            return found == nil
+        }
+        return found
     }
 }
 
@@ -21,6 +42,8 @@ struct FetchedRange {
 struct FetchJSONPrinter {
     let order: FetchedOrder
     let sectionKey: SectionKey?
+    /// Indices of attributes.
+    let columns: [Int]
 
     func print(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
         Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.rowCount)")
@@ -56,7 +79,7 @@ struct FetchJSONPrinter {
     private func printRows(_ range: Range<Int>) throws {
         guard !range.isEmpty else { return }
         let attributes = order.entity.attributes
-        let indices = attributes.indices.sorted { attributes[$0].name < attributes[$1].name }
+        let indices = columns.sorted { attributes[$0].name < attributes[$1].name }
         let members = indices.enumerated().map { place, index in
             var member = place == 0 ? [] : [UInt8(ascii: ",")]
             JSONText.append(attributes[index].name, to: &member)
@@ -95,6 +118,8 @@ struct FetchJSONPrinter {
 struct FetchTablePrinter {
     let order: FetchedOrder
     let hasSections: Bool
+    /// Indices of attributes.
+    let columns: [Int]
 
     func printSummary(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
         let rows = Numbers.count(order.rowCount, "row")
@@ -119,7 +144,7 @@ struct FetchTablePrinter {
     }
 
     func printRows(_ range: Range<Int>, hints: Bool) throws {
-        let attributes = order.entity.attributes
+        let attributes = columns.map { order.entity.attributes[$0] }
         var table = TextTable(
             [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
                 + (order.hasSubentities ? [TextTable.Column(title: "entity")] : [])
@@ -136,7 +161,7 @@ struct FetchTablePrinter {
                 table.add(name)
                 table.add(String(row.path.row))
                 if order.hasSubentities { table.add(row.entity.name) }
-                for index in attributes.indices {
+                for index in columns {
                     let isText = try row.text(at: index) { table.add($0) }
                     if !isText { table.add(try row.value(at: index).description) }
                 }

@@ -1,0 +1,68 @@
+internal import ArgumentParser
+internal import Catalogues
+internal import FetchIndex
+
+/// The output of `fetch`.
+enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
+    case table
+    case json
+    case jsonl
+    case csv
+    case tsv
+
+    /// Nil for formats that have sections and rows.
+    var catalogue: CatalogueFormat? {
+        switch self {
+        case .table, .json: nil
+        case .jsonl: .jsonl
+        case .csv: .csv
+        case .tsv: .tsv
+        }
+    }
+}
+
+/// Writes rows of an order as a catalogue, piece by piece: nothing is held that is not written.
+struct FetchRowWriter {
+    private static let pieceLength = 1 << 18
+
+    let order: FetchedOrder
+    let format: CatalogueFormat
+    /// Indices of attributes.
+    let columns: [Int]
+
+    func print(_ range: Range<Int>) throws {
+        let attributes = order.entity.attributes
+        var place = "the header"
+        do {
+            var writer = try CatalogueWriter(format, columns: columns.map { attributes[$0].name })
+            if !range.isEmpty {
+                try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
+                    place = "object \(row.id.number)"
+                    for index in columns {
+                        var fault: CatalogueWriter.Unwritable?
+                        let isText = try row.text(at: index) { text in
+                            do throws(CatalogueWriter.Unwritable) { try writer.append(text: text) } catch {
+                                fault = error
+                            }
+                        }
+                        if let fault { throw fault }
+                        if !isText { try writer.append(try row.value(at: index)) }
+                    }
+                    try writer.endRow()
+                    guard writer.bytes.count >= Self.pieceLength else { return }
+                    Output.bytes(writer.bytes)
+                    // The rest would be lost too.
+                    try Output.flush()
+                    writer.removeWritten()
+                }
+            }
+            Output.bytes(writer.bytes)
+            if writer.emptyTexts > 0 {
+                Output.error("\(writer.emptyTexts) empty texts are read back as null; CSV and JSON lines keep them")
+            }
+        } catch let error as CatalogueWriter.Unwritable {
+            let name = columns.indices.contains(error.column) ? attributes[columns[error.column]].name : "the row"
+            throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Rows of an order as a catalogue: `fetch --output jsonl|csv|tsv`, `--columns` and `--in-section`.
+@Suite struct FetchOutputTests {
+    let tool: Tool
+    private let request = ["--entity", "Book", "--sort", "price:desc", "--section", "house", "--cache", "c"]
+
+    init() throws {
+        tool = try Tool()
+        var lines = "code,house,price,note\n"
+        for number in 0..<3000 {
+            lines += "\(number),house \(number % 3),\(number * 7919 % 3001),\"a \"\"note\"\", \(number)\"\n"
+        }
+        lines += "3000,,5,\n"
+        let file = try tool.file("books.csv", lines)
+        #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)
+    }
+
+    private func fetch(_ arguments: String...) throws -> Tool.Result {
+        try tool.run(["fetch", tool.store] + request + arguments)
+    }
+
+    @Test(arguments: ["csv", "tsv", "jsonl"])
+    func wholeOrdersAreReadBackAsTheyWere(format: String) throws {
+        let fetched = try fetch("--output", format)
+        #expect(fetched.status == 0, "\(fetched.error)")
+        let other = try Tool()
+        let file = try other.file("back.\(format)", fetched.output)
+        let imported = try other.run("import", other.store, file, "--entity", "Book", "--key", "code")
+        #expect(imported.status == 0, "\(imported.error)")
+        let again = try other.run(
+            ["fetch", other.store] + request + ["--output", "csv", "--columns", "code,house,price,note"])
+        #expect(again.output == (try fetch("--output", "csv").output))
+        #expect(again.output.split(separator: "\n").count == 3002)
+    }
+
+    @Test func columnsAreThoseThatAreAskedFor() throws {
+        let rows = try fetch("--output", "csv", "--columns", "price,code", "--offset", "2", "--limit", "3").output
+        let all = try fetch("--output", "csv").output.split(separator: "\n").dropFirst().map {
+            $0.split(separator: ",", omittingEmptySubsequences: false)
+        }
+        let expected = ["price,code"] + all[2..<5].map { "\($0[2]),\($0[0])" }
+        #expect(rows.split(separator: "\n").map(String.init) == expected)
+        let json = try fetch("--output", "json", "--columns", "code", "--limit", "1")
+        let values = (json["rows"] as? [[String: Any]])?.first?["values"] as? [String: Any]
+        #expect(values.map { Array($0.keys) } == ["code"])
+        let table = try fetch("--columns", "code", "--limit", "1").output
+        #expect(!table.contains("price"))
+        let unknown = try fetch("--columns", "code,colour")
+        #expect(unknown.status != 0)
+        #expect(unknown.error.contains("Book has no attribute \"colour\""))
+    }
+
+    @Test func aSectionAlone() throws {
+        let one = try fetch("--output", "jsonl", "--in-section", "house 1").output.split(separator: "\n")
+        #expect(one.count == 1000)
+        #expect(one.allSatisfy { $0.contains("\"house\":\"house 1\"") })
+        let middle = try fetch("--output", "jsonl", "--in-section", "house 1", "--offset", "10", "--limit", "5").output
+        #expect(middle.split(separator: "\n") == Array(one[10..<15]))
+        #expect(
+            try fetch("--output", "jsonl", "--in-section", "house 1", "--offset", "999").output
+                .split(separator: "\n").count == 1)
+        // The section of null.
+        #expect(try fetch("--output", "csv", "--in-section", "", "--columns", "code").output == "code\n3000\n")
+        let json = try fetch("--output", "json", "--in-section", "house 2", "--limit", "2")
+        #expect((json["rows"] as? [[String: Any]])?.count == 2)
+        #expect((json["sections"] as? [[String: Any]])?.map { $0["name"] as? String } == ["house 2"])
+        let missing = try fetch("--in-section", "house 9")
+        #expect(missing.status != 0)
+        #expect(missing.error.contains("there is no section \"house 9\""))
+    }
+
+    @Test func whatAFormatCannotHoldIsOneSentence() throws {
+        let file = try tool.file("more.jsonl", #"{"code":4000,"note":"a\tb"}"# + "\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)
+        let result = try tool.run("fetch", tool.store, "--entity", "Book", "--output", "tsv")
+        #expect(result.status != 0)
+        #expect(result.error.contains("note: TSV holds neither tabs nor line ends"))
+        #expect(try tool.run("fetch", tool.store, "--entity", "Book", "--output", "csv", "--sections-only").status == 2)
+    }
+}
