@@ -46,7 +46,7 @@ private enum Operation: CaseIterable {
         #expect(tree.check().isEmpty)
         #expect(forkTree.check().isEmpty)
 
-        try upper.publish(to: fork)
+        upper.publish(to: fork)
         #expect(try upperTree.reopened(in: fork).contents() == upperModel)
         let copy = MemoryNodeStore(capacity: 256)
         for node in 1..<base.nextNode { try? base.read(node) { copy.write(node, [UInt8](copying: $0)) } }
