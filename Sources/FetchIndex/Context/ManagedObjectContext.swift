@@ -37,7 +37,7 @@ public final class ManagedObjectContext {
     private var origins: [Int: ObjectOrigin] = [:]
     /// Makes what new objects of a class begin with, by slot.
     /// By class and number of the entity.
-    private var initialValues: [InitialValuesKey: [Int: () -> Value]] = [:]
+    private var initialValues: [ObjectIdentifier: [Int: [Int: () -> Value]]] = [:]
     private var classes: [String: ManagedObject.Type]
     var edits = UnsavedEdits<ManagedObject>()
     var undoStack = UndoStack()
@@ -217,18 +217,12 @@ public final class ManagedObjectContext {
 
     private func unregister(_ id: RecordKey) { registered[id.entity]?[id] = nil }
 
-    private struct InitialValuesKey: Hashable {
-        let type: ObjectIdentifier
-        let entity: Int
-    }
-
     private func initialValues(of object: ManagedObject) -> [Int: () -> Value] {
         let type = type(of: object)
-        let key = InitialValuesKey(type: ObjectIdentifier(type), entity: object.key.entity)
-        if let known = initialValues[key] { return known }
+        if let known = initialValues[ObjectIdentifier(type)]?[object.key.entity] { return known }
         var values: [Int: () -> Value] = [:]
         for (name, value) in type.initialValues { if let slot = object.entity.slot(of: name) { values[slot] = value } }
-        initialValues[key] = values
+        initialValues[ObjectIdentifier(type), default: [:]][object.key.entity] = values
         return values
     }
 

@@ -284,23 +284,3 @@ open class ManagedObject {
     /// Throws what is wrong with a new or updated object; the save then fails with it.
     open func validate() throws {}
 }
-
-/// Objects are the same when they are identical.
-extension ManagedObject: Hashable, CustomStringConvertible {
-    public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-
-    /// Book #12 "虐殺器官": the entity, the id, and the first text that has been read or set.
-    public var description: String {
-        let name = "\(entity.name) \(objectID)"
-        let missing = entity.missingValues
-        for (slot, attribute) in zip(entity.attributeSlots, entity.attributes) where attribute.type == .string {
-            let saved = base.flatMap {
-                try? RecordView($0.span.bytes, missing: missing.span.bytes).value(at: slot, as: .string)
-            }
-            if case .string(let text) = changes[slot] ?? saved ?? .null { return "\(name) \"\(text)\"" }
-        }
-        return name
-    }
-}
