@@ -74,18 +74,30 @@ public final class BatchWriter {
         return key
     }
 
-    /// Inserts a record, or updates the object that has its key. O(log n).
-    package func put(_ record: RawSpan) throws {
+    /// Inserts a record, or updates the object that has its key; returns the object's number. O(log n).
+    @discardableResult
+    package func put(_ record: RawSpan) throws -> UInt64 {
         guard let constraint else {
-            try transaction().insert(entityNumber, record)
+            let object = try transaction().insert(entityNumber, record)
             counts.inserted += 1
-            return
+            return object.number
         }
         switch try transaction().put(entityNumber, record, by: [constraint]) {
-        case .inserted: counts.inserted += 1
-        case .updated: counts.updated += 1
-        case .unchanged: counts.unchanged += 1
+        case .inserted(let object):
+            counts.inserted += 1
+            return object.number
+        case .updated(let object):
+            counts.updated += 1
+            return object.number
+        case .unchanged(let object):
+            counts.unchanged += 1
+            return object.number
         }
+    }
+
+    /// The numbers of the entity's objects, in ascending order, until the body returns false. O(n).
+    package func forEachNumber(_ body: (UInt64) throws -> Bool) throws {
+        try transaction().scan(entityNumber) { object, _ in try body(object.number) }
     }
 
     /// The object with a key; nil when there is none. O(log n). Throws `StoreError`, and `RequestError` without a key.

@@ -30,12 +30,16 @@ struct ImportCommand: ParsableCommand {
     @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
     @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
     @Flag(help: "Add columns that the entity does not have; older objects have null.") var addColumns = false
+    @Flag(help: "Delete the objects that the file lacks, in the last transaction. Needs --key.") var replace = false
+    @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50
     @OptionGroup var output: OutputOption
 
-    private struct Report: Encodable {
+    struct Report: Encodable {
         var inserted = 0
         var updated = 0
         var unchanged = 0
+        /// Only with `--replace`.
+        var deleted: Int?
         var badRows: [String] = []
         var badRowCount = 0
         var commit: UInt64 = 0
@@ -44,6 +48,12 @@ struct ImportCommand: ParsableCommand {
 
     func validate() throws {
         if entity.isEmpty { throw ValidationError("--entity needs a name.") }
+        if replace && key == nil {
+            throw ValidationError("--replace needs --key: rows are matched with objects by it.")
+        }
+        guard (0...100).contains(replaceLimit) else {
+            throw ValidationError("--replace-limit is from 0 to 100 per cent.")
+        }
     }
 
     func run() throws {
@@ -52,7 +62,9 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
         let source: any RowSource
-        do { source = try format.open(CatalogueInput(file)) } catch let error as UnreadableFile where error.isEmpty {
+        do { source = try format.open(CatalogueInput(file)) } catch let error as UnreadableFile
+            where error.isEmpty && !replace
+        {
             return try importNothing(error, start)
         }
         let types = try givenTypes(source.columns)
@@ -61,7 +73,8 @@ struct ImportCommand: ParsableCommand {
         try prepareEntity(container, columns: source.columns, given: types, inferred: try inferTypes(source, format))
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
-        try importRows(of: source, with: writer, &report)
+        let count = try container.count(ofEntity: entity)
+        try importRows(of: source, with: writer, replacing: count, &report)
         let counts = writer.counts
         (report.inserted, report.updated, report.unchanged) = (counts.inserted, counts.updated, counts.unchanged)
         try finish(&report, container, start)
@@ -95,7 +108,10 @@ struct ImportCommand: ParsableCommand {
         try printReport(report)
     }
 
-    private func importRows(of source: any RowSource, with writer: BatchWriter, _ report: inout Report) throws {
+    private func importRows(
+        of source: any RowSource, with writer: BatchWriter, replacing count: Int, _ report: inout Report
+    ) throws {
+        var seen = SeenObjects()
         var converter = try RowConverter(source.columns, to: writer.entity, file: file)
         let bar = ProgressBar("importing")
         var rows = 0
@@ -111,7 +127,8 @@ struct ImportCommand: ParsableCommand {
                     do {
                         let record = try converter.record(row)
                         do {
-                            try put(record, converter, writer)
+                            let number = try put(record, converter, writer)
+                            if replace { seen.insert(number) }
                         } catch let error as StoreError where error.isOfRow {
                             throw BadInput(file: file, line: row.line, reason: error.description)
                         }
@@ -134,11 +151,13 @@ struct ImportCommand: ParsableCommand {
             }
             throw error
         }
+        if replace { report.deleted = try deleteOthers(than: seen, of: count, with: writer, report) }
         try writer.commit()
     }
 
-    /// Writes a record; an object that is updated keeps its values of attributes that the file has not.
-    private func put(_ record: [UInt8], _ converter: RowConverter, _ writer: BatchWriter) throws {
+    /// Writes a record, and returns the object's number; an object that is updated keeps its values of attributes that the file
+    /// has not.
+    private func put(_ record: [UInt8], _ converter: RowConverter, _ writer: BatchWriter) throws -> UInt64 {
         guard let key, !converter.missingSlots.isEmpty else { return try writer.put(record.span.bytes) }
         let entity = writer.entity
         var values = try entity.values(of: record.span.bytes)
@@ -150,6 +169,7 @@ struct ImportCommand: ParsableCommand {
             values[index] = stored[index]
         }
         try writer.update(object, values)
+        return object.number
     }
 
     private func printReport(_ report: Report) throws {
@@ -159,7 +179,8 @@ struct ImportCommand: ParsableCommand {
         Output.line(
             "\(Numbers.count(rows, "row")) in \(Numbers.duration(milliseconds: report.milliseconds)) (\(Numbers.grouped(rate))/s): "
                 + "\(Numbers.grouped(report.inserted)) inserted, \(Numbers.grouped(report.updated)) updated, "
-                + "\(Numbers.grouped(report.unchanged)) unchanged; commit \(report.commit)")
+                + "\(Numbers.grouped(report.unchanged)) unchanged"
+                + (report.deleted.map { ", \(Numbers.grouped($0)) deleted" } ?? "") + "; commit \(report.commit)")
         if report.badRowCount > 0 {
             let noun = report.badRowCount == 1 ? "row was" : "rows were"
             Output.line("\(Numbers.grouped(report.badRowCount)) bad \(noun) skipped:")
