@@ -12,7 +12,7 @@ struct FetchIndexTool: ParsableCommand {
         abstract: "Sectioned fetches over large catalogues, with named caches that stay current.",
         subcommands: [
             ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
-            WatchCommand.self,
+            WatchCommand.self, RefreshCommand.self,
             CacheCommand.self, ModelCommand.self, InfoCommand.self, CheckCommand.self, BackupCommand.self,
             CompactCommand.self,
         ])
