@@ -47,6 +47,9 @@ let package = Package(
             providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
         // libcsv's header: a streaming CSV parser
         .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"]), .brew(["libcsv"])]),
+        // the headers of zlib and zstd: compressed catalogues
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
 
         // malloc_trim, where there is glibc
         .systemLibrary(name: "CMalloc"),
@@ -92,7 +95,9 @@ let package = Package(
             dependencies: ["FetchIndex", "Files", "Models", "OrderCaches", "Records", "SystemBasics"],
             swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
-        .target(name: "Catalogues", dependencies: ["CCSV", "SystemBasics", "Values"], swiftSettings: strict),
+        .target(
+            name: "Catalogues", dependencies: ["CCSV", "CZlib", "CZstd", "SystemBasics", "Values"],
+            swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(
             name: "FetchIndexTool",
@@ -139,7 +144,8 @@ let package = Package(
                 "TestSupport", "Values",
             ], swiftSettings: strict),
         .testTarget(
-            name: "CataloguesTests", dependencies: ["Catalogues", "TestSupport", "Values"], swiftSettings: strict),
+            name: "CataloguesTests", dependencies: ["CZlib", "CZstd", "Catalogues", "TestSupport", "Values"],
+            swiftSettings: strict),
         .testTarget(
             name: "ToolTests",
             dependencies: ["FetchIndex", "FetchIndexTool", "LMDB", "LMDBCheck", "Records", "TestSupport"],

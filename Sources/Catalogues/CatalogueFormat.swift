@@ -4,9 +4,11 @@ package enum CatalogueFormat: String, CaseIterable, Sendable {
     case tsv
     case jsonl
 
-    /// The format that a file's name tells.
+    /// The format that a file's name tells: that of a compressed file before `.gz`, `.zst` or `.zstd`.
     package init?(path: String) {
-        switch path.split(separator: ".").last?.lowercased() {
+        var parts = path.split(separator: ".").map { $0.lowercased() }
+        if parts.count > 1, let last = parts.last, ["gz", "zst", "zstd"].contains(last) { parts.removeLast() }
+        switch parts.last {
         case "csv": self = .csv
         case "tsv", "tab": self = .tsv
         case "jsonl", "ndjson": self = .jsonl

@@ -23,12 +23,6 @@ extension Model {
         return chain
     }
 
-    /// The entities above one that need not be in the model, topmost last.
-    package func superentities(of entity: Entity) -> [Entity] {
-        guard let above = entity.superentity.flatMap({ try? number(of: $0) }) else { return [] }
-        return ([above] + superentities(of: above)).map { entities[$0] }
-    }
-
     /// Whether an entity is another one or one of its subentities, theirs included.
     package func isSubentity(_ entity: Entity, of name: String) -> Bool {
         guard let (inner, outer) = try? (number(of: entity.name), number(of: name)) else { return false }

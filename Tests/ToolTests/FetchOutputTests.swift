@@ -67,9 +67,36 @@ import Testing
         let json = try fetch("--output", "json", "--in-section", "house 2", "--limit", "2")
         #expect((json["rows"] as? [[String: Any]])?.count == 2)
         #expect((json["sections"] as? [[String: Any]])?.map { $0["name"] as? String } == ["house 2"])
+        // Hints count the section's own rows.
+        #expect(try fetch("--in-section", "house 2", "--limit", "1000").output.contains("more") == false)
+        #expect(try fetch("--in-section", "house 2").output.contains("… 950 more rows"))
         let missing = try fetch("--in-section", "house 9")
         #expect(missing.status != 0)
         #expect(missing.error.contains("there is no section \"house 9\""))
+    }
+
+    @Test func sectionsWhoseNamesLookAlikeAreToldApart() throws {
+        let file = try tool.file(
+            "alike.jsonl",
+            #"{"k":1,"t":null}"# + "\n" + #"{"k":2,"t":""}"# + "\n" + #"{"k":3,"t":"caf\u00e9"}"# + "\n"
+                + #"{"k":4,"t":"cafe\u0301"}"# + "\n")
+        let store = tool.folder.path + "/alike"
+        #expect(
+            try tool.run("import", store, file, "--entity", "X", "--types", "k:integer,t:string").status == 0)
+        for (name, key) in [("", 2), ("caf\u{E9}", 3), ("cafe\u{301}", 4)] {
+            let rows = try tool.run(
+                "fetch", store, "--entity", "X", "--section", "t", "--in-section", name, "--output", "csv", "--columns",
+                "k")
+            #expect(rows.output == "k\n\(key)\n")
+        }
+    }
+
+    @Test(arguments: [
+        ["--columns", "code,code"], ["--output", "csv", "--section-limit", "1"],
+        ["--in-section", "house 1", "--section-offset", "1"], ["--explain", "--columns", "code"],
+    ])
+    func optionsThatDoNotFitAreRefused(options: [String]) throws {
+        #expect(try tool.run(["fetch", tool.store] + request + options).status == 2)
     }
 
     @Test func whatAFormatCannotHoldIsOneSentence() throws {

@@ -72,6 +72,38 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    @Test func anEmptySubentityIsNotMadeAnew() throws {
+        let empty = try tool.file(
+            "more.json",
+            """
+            {"entities": [
+                {"name": "Serial", "superentity": "Work", "attributes": [{"name": "issue", "type": "integer"}]},
+                {"name": "Work", "attributes": [
+                    {"name": "code", "type": "integer", "isUnique": true}, {"name": "title", "type": "string"}]}]}
+            """)
+        #expect(try tool.run("model", "migrate", tool.store, "--to", empty).status == 0)
+        let file = try tool.file("serials.csv", "code,title,issue\n11,p,first\n")
+        for options in [["--types", "issue:string"], ["--types", "code:string"], ["--key", "title"]] {
+            let result = try tool.run(["import", tool.store, file, "--entity", "Serial"] + options)
+            #expect(result.status != 0, "\(options)")
+            #expect(try tool.run("model", "show", tool.store).output.contains("Serial, a subentity of Work"))
+        }
+    }
+
+    @Test func aCacheThatLacksANewSubentityIsNotFresh() throws {
+        let store = tool.folder.path + "/alone"
+        let rows = try tool.file("alone.csv", "code,title\n1,b\n")
+        #expect(try tool.run("import", store, rows, "--entity", "Work", "--key", "code").status == 0)
+        let request = ["fetch", store, "--entity", "Work", "--sort", "title", "--cache", "c", "--output", "json"]
+        #expect(try tool.run(request).status == 0)
+        let model = try tool.run("model", "show", tool.store, "--output", "json").output
+        #expect(try tool.run("model", "migrate", store, "--to", tool.file("two.json", model)).status == 0)
+        let cache = try #require(
+            (try tool.run("cache", "list", store, "--output", "json").json as? [[String: Any]])?.first)
+        #expect(cache["fresh"] as? Bool == false)
+        #expect((try tool.run(request)["outcome"] as? [String: Any])?["reason"] as? String == "modelChanged")
+    }
+
     @Test func aUniqueValueOfASubentityIsTakenForTheOthersToo() throws {
         let file = try tool.file("taken.csv", "code,title\n3,again\n")
         let result = try tool.run("import", tool.store, file, "--entity", "Work", "--key", "code")

@@ -46,7 +46,7 @@ struct ApplyCommand: ParsableCommand {
             transactions += 1
         }
         do {
-            let splitter = try LineSplitter(CatalogueInput(file))
+            let splitter = try LineSplitter(CatalogueInput.opening(file))
             try splitter.forEachLine(
                 { line, number in
                     if line.isBlank { return try endTransaction() }

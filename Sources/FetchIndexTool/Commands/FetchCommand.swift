@@ -33,8 +33,16 @@ struct FetchCommand: ParsableCommand {
     private var isJSON: Bool { output == .json }
 
     func validate() throws {
-        if output.catalogue != nil && (sectionsOnly || explain) {
-            throw ValidationError("--sections-only and --explain have no rows: use --output table or json.")
+        let limitsSections = sectionOffset != 0 || sectionLimit != nil
+        if output.catalogue != nil && (sectionsOnly || explain || limitsSections) {
+            throw ValidationError(
+                "--sections-only, --section-offset, --section-limit and --explain need --output table or json.")
+        }
+        if inSection != nil && limitsSections {
+            throw ValidationError("--in-section has one section: --section-offset and --section-limit do not fit it.")
+        }
+        if explain && (inSection != nil || columns != nil) {
+            throw ValidationError("--explain prints no rows: --in-section and --columns do not fit it.")
         }
         guard offset >= 0, limit ?? 0 >= 0, sectionOffset >= 0, sectionLimit ?? 0 >= 0 else {
             throw ValidationError("--offset, --limit, --section-offset and --section-limit must not be negative.")
@@ -71,8 +79,10 @@ struct FetchCommand: ParsableCommand {
     /// The indices of the wanted attributes.
     private func columns(of entity: Entity) throws -> [Int] {
         guard let columns else { return Array(entity.attributes.indices) }
+        var known: Set<String> = []
         return try RequestText.split(columns, at: ",").map { text in
             let name = RequestText.unquoted(text)
+            guard known.insert(name).inserted else { throw ValidationError("--columns names \(name) twice.") }
             guard let index = entity.attributes.firstIndex(where: { $0.name == name }) else {
                 throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
             }
@@ -111,6 +121,6 @@ struct FetchCommand: ParsableCommand {
         try printer.printSummary(outcome, range)
         if sectionsOnly { return }
         if definition.sectionKey != nil { Output.line("") }
-        try printer.printRows(range.rows, hints: limit == nil)
+        try printer.printRows(range.rows, of: range.end.rows, hints: limit == nil)
     }
 }

@@ -23,7 +23,8 @@ struct ImportCommand: ParsableCommand {
     private static let listedBadRows = 20
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The catalogue: CSV, TSV or JSON lines.") var file: String
+    @Argument(help: "The catalogue: CSV, TSV or JSON lines, also compressed by gzip or zstd; - is standard input.")
+    var file: String
     @Option(help: "The entity; made when the store has none of the name.") var entity: String
     @Option(help: "The attribute by which rows update objects.") var key: String?
     @Option(help: "Types of attributes, e.g. name:string,price:integer; others are inferred.") var types: String?
@@ -62,7 +63,8 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
         let source: any RowSource
-        do { source = try format.open(CatalogueInput(file)) } catch let error as UnreadableFile
+        let input = try CatalogueInput.opening(file)
+        do { source = try format.open(input) } catch let error as UnreadableFile
             where error.isEmpty && !replace
         {
             return try importNothing(error, start)
@@ -70,7 +72,9 @@ struct ImportCommand: ParsableCommand {
         let types = try givenTypes(source.columns)
         if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
         let container = try PersistentContainer(path: store.store, model: nil)
-        try prepareEntity(container, columns: source.columns, given: types, inferred: try inferTypes(source, format))
+        try prepareEntity(
+            container, columns: source.columns, given: types, inferred: try inferTypes(source, format, input))
+        input.endSampling()
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
         let count = try container.count(ofEntity: entity)
@@ -145,7 +149,9 @@ struct ImportCommand: ParsableCommand {
         } catch {
             // What came before the bad row is right, and stays.
             if error is BadInput { try writer.commit() }
-            if case StoreError.notSaved = error {
+            var isUnsaved = error is UnreadableFile
+            if case StoreError.notSaved = error { isUnsaved = true }
+            if isUnsaved {
                 let saved = Numbers.count(rows / Self.batchLength * Self.batchLength, "row")
                 throw Failure("\(error); \(saved) before it are saved")
             }

@@ -20,7 +20,10 @@ extension ImportCommand {
         var attributes: [AttributeDescription] = []
         if let stored {
             if addColumns { return try addMissing(columns, to: stored, types, inferred: inferred) }
-            let differs = try require(columns, types, of: stored, isEmpty: container.count(ofEntity: entity) == 0)
+            // In a hierarchy an entity cannot be made anew: others depend on it.
+            let isAlone = try container.model().hierarchy(of: container.model().number(of: entity)).count == 1
+            let isEmpty = try isAlone && stored.superentity == nil && container.count(ofEntity: entity) == 0
+            let differs = try require(columns, types, of: stored, isEmpty: isEmpty)
             if !differs { return }
             // Another process may have filled it.
             guard try container.dropEmptyEntity(named: entity) else {
@@ -48,10 +51,8 @@ extension ImportCommand {
         }
         let new = Entity(
             entity, attributes, unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [],
-            superentity: stored?.superentity, isAbstract: stored?.isAbstract ?? false)
-        // An entity that was dropped may have been a subentity.
-        let above = try container.model().superentities(of: new)
-        _ = try PersistentContainer(path: store.store, model: Model(entities: above + [new]))
+            isAbstract: stored?.isAbstract ?? false)
+        _ = try PersistentContainer(path: store.store, model: Model(entities: [new]))
     }
 
     /// Adds the columns that a stored entity does not have as optional attributes: a free change.
@@ -124,12 +125,14 @@ extension ImportCommand {
 
     private struct Sampled: Error {}
 
-    func inferTypes(_ source: any RowSource, _ format: CatalogueFormat) throws -> [ValueType] {
+    func inferTypes(
+        _ source: any RowSource, _ format: CatalogueFormat, _ input: CatalogueInput
+    ) throws -> [ValueType] {
         if let source = source as? JSONLinesSource { return source.columns.map { source.types[$0] ?? .string } }
         var inference = TypeInference(columns: source.columns.count)
         var rows = 0
         do {
-            try format.open(CatalogueInput(file)).forEachRow(
+            try format.open(input).forEachRow(
                 { row in
                     guard row.count == source.columns.count else { return }
                     for column in source.columns.indices { inference.note(row.text(of: column), in: column) }

@@ -4,11 +4,14 @@ internal import FetchIndex
 struct FetchedRange {
     let sections: Range<Int>
     let rows: Range<Int>
+    /// Where the sections and rows end that could be printed.
+    let end: (sections: Int, rows: Int)
 
     /// Clamped to what there is.
     init(of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?) {
         sections = Self.range(sectionOffset, sectionLimit, order.sectionCount)
         rows = Self.range(rowOffset, rowLimit, order.rowCount)
+        end = (order.sectionCount, order.rowCount)
     }
 
     /// Some rows of one section.
@@ -16,6 +19,7 @@ struct FetchedRange {
         sections = index..<index + 1
         let own = Self.range(rowOffset, rowLimit, section.count)
         rows = section.rowsBefore + own.lowerBound..<section.rowsBefore + own.upperBound
+        end = (index + 1, section.rowsBefore + section.count)
     }
 
     private static func range(_ offset: Int, _ limit: Int?, _ count: Int) -> Range<Int> {
@@ -25,16 +29,21 @@ struct FetchedRange {
 }
 
 extension FetchedOrder {
-    /// The first section of a name. O(sections).
+    /// The section of a name, whose bytes are the same; for the empty name the section of null where no other has it. O(sections).
     func section(named name: String) throws -> (index: Int, section: FetchedSection)? {
         var found: (Int, FetchedSection)?
+        var ofNull: (Int, FetchedSection)?
         var index = 0
         try forEachSection { section in
-            if section.name == name { found = (index, section) }
+            if section.isNull {
+                ofNull = (index, section)
+            } else if section.name.utf8.elementsEqual(name.utf8) {
+                found = (index, section)
+            }
             index += 1
             return found == nil
         }
-        return found
+        return found ?? (name.isEmpty ? ofNull : nil)
     }
 }
 
@@ -127,7 +136,7 @@ struct FetchTablePrinter {
         Output.line("\(outcome.sentence): \(grouped)")
         if hasSections, !range.sections.isEmpty {
             try printSections(range.sections)
-            let left = order.sectionCount - range.sections.upperBound
+            let left = range.end.sections - range.sections.upperBound
             if left > 0 { Output.line("… \(Numbers.count(left, "more section")) (--section-limit, --section-offset)") }
         }
     }
@@ -143,7 +152,7 @@ struct FetchTablePrinter {
         table.finish()
     }
 
-    func printRows(_ range: Range<Int>, hints: Bool) throws {
+    func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
         let attributes = columns.map { order.entity.attributes[$0] }
         var table = TextTable(
             [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
@@ -169,7 +178,7 @@ struct FetchTablePrinter {
             }
         }
         table.finish()
-        let left = order.rowCount - range.upperBound
+        let left = end - range.upperBound
         if left > 0 && hints { Output.line("… \(Numbers.count(left, "more row")) (--limit, --offset)") }
     }
 }

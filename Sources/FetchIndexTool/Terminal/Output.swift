@@ -11,7 +11,13 @@ enum Output {
     static func write(_ text: String) { bytes(Array(text.utf8)) }
 
     /// Bytes as they are.
-    static func bytes(_ bytes: [UInt8]) { bytes.withUnsafeBytes { _ = fwrite($0.baseAddress, 1, $0.count, stdout) } }
+    static func bytes(_ bytes: [UInt8]) {
+        let written = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stdout) }
+        if written < bytes.count && firstFault == 0 { firstFault = errno }
+    }
+
+    /// Why the first write failed. Only the main thread writes.
+    nonisolated(unsafe) private static var firstFault: Int32 = 0
 
     /// Text for people. What may have line ends of its own, from a store or a file, is made `visible` before.
     static func line(_ text: String) { write(text.withoutControls + "\n") }
@@ -20,7 +26,8 @@ enum Output {
     static func flush() throws {
         errno = 0
         guard fflush(stdout) == 0, ferror(stdout) == 0 else {
-            let reason = errno == 0 ? "" : ": \(String(cString: strerror(errno)))"
+            let fault = firstFault == 0 ? errno : firstFault
+            let reason = fault == 0 ? "" : ": \(String(cString: strerror(fault)))"
             throw Failure("the output cannot be written\(reason)")
         }
     }

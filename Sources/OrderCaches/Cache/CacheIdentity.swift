@@ -63,9 +63,11 @@ package struct CacheIdentity: Sendable {
         }
     }
 
-    /// Whether a model still has every attribute that the order reads.
+    /// Whether a model still has every attribute that the order reads, and no other subentities.
     package func canBeRead(from model: Model) -> Bool {
-        guard let entity = model.entity(named: entity) else { return false }
+        guard let number = try? model.number(of: entity) else { return false }
+        let entity = model.entities[number]
+        if includesSubentities, model.hierarchy(of: number).filter({ $0 != number }) != subentities { return false }
         let lists = reads.split(separator: ";", omittingEmptySubsequences: false)
         let own = lists.first ?? ""
         return Self.has(own, entity)

@@ -1,0 +1,96 @@
+internal import SystemBasics
+
+/// Bytes that are read once, from the first to the last.
+protocol ByteSource: AnyObject {
+    /// Fills a buffer as far as bytes are at hand, and returns how many these were; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+    /// Bytes of the file that were read so far.
+    var position: Int { get }
+}
+
+extension ByteSource {
+    /// The next bytes, as many as asked for unless the end comes before.
+    func read(upTo count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let added = try bytes.withUnsafeMutableBytes { try read(into: .init(rebasing: $0[filled...])) }
+            if added == 0 { break }
+            filled += added
+        }
+        bytes.removeLast(count - filled)
+        return bytes
+    }
+}
+
+/// The bytes of a file, a pipe, or standard input for "-".
+final class FileSource: ByteSource {
+    private let path: String
+    private let file: Int32
+    /// Of a regular file; else 0.
+    let length: Int
+    private(set) var position = 0
+
+    /// Throws for what is no regular file, unless it may be read once only.
+    init(_ path: String, mayBePipe: Bool) throws {
+        self.path = path
+        // Opening a pipe without a writer blocks, as it does in other programs; it must not where none is wanted.
+        let flags = O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK)
+        file = path == CatalogueInput.standardInput && mayBePipe ? dup(0) : open(path, flags)
+        guard file >= 0 else {
+            throw UnreadableFile(path: path, reason: "cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
+            close(file)
+            throw UnreadableFile(path: path, reason: "is a folder, not a file")
+        }
+        let isRegular = status.st_mode & S_IFMT == S_IFREG
+        guard isRegular || mayBePipe else {
+            close(file)
+            throw UnreadableFile(path: path, reason: "is not a regular file")
+        }
+        length = isRegular ? Int(status.st_size) : 0
+    }
+
+    deinit { close(file) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if buffer.isEmpty { return 0 }
+        var count = SystemBasics.read(file, buffer.baseAddress, buffer.count)
+        while count < 0 && errno == EINTR { count = SystemBasics.read(file, buffer.baseAddress, buffer.count) }
+        guard count >= 0 else {
+            throw UnreadableFile(path: path, reason: "cannot be read: \(String(cString: strerror(errno)))")
+        }
+        position += count
+        return count
+    }
+}
+
+/// A source whose first bytes were looked at.
+final class PeekedSource: ByteSource {
+    private let rest: any ByteSource
+    private var first: ArraySlice<UInt8>
+
+    init(_ first: [UInt8], before rest: any ByteSource) { (self.first, self.rest) = (first[...], rest) }
+
+    var position: Int { rest.position - first.count }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if first.isEmpty { return try rest.read(into: buffer) }
+        let piece = first.prefix(buffer.count)
+        buffer.copyBytes(from: piece)
+        first = first.dropFirst(piece.count)
+        return piece.count
+    }
+}
+
+/// The bytes of a file, decompressed when they are gzip's or zstd's, whatever the file's name is.
+func openBytes(_ path: String, mayBePipe: Bool) throws -> (source: any ByteSource, length: Int) {
+    let file = try FileSource(path, mayBePipe: mayBePipe)
+    let first = try file.read(upTo: 4)
+    let peeked = PeekedSource(first, before: file)
+    if first.starts(with: GzipSource.magic) { return (try GzipSource(peeked, path: path), file.length) }
+    if first == ZstdSource.magic { return (try ZstdSource(peeked, path: path), file.length) }
+    return (peeked, file.length)
+}
