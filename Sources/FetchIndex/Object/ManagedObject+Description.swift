@@ -1,4 +1,4 @@
-public import Models
+internal import Models
 internal import Records
 
 /// Objects are the same when they are identical.
