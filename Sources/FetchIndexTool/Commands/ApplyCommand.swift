@@ -1,3 +1,4 @@
+internal import Records
 internal import OrderCaches
 internal import Models
 internal import ArgumentParser
@@ -33,7 +34,12 @@ struct ApplyCommand: ParsableCommand {
         let applier = ChangeApplier(writer, key: keyName, file: file)
         var printer: BatchPrinter?
         if let cacheName {
-            guard let definition = try request.definition(of: entity, cache: cacheName, in: container) else {
+            // The order of a base entity has the rows of its subentities.
+            let identity = try? CacheDirectory.header(cacheName, in: container.store.snapshot())?.identity
+            let isOfBase =
+                try identity.map { try $0.includesSubentities && container.model().isSubentity(stored, of: $0.entity) }
+            let asked = isOfBase ?? false ? nil : entity
+            guard let definition = try request.definition(of: asked, cache: cacheName, in: container) else {
                 throw StoreError.unknownCache(cacheName)
             }
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)

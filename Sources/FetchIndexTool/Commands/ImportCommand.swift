@@ -143,7 +143,9 @@ struct ImportCommand: ParsableCommand {
                     if rows % Self.batchLength == 0 { try writer.commitBatch() }
                     if rows % 1024 == 0 {
                         let progress = source.progress
-                        bar.show(rows: rows, fraction: Double(progress.done) / Double(max(progress.total, 1)))
+                        // The length of a pipe is not known.
+                        let total = progress.total == 0 ? .infinity : Double(progress.total)
+                        bar.show(rows: rows, fraction: Double(progress.done) / total)
                     }
                 }, bad: skip)
         } catch {
