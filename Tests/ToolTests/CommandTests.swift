@@ -143,14 +143,19 @@ import Testing
             batches[0] == [
                 "sections": [["kind": "insert", "to": 1, "name": "文藝春秋"]],
                 "rows": [
-                    ["kind": "insert", "id": 6, "to": [1, 0]],
-                    ["kind": "move", "id": 3, "from": [1, 0], "to": [2, 1]],
+                    ["kind": "insert", "id": 6, "key": 6, "to": [1, 0]],
+                    ["kind": "move", "id": 3, "key": 3, "from": [1, 0], "to": [2, 1]],
                 ],
             ])
         #expect(
             batches[1] == [
                 "sections": [["kind": "delete", "from": 0, "name": NSNull()]],
-                "rows": [["kind": "delete", "id": 5, "from": [0, 0]]],
+                "rows": [
+                    [
+                        "kind": "delete", "id": 5, "key": 5, "from": [0, 0],
+                        "old": ["id": 5, "publisher": NSNull(), "title": "名前なし", "price": 1],
+                    ]
+                ],
             ])
     }
 
@@ -201,10 +206,31 @@ import Testing
         #expect((result["outcome"] as? [String: Any])?["kind"] as? String == "caughtUp")
         #expect(
             (result["rows"] as? [NSDictionary]) == [
-                ["kind": "insert", "id": 6, "to": [2, 2]], ["kind": "update", "id": 3, "from": [1, 0], "to": [1, 0]],
+                ["kind": "insert", "id": 6, "key": 9, "to": [2, 2]],
+                ["kind": "update", "id": 3, "key": 3, "from": [1, 0], "to": [1, 0]],
             ])
         #expect(try tool.run("changes", tool.store, "--cache", "by publisher").output.contains("no changes"))
         #expect(try tool.run("changes", tool.store, "--cache", "nope").status == 2)
+    }
+
+    /// Rows are named also when their objects are gone, or other commits came between.
+    @Test func changesNameTheirRows() throws {
+        _ = try fetch()
+        for (number, line) in [
+            #"{"op":"delete","key":"2"}"#, #"{"op":"insert","key":"8","values":{"title":"a\tb","price":1}}"#,
+        ].enumerated() {
+            let file = try tool.file("changes \(number).jsonl", line + "\n")
+            #expect(try tool.run("apply", tool.store, file, "--entity", "Book").status == 0)
+        }
+        let store = tool.folder.path + "/copy"
+        #expect(try tool.run("backup", tool.store, store).status == 0)
+        let table = try tool.run("changes", store, "--cache", "by publisher").output
+        #expect(table.contains("#2  2\n"))
+        #expect(table.contains("#6  8\n"))
+        let rows = try tool.run("changes", tool.store, "--cache", "by publisher", "--output", "json")["rows"]
+        let deleted = try #require((rows as? [[String: Any]])?.first { $0["kind"] as? String == "delete" })
+        #expect(deleted["key"] as? Int == 2)
+        #expect((deleted["old"] as? [String: Any])?["title"] as? String == "ロックイン")
     }
 
     @Test func cachesAreVerifiedRebuiltAndDeleted() throws {

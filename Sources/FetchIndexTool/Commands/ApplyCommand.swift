@@ -1,3 +1,4 @@
+internal import Administration
 internal import Records
 internal import OrderCaches
 internal import Models
@@ -181,8 +182,12 @@ private final class BatchPrinter {
     /// Commits a transaction with the order, and prints what that changed.
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
+        let before = try container.commit(ofCache: cacheName)
         guard let outcome = try writer.commit(bringing: definition, cacheName: cacheName) else { return }
-        let report = ChangeReport(outcome, of: definition.entity, ContinuousClock.now - start)
+        let duration = ContinuousClock.now - start
+        let report = try ChangeReport(outcome, of: definition.entity, duration) {
+            try container.names(of: $0, since: before)
+        }
         if isJSON {
             try Output.jsonLine(report)
         } else {

@@ -1,3 +1,4 @@
+internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
 
@@ -18,8 +19,12 @@ struct ChangesCommand: ParsableCommand {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         let options = request.orderOptions(cacheName: cacheName, bar, needsExactChange: true)
+        let before = try container.commit(ofCache: cacheName)
         try container.withOrder(definition, options) { order in
-            let report = ChangeReport(order.outcome, of: definition.entity, ContinuousClock.now - start)
+            let duration = ContinuousClock.now - start
+            let report = try ChangeReport(order.outcome, of: definition.entity, duration) {
+                try container.names(of: $0, since: before)
+            }
             bar.finish()
             if output.isJSON { return try Output.jsonLine(report) }
             if report.rows != nil { Output.line(report.outcome.sentence) }

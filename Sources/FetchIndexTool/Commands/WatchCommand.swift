@@ -42,7 +42,8 @@ struct WatchCommand: AsyncParsableCommand {
             Output.line(
                 "watching \(Numbers.count(controller.fetchedObjects?.count ?? 0, "row")) of \"\(cacheName.visible)\"")
         }
-        try printer.print(ChangeReport(outcome, of: definition.entity, ContinuousClock.now - start))
+        try printer.print(
+            ChangeReport(outcome, of: definition.entity, ContinuousClock.now - start, naming: { _ in [:] }))
         for await _ in commits {
             printer.start = ContinuousClock.now
             try context.mergeChanges()

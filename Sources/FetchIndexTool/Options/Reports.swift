@@ -55,14 +55,23 @@ struct ChangeReport: Encodable {
     struct RowEvent: Encodable {
         let kind: String
         let id: UInt64
+        /// The object's first unique value; left out when the entity has none, and where it is not known any more.
+        var key: JSONValue?
+        /// All values of a deleted row's object that is gone.
+        var old: [String: JSONValue]?
         /// The object's entity, where it is a subentity of the one that was asked for.
         var entity: String?
         var from: [Int]?
         var to: [Int]?
 
-        init(_ kind: String, _ id: ObjectID, of asked: String, from: RowPath? = nil, to: RowPath? = nil) {
+        init(
+            _ kind: String, _ id: ObjectID, _ names: [ObjectID: ObjectName], of asked: String, from: RowPath? = nil,
+            to: RowPath? = nil
+        ) {
             self.kind = kind
             self.id = id.number
+            key = names[id]?.key.map(JSONValue.init)
+            old = names[id]?.oldValues?.mapValues(JSONValue.init)
             entity = id.entityName == asked ? nil : id.entityName
             self.from = from.map { [$0.section, $0.row] }
             self.to = to.map { [$0.section, $0.row] }
@@ -77,14 +86,17 @@ struct ChangeReport: Encodable {
     /// What a batch of a live order says.
     init(_ change: ResultsChange, of entity: String, _ duration: Duration) {
         if let reason = change.rebuilt {
-            self.init(.rebuilt(reason), of: entity, duration)
+            self.init(.rebuilt(reason), of: entity, duration, naming: { _ in [:] })
         } else {
-            self.init(change.isEmpty ? .hit : .caughtUp(change), of: entity, duration)
+            self.init(change.isEmpty ? .hit : .caughtUp(change), of: entity, duration, naming: { _ in [:] })
         }
     }
 
     /// What opening an order, or bringing it to a commit, changed.
-    init(_ outcome: FetchOutcome, of entity: String, _ duration: Duration) {
+    init(
+        _ outcome: FetchOutcome, of entity: String, _ duration: Duration,
+        naming name: ([ObjectID]) throws -> [ObjectID: ObjectName]
+    ) rethrows {
         self.outcome = OutcomeReport(outcome, duration)
         let change: ResultsChange
         switch outcome {
@@ -103,12 +115,13 @@ struct ChangeReport: Encodable {
             case .move(let from, let to, let moved): SectionEvent(kind: "move", from: from, to: to, name: name(moved))
             }
         }
+        let names = try name(change.rows.map(\.id))
         rows = change.rows.map { event in
             switch event {
-            case .delete(let object, let from): RowEvent("delete", object, of: entity, from: from)
-            case .insert(let object, let to): RowEvent("insert", object, of: entity, to: to)
-            case .move(let object, let from, let to): RowEvent("move", object, of: entity, from: from, to: to)
-            case .update(let object, let from, let to): RowEvent("update", object, of: entity, from: from, to: to)
+            case .delete(let id, let from): RowEvent("delete", id, names, of: entity, from: from)
+            case .insert(let id, let to): RowEvent("insert", id, names, of: entity, to: to)
+            case .move(let id, let from, let to): RowEvent("move", id, names, of: entity, from: from, to: to)
+            case .update(let id, let from, let to): RowEvent("update", id, names, of: entity, from: from, to: to)
             }
         }
     }
@@ -127,7 +140,29 @@ struct ChangeReport: Encodable {
         }
             + rows.map { row in
                 let entity = row.entity.map { " \($0.visible)" } ?? ""
-                return "row \(row.kind) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)"
+                let key = row.key.map { "  \($0.text.visible)" } ?? ""
+                return "row \(row.kind) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)\(key)"
             }
+    }
+}
+
+/// A value as JSON: null, booleans, integers and doubles as such, others as texts.
+struct JSONValue: Encodable {
+    private let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    /// As tables show it.
+    var text: String { value.description }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch value {
+        case .null: try container.encodeNil()
+        case .boolean(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .double(let value) where value.isFinite: try container.encode(value)
+        default: try container.encode(value.description)
+        }
     }
 }
