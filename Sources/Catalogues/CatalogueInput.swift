@@ -37,8 +37,9 @@ package struct CatalogueInput {
     /// A file, or what can be read only once: a pipe, or standard input for "-". Throws `UnreadableFile`.
     package static func opening(_ path: String) throws -> CatalogueInput {
         if path != standardInput && isRegularOrMissing(path) { return CatalogueInput(path) }
-        let pipe = ReplayedBytes(try openBytes(path, mayBePipe: true).source)
-        return CatalogueInput(path == standardInput ? "standard input" : path, nil, pipe, longestLine, 1 << 16)
+        let name = path == standardInput ? "standard input" : path
+        let pipe = ReplayedBytes(try openBytes(path, mayBePipe: true).source, path: name)
+        return CatalogueInput(name, nil, pipe, longestLine, 1 << 16)
     }
 
     private static func isRegularOrMissing(_ path: String) -> Bool {

@@ -71,6 +71,8 @@ import Testing
             data, Self.gzip(data), Self.zstd(data),
             // Without a checksum behind it, output may be left when all input was read.
             Self.zstd(data, hasChecksum: false),
+            // After a frame that is to be skipped.
+            Data([0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 7, 7]) + Self.zstd(data),
             // Several members, and frames, one after the other; an empty one among them.
             Self.gzip(data.prefix(half)) + Self.gzip(Data()) + Self.gzip(data.dropFirst(half)),
             Self.zstd(data.prefix(half)) + Self.zstd(Data()) + Self.zstd(data.dropFirst(half)),

@@ -30,6 +30,8 @@ final class FileSource: ByteSource {
     /// Of a regular file; else 0.
     let length: Int
     private(set) var position = 0
+    /// A terminal, or a pipe with another writer, could go on after its end.
+    private var isAtEnd = false
 
     /// Throws for what is no regular file, unless it may be read once only.
     init(_ path: String, mayBePipe: Bool) throws {
@@ -56,13 +58,14 @@ final class FileSource: ByteSource {
     deinit { close(file) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        if buffer.isEmpty { return 0 }
+        if buffer.isEmpty || isAtEnd { return 0 }
         var count = SystemBasics.read(file, buffer.baseAddress, buffer.count)
         while count < 0 && errno == EINTR { count = SystemBasics.read(file, buffer.baseAddress, buffer.count) }
         guard count >= 0 else {
             throw UnreadableFile(path: path, reason: "cannot be read: \(String(cString: strerror(errno)))")
         }
         position += count
+        isAtEnd = count == 0
         return count
     }
 }
@@ -91,6 +94,6 @@ func openBytes(_ path: String, mayBePipe: Bool) throws -> (source: any ByteSourc
     let first = try file.read(upTo: 4)
     let peeked = PeekedSource(first, before: file)
     if first.starts(with: GzipSource.magic) { return (try GzipSource(peeked, path: path), file.length) }
-    if first == ZstdSource.magic { return (try ZstdSource(peeked, path: path), file.length) }
+    if ZstdSource.begins(first) { return (try ZstdSource(peeked, path: path), file.length) }
     return (peeked, file.length)
 }

@@ -2,7 +2,11 @@ internal import CZstd
 
 /// Zstandard's data (RFC 8878), decompressed by libzstd; several frames stand one after the other.
 final class ZstdSource: ByteSource {
-    static let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
+    /// Whether a frame, or one that is to be skipped, begins with four bytes.
+    static func begins(_ first: [UInt8]) -> Bool {
+        first == [0x28, 0xB5, 0x2F, 0xFD]
+            || first.count == 4 && first[0] & 0xF0 == 0x50 && first[1...] == [0x2A, 0x4D, 0x18]
+    }
 
     private let source: any ByteSource
     private let path: String

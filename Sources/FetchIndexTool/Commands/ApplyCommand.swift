@@ -40,9 +40,11 @@ struct ApplyCommand: ParsableCommand {
             let isOfBase =
                 try identity.map { try $0.includesSubentities && container.model().isSubentity(stored, of: $0.entity) }
             let asked = isOfBase ?? false ? nil : entity
-            guard let definition = try request.definition(of: asked, cache: cacheName, in: container) else {
-                throw StoreError.unknownCache(cacheName)
-            }
+            let wanted =
+                try identity != nil
+                ? request.definition(ofExisting: cacheName, entity: asked, in: container)
+                : request.definition(of: asked, cache: cacheName, in: container)
+            guard let definition = wanted else { throw StoreError.unknownCache(cacheName) }
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
             try printer?.open()
         }
@@ -53,7 +55,9 @@ struct ApplyCommand: ParsableCommand {
             transactions += 1
         }
         do {
-            let splitter = try LineSplitter(CatalogueInput.opening(file))
+            let input = try CatalogueInput.opening(file)
+            let splitter = try LineSplitter(input)
+            input.endSampling()
             try splitter.forEachLine(
                 { line, number in
                     if line.isBlank { return try endTransaction() }
@@ -185,8 +189,9 @@ private final class BatchPrinter {
         let before = try container.commit(ofCache: cacheName)
         guard let outcome = try writer.commit(bringing: definition, cacheName: cacheName) else { return }
         let duration = ContinuousClock.now - start
-        let report = try ChangeReport(outcome, of: definition.entity, duration) {
-            try container.names(of: $0, since: before)
+        // The changes are told whether or not their objects can be read.
+        let report = ChangeReport(outcome, of: definition.entity, duration) {
+            (try? container.names(of: $0, since: before)) ?? [:]
         }
         if isJSON {
             try Output.jsonLine(report)

@@ -22,8 +22,9 @@ struct ChangesCommand: ParsableCommand {
         let before = try container.commit(ofCache: cacheName)
         try container.withOrder(definition, options) { order in
             let duration = ContinuousClock.now - start
-            let report = try ChangeReport(order.outcome, of: definition.entity, duration) {
-                try container.names(of: $0, since: before)
+            // The changes are told whether or not their objects can be read.
+            let report = ChangeReport(order.outcome, of: definition.entity, duration) {
+                (try? container.names(of: $0, since: before)) ?? [:]
             }
             bar.finish()
             if output.isJSON { return try Output.jsonLine(report) }

@@ -31,7 +31,8 @@ struct ImportCommand: ParsableCommand {
     @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
     @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
     @Flag(help: "Add columns that the entity does not have; older objects have null.") var addColumns = false
-    @Flag(help: "Delete the objects that the file lacks, in the last transaction. Needs --key.") var replace = false
+    @Flag(help: "Delete the objects that the file lacks; all of it is one transaction. Needs --key.") var replace =
+        false
     @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50
     @OptionGroup var output: OutputOption
 
@@ -140,7 +141,8 @@ struct ImportCommand: ParsableCommand {
                         try skip(error)
                     }
                     rows += 1
-                    if rows % Self.batchLength == 0 { try writer.commitBatch() }
+                    // With --replace, all of it is one transaction, which a refusal undoes.
+                    if !replace && rows % Self.batchLength == 0 { try writer.commitBatch() }
                     if rows % 1024 == 0 {
                         let progress = source.progress
                         // The length of a pipe is not known.
@@ -149,6 +151,10 @@ struct ImportCommand: ParsableCommand {
                     }
                 }, bad: skip)
         } catch {
+            if replace {
+                writer.rollback()
+                throw Failure("\(error); --replace changed nothing")
+            }
             // What came before the bad row is right, and stays.
             if error is BadInput { try writer.commit() }
             var isUnsaved = error is UnreadableFile

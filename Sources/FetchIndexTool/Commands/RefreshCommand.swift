@@ -28,7 +28,9 @@ struct RefreshCommand: ParsableCommand {
         // Before any cache is refreshed.
         if let unknown = names.first(where: { !stored.contains($0) }) { throw StoreError.unknownCache(unknown) }
         var reports: [Refreshed] = []
-        for name in names.isEmpty ? stored : names {
+        // Indexes are always up to date.
+        let all = stored.filter { !$0.hasPrefix(CacheDirectory.indexPrefix) }
+        for name in names.isEmpty ? all : names {
             let report = refresh(name, in: container)
             reports.append(report)
             if output.isJSON { continue }

@@ -134,11 +134,16 @@ extension ImportCommand {
         do {
             try format.open(input).forEachRow(
                 { row in
-                    guard row.count == source.columns.count else { return }
-                    for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
+                    if row.count == source.columns.count {
+                        for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
+                    }
                     rows += 1
                     if rows == Self.sampledRows { throw Sampled() }
-                }, bad: { _ in })
+                },
+                bad: { _ in
+                    rows += 1
+                    if rows == Self.sampledRows { throw Sampled() }
+                })
         } catch is Sampled {
         } catch is BadInput {  // It is met again when the rows before it are in.
         }

@@ -2,16 +2,17 @@ internal import FetchIndex
 
 // Files that are the whole truth of an entity.
 extension ImportCommand {
-    /// Deletes the objects that a file did not have, in the open transaction. Returns how many these were. Throws, after the
-    /// rows of the file were committed, when a row was skipped or too many objects would go.
+    /// Deletes the objects that a file did not have, in the open transaction. Returns how many these were. Rolls it back and
+    /// throws when a row was skipped or too many objects would go.
     func deleteOthers(than seen: SeenObjects, of count: Int, with writer: BatchWriter, _ report: Report) throws -> Int {
         func refuse(_ reason: String) throws -> Never {
-            try writer.commit()
-            throw Failure("\(reason); the rows of the file were imported, and nothing was deleted")
+            writer.rollback()
+            throw Failure("\(reason); nothing was changed")
         }
         if report.badRowCount > 0 {
-            try refuse(
-                "\(Numbers.count(report.badRowCount, "bad row")) skipped, so --replace cannot tell what is missing")
+            let first = report.badRows.first.map { " (\($0))" } ?? ""
+            let count = Numbers.count(report.badRowCount, "bad row")
+            try refuse("\(count) skipped\(first), so --replace cannot tell what is missing")
         }
         var others: [UInt64] = []
         try writer.forEachNumber { number in

@@ -71,7 +71,7 @@ struct ChangeReport: Encodable {
             self.kind = kind
             self.id = id.number
             key = names[id]?.key.map(JSONValue.init)
-            old = names[id]?.oldValues?.mapValues(JSONValue.init)
+            old = kind == "delete" ? names[id]?.oldValues?.mapValues(JSONValue.init) : nil
             entity = id.entityName == asked ? nil : id.entityName
             self.from = from.map { [$0.section, $0.row] }
             self.to = to.map { [$0.section, $0.row] }
