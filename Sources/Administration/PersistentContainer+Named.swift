@@ -13,9 +13,9 @@ package struct ObjectName {
 }
 
 extension PersistentContainer {
-    /// The commit that a cache reflects; nil without the cache.
-    package func commit(ofCache name: String) throws -> UInt64? {
-        try withPublicErrors { (try? CacheDirectory.header(name, in: store.snapshot()))??.commit }
+    /// The commit that a cache reflects; nil without a readable one.
+    package func commit(ofCache name: String) -> UInt64? {
+        (try? CacheDirectory.header(name, in: store.snapshot()))??.commit
     }
 
     /// The names of objects, also of those that are gone since a commit, where the log reaches back to it. O(k log n) for k

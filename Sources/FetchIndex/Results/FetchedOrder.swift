@@ -33,7 +33,7 @@ public struct FetchedOrder {
     init(
         _ opened: OpenedOrder, of builder: OrderBuilder, _ snapshot: Snapshot, in container: PersistentContainer,
         _ damage: Damage = Damage()
-    ) {
+    ) throws {
         self.damage = damage
         self.opened = opened
         self.snapshot = snapshot
@@ -47,7 +47,7 @@ public struct FetchedOrder {
             let entity = entities[number]
             others[number] = Other(
                 entity: entity, origin: container.origin(ofEntity: number, named: entity.name),
-                slots: asked.attributes.map { entity.slot(of: $0.name) ?? -1 })
+                slots: try asked.attributes.map { try entity.requireSlot(of: $0.name) })
         }
         self.others = others
     }

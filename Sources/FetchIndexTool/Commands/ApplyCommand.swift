@@ -186,7 +186,7 @@ private final class BatchPrinter {
     /// Commits a transaction with the order, and prints what that changed.
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
-        let before = try container.commit(ofCache: cacheName)
+        let before = container.commit(ofCache: cacheName)
         guard let outcome = try writer.commit(bringing: definition, cacheName: cacheName) else { return }
         let duration = ContinuousClock.now - start
         // The changes are told whether or not their objects can be read.

@@ -19,7 +19,7 @@ struct ChangesCommand: ParsableCommand {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         let options = request.orderOptions(cacheName: cacheName, bar, needsExactChange: true)
-        let before = try container.commit(ofCache: cacheName)
+        let before = container.commit(ofCache: cacheName)
         try container.withOrder(definition, options) { order in
             let duration = ContinuousClock.now - start
             // The changes are told whether or not their objects can be read.

@@ -16,7 +16,7 @@ enum Output {
         if written < bytes.count && firstFault == 0 { firstFault = errno }
     }
 
-    /// Why the first write failed. Only the main thread writes.
+    /// Why the first write failed. One task writes at a time: a command, or the delegate that it calls.
     nonisolated(unsafe) private static var firstFault: Int32 = 0
 
     /// Text for people. What may have line ends of its own, from a store or a file, is made `visible` before.
