@@ -34,9 +34,10 @@ extension StoreWriter {
         for number in new.entities.indices where new.superentities(of: number).isEmpty {
             let family = new.hierarchy(of: number)
             guard family.count > 1 else { continue }
+            // A new entity has no keys yet.
             let isChanged = family.contains { entity in
-                let before = old.entities.indices.contains(entity) ? old.entities[entity].uniqueConstraints : []
-                return before != new.entities[entity].uniqueConstraints
+                old.entities.indices.contains(entity)
+                    && old.entities[entity].uniqueConstraints != new.entities[entity].uniqueConstraints
             }
             if !isChanged { continue }
             for entity in family { try deleteUniqueKeys(beginningWith: StoreLayout.uniqueKeyPrefix(of: entity)) }
