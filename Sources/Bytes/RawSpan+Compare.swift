@@ -21,7 +21,15 @@ extension RawSpan {
     @inlinable
     package func commonPrefixLength(_ other: RawSpan) -> Int {
         let shorter = Swift.min(byteCount, other.byteCount)
-        for offset in 0..<shorter
+        var words = 0
+        while words + 8 <= shorter {
+            let difference =
+                unsafeLoadUnaligned(fromByteOffset: words, as: UInt64.self)
+                ^ other.unsafeLoadUnaligned(fromByteOffset: words, as: UInt64.self)
+            if difference != 0 { return words + UInt64(littleEndian: difference).trailingZeroBitCount / 8 }
+            words += 8
+        }
+        for offset in words..<shorter
         where unsafeLoad(fromByteOffset: offset, as: UInt8.self)
             != other.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
         {

@@ -70,8 +70,7 @@ private struct Checker {
                 contents.measure += measure
                 if level > 0 { contents.children.append((view.child(of: cell), measure)) }
                 contents.keys.append(
-                    cell.hasLongKey
-                        ? try tree.store.longKey(of: cell, in: view) : [UInt8](copying: view.inlineKey(of: cell)))
+                    cell.hasLongKey ? try tree.store.longKey(of: cell, in: view) : view.inlineKey(of: cell))
                 rest += try tree.store.overflowNodes(of: cell, in: view)
             }
             if view.bytes.byteCount > tree.store.capacity { defects.append("node \(node) is too large") }

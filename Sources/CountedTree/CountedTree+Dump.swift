@@ -43,8 +43,8 @@ extension CountedTree {
         }
     }
 
-    private static func text(_ bytes: RawSpan) -> String {
-        [UInt8](copying: bytes).map { byte in
+    private static func text(_ bytes: [UInt8]) -> String {
+        bytes.map { byte in
             if (33..<127).contains(byte) { return String(Unicode.Scalar(byte)) }
             let digits = String(byte, radix: 16)
             return "\\" + (digits.count == 1 ? "0" : "") + digits

@@ -106,9 +106,11 @@ extension CountedTree {
     func leafSlot(for key: RawSpan, in view: NodeView, from slot: Int = 0) throws -> Int {
         var low = slot
         var high = view.slotCount
+        let difference = Self.compareStart(of: key, with: view)
+        if difference != 0 { return difference < 0 ? low : high }
         while low < high {
             let middle = (low + high) / 2
-            if try compare(key, with: view, middle) > 0 { low = middle + 1 } else { high = middle }
+            if try compareRest(of: key, with: view, middle) > 0 { low = middle + 1 } else { high = middle }
         }
         return low
     }
@@ -119,19 +121,33 @@ extension CountedTree {
         var high = view.slotCount
         while low < high {
             let middle = (low + high) / 2
-            if try compare(key, with: view, middle) >= 0 { low = middle + 1 } else { high = middle }
+            if try compareRest(of: key, with: view, middle) >= 0 { low = middle + 1 } else { high = middle }
         }
         return low - 1
     }
 
-    /// Compares a key with a slot's, reading the rest of a long one only when its first bytes do not decide.
+    /// Compares a key with a slot's.
     func compare(_ key: RawSpan, with view: NodeView, _ slot: Int) throws -> Int {
+        let difference = Self.compareStart(of: key, with: view)
+        return difference != 0 ? difference : try compareRest(of: key, with: view, slot)
+    }
+
+    /// Compares a key's first bytes with what all keys of a node begin with. 0: with the others it depends on their rest.
+    private static func compareStart(of key: RawSpan, with view: NodeView) -> Int {
+        if view.prefixLength == 0 { return 0 }
+        return key.byteCount < view.prefixLength
+            ? key.compare(view.prefix) : key.extracting(first: view.prefixLength).compare(view.prefix)
+    }
+
+    /// Compares a key that begins as those of the node do with a slot's, reading the rest of a long one only when its first
+    /// bytes do not decide.
+    private func compareRest(of key: RawSpan, with view: NodeView, _ slot: Int) throws -> Int {
         let cell = try view.cell(at: slot)
-        let inline = view.inlineKey(of: cell)
-        guard cell.hasLongKey else { return key.compare(inline) }
-        if key.byteCount < inline.byteCount || key.extracting(first: inline.byteCount).compare(inline) != 0 {
-            return key.compare(inline)
-        }
+        let inline = view.inlineSuffix(of: cell)
+        let suffix = key.extracting(view.prefixLength..<key.byteCount)
+        guard cell.hasLongKey, suffix.byteCount >= inline.byteCount,
+            suffix.extracting(first: inline.byteCount).compare(inline) == 0
+        else { return suffix.compare(inline) }
         let whole = try store.longKey(of: cell, in: view)
         return key.compare(whole.span.bytes)
     }
@@ -144,7 +160,7 @@ extension CountedTree {
             let key = try store.longKey(of: cell, in: view)
             try body(key.span.bytes, weight)
         } else {
-            try body(view.inlineKey(of: cell), weight)
+            try view.withInlineKey(of: cell) { try body($0, weight) }
         }
     }
 }

@@ -29,7 +29,7 @@ package struct TreeBuilder {
             throw TreeError.corrupted(node: 0, "its keys do not ascend")
         }
         let stored = try store.storedForm(of: key)
-        if levels[0].writer.byteCount + levels[0].writer.cost(of: stored) > store.capacity {
+        if levels[0].writer.byteCount(adding: stored) > store.capacity {
             let length = key.commonPrefixLength(lastKey.span.bytes) + 1
             try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length)))
         }
@@ -63,7 +63,7 @@ package struct TreeBuilder {
             levels.append(OpenNode(writer: NodeWriter(level: level + 1, isWeighted: isWeighted)))
         }
         let closed = levels[level].separator
-        if levels[level + 1].writer.byteCount + levels[level + 1].writer.cost(of: closed) > store.capacity {
+        if levels[level + 1].writer.byteCount(adding: closed) > store.capacity {
             try close(level: level + 1, separator: closed)
         }
         let isFirst = levels[level + 1].writer.slotCount == 0

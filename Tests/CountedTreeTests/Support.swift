@@ -46,8 +46,18 @@ extension CountedTree {
     }
 }
 
-/// Short keys of few letters, so that they share prefixes, and now and then a very long one.
+/// A key that grows with its number, as paths of files do: 200 in a folder.
+func pathKey(_ number: Int, length: Int) -> [UInt8] {
+    let digits = String(number + 1_000_000).utf8.dropFirst()
+    let folders = "/usr/share/a-folder-\(number / 200 + 1000)/"
+    return [UInt8](folders.utf8) + repeatElement(97, count: max(0, length - folders.utf8.count - 6)) + digits
+}
+
+/// Short keys of few letters, so that they share prefixes, now and then a very long one, and often one of a few folders.
 func randomKey(using generator: inout SeededGenerator, longest: Int = 1200) -> [UInt8] {
+    if Int.random(in: 0..<4, using: &generator) == 0 {
+        return pathKey(Int.random(in: 0..<200, using: &generator), length: longest / 30)
+    }
     let length =
         Int.random(in: 0..<20, using: &generator) == 0
         ? Int.random(in: 0...longest, using: &generator) : Int.random(in: 0...6, using: &generator)

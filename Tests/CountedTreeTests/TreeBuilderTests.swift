@@ -33,8 +33,32 @@ import Testing
             try tree.insert(key)
         }
         _ = try builder.finish()
-        #expect(built.nodeCount <= 20_000 * 10 / 4060 + 2)
+        // All but the last two or three bytes of a leaf's keys are the same.
+        #expect(built.nodeCount <= 20_000 * 5 / 4060 + 2)
         #expect(inserted.nodeCount <= built.nodeCount + 3)
+    }
+
+    /// What the leaves' keys have in common is stored once, whether they are appended, inserted or both removed and inserted.
+    @Test func longCommonBeginningsCostLittle() throws {
+        var generator = SeededGenerator(seed: 15)
+        let keys = (0..<6000).map { pathKey($0, length: 92) }
+        let keyBytes = keys.reduce(0) { $0 + $1.count }
+        let built = MemoryNodeStore(), inserted = MemoryNodeStore()
+        var builder = TreeBuilder(in: built)
+        for key in keys { try builder.append(key.span.bytes) }
+        var tree = try builder.finish()
+        #expect(built.nodeCount * 4096 < keyBytes / 3)
+        var other = CountedTree(in: inserted)
+        let shuffled = keys.shuffled(using: &generator)
+        for key in shuffled { try other.insert(key) }
+        #expect(inserted.nodeCount * 4096 < keyBytes / 2)
+        for key in shuffled.prefix(3000) { for _ in 0..<2 { try tree.remove(key) } }
+        for key in shuffled.prefix(3000) { try tree.insert(key) }
+        #expect(built.nodeCount * 4096 < keyBytes / 2)
+        for tree in [tree, other] {
+            #expect(tree.check() == [])
+            #expect(try tree.contents().keys == keys)
+        }
     }
 }
 
@@ -95,11 +119,11 @@ import Testing
     /// Branches whose children are all the same: a tree of 2^40 leaves out of 41 nodes.
     @Test(arguments: [1, 0] as [UInt8]) func aNodeThatIsReachedManyTimesKeepsNobodyBusy(count: UInt8) {
         let store = MemoryNodeStore(capacity: 256)
-        store.write(1, [1, 0, 1, 0, 1, 0, 97])
+        store.write(1, [1, 0, 1, 0, 0, 0, 1, 0, 97])
         for level in UInt8(1)...40 {
             let counted = level == 1 ? count : 1
             let cell = [level, 0, 0, 0, 0, 0, 0, 0, counted, 0, 0, 0, 0, 0, 0, 0]
-            store.write(NodeNumber(level) + 1, [2, level, 2, 0, 16, 0, 32, 0] + cell + cell)
+            store.write(NodeNumber(level) + 1, [2, level, 2, 0, 0, 0, 16, 0, 32, 0] + cell + cell)
         }
         let root = TreeRoot(node: 41, level: 40, measure: Measure(count: 3, weight: 3), isWeighted: false)
         let tree = CountedTree(in: store, root: root)
@@ -113,17 +137,17 @@ import Testing
     @Test func aSeparatorThatIsTooLongThrows() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
-        for number in UInt8(0)..<63 { try tree.insert([97, number]) }
-        store.write(2, [1, 0, 1, 0, 1, 0, 99])
+        for number in UInt8(0)..<62 { try tree.insert([number, 97]) }
+        store.write(2, [1, 0, 1, 0, 0, 0, 1, 0, 99])
         var cells: [UInt8] = []
-        for (child, count) in [(1, 63), (2, 1)] as [(UInt64, UInt64)] {
+        for (child, count) in [(1, 62), (2, 1)] as [(UInt64, UInt64)] {
             cells.appendNumber(child)
             cells.appendNumber(count)
         }
-        store.write(3, [2, 1, 2, 0, 16, 0, 76, 1] + cells + repeatElement(98, count: 300))
-        let measure = Measure(count: 64, weight: 64)
+        store.write(3, [2, 1, 2, 0, 0, 0, 16, 0, 76, 1] + cells + repeatElement(98, count: 300))
+        let measure = Measure(count: 63, weight: 63)
         var damaged = CountedTree(in: store, root: TreeRoot(node: 3, level: 1, measure: measure, isWeighted: false))
-        #expect(throws: TreeError.self) { try damaged.insert([97, 200]) }
+        #expect(throws: TreeError.self) { try damaged.insert([70, 97]) }
     }
 
     @Test func theDumpDrawsEachNode() throws {

@@ -84,11 +84,11 @@ import Testing
         }
         try test.write { writer in
             let nodes = LMDBNodeStore(writingIn: writer, cache: 1, nextNode: 1)
-            #expect(try node(keyLength: 450, nodes).count == 908)
+            #expect(try node(keyLength: 450, nodes).count == 910)
             #expect(try writer.view.statistics(of: writer.tables.nodes).overflowPages == 0)
             let filled = try node(keyLength: 600, nodes)
-            #expect(filled[8..<608].allSatisfy { $0 == 97 } && filled[608..<1208].allSatisfy { $0 == 98 })
-            #expect(filled.count > 2000 && filled[1208...].allSatisfy { $0 == 0 })
+            #expect(filled[10..<610].allSatisfy { $0 == 97 } && filled[610..<1210].allSatisfy { $0 == 98 })
+            #expect(filled.count > 2000 && filled[1210...].allSatisfy { $0 == 0 })
             #expect(try writer.view.statistics(of: writer.tables.nodes).overflowPages == 1)
         }
     }

@@ -83,12 +83,13 @@ import Testing
     private func damageNodes() throws {
         let file = URL(fileURLWithPath: tool.store + "/data.mdb")
         var data = try Data(contentsOf: file)
-        // A section's value in a row key: its type, "k5" and the end of the text.
-        let key = Data([0x08, 0x6B, 0x35, 0x00])
+        // In a row key: the end of the section's text "k5", and the beginning of the size. What precedes it may stand in the
+        // leaf's prefix.
+        let key = Data([0x35, 0x00, 0x01, 0x04, 0x80])
         var found = 0
         var start = data.startIndex
         while let range = data.range(of: key, in: start..<data.endIndex) {
-            if found % 50 == 25 || found < 3 { data[range.lowerBound + 2] = 0x36 }
+            if found % 50 == 25 || found < 3 { data[range.lowerBound] = 0x36 }
             found += 1
             start = range.upperBound
         }

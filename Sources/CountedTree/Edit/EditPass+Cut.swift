@@ -14,8 +14,8 @@ extension EditPass {
         }
         var pieces: [Piece] = []
         var last: [UInt8] = []
-        for slots in writer.cuts(capacity: store.capacity, fillsNodes: fillsNodes) {
-            var bytes = writer.node(slots)
+        for cut in writer.cuts(capacity: store.capacity, fillsNodes: fillsNodes) {
+            var bytes = writer.node(cut.slots, prefixLength: cut.prefixLength)
             var separator = StoredKey.empty
             if !pieces.isEmpty {
                 if level == 0 {

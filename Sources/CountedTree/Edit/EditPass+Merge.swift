@@ -59,14 +59,15 @@ extension EditPass {
         try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
         var fits = false
         try read(children.upper, level: level - 1) { view in
-            let added = view.bytes.byteCount - NodeLayout.headerLength + (level > 1 ? separator.bytes.count : 0)
-            fits = merged.byteCount + added <= store.capacity
-            guard fits else { return }
+            // At least: their common prefix may be shorter than that of each.
+            let added = view.bytes.byteCount - NodeLayout.headerLength - view.prefixLength
+            guard merged.byteCount + added <= store.capacity else { return }
             if level > 1 {
                 let first = try view.cell(at: 0)
                 merged.appendBranchCell(child: view.child(of: first), try view.measure(of: first), separator)
             }
             try merged.append((level > 1 ? 1 : 0)..<view.slotCount, of: view)
+            fits = merged.byteCount <= store.capacity
         }
         guard fits else { return nil }
         try store.write(children.lower, merged.node())

@@ -4,6 +4,9 @@ struct StoredKey {
     var bytes: [UInt8]
     var isLong: Bool
 
+    /// How many of the key's bytes stand in the cell.
+    var inlineCount: Int { bytes.count - (isLong ? NodeLayout.longKeyReferenceLength : 0) }
+
     static let empty = StoredKey(bytes: [], isLong: false)
 }
 
@@ -39,7 +42,7 @@ extension NodeStore {
 
     /// The whole of a cell's long key.
     func longKey(of cell: NodeView.Cell, in view: NodeView) throws -> [UInt8] {
-        var key = [UInt8](copying: view.inlineKey(of: cell))
+        var key = view.inlineKey(of: cell)
         let (first, length) = reference(of: cell, in: view)
         try forEachOverflowNode(from: first) { node, rest in
             guard key.count + rest.byteCount <= length else {
@@ -66,7 +69,7 @@ extension NodeStore {
     }
 
     private func reference(of cell: NodeView.Cell, in view: NodeView) -> (first: NodeNumber, length: Int) {
-        let offset = cell.keyRange.upperBound - NodeLayout.longKeyReferenceLength
+        let offset = cell.range.upperBound - NodeLayout.longKeyReferenceLength
         let first = view.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
         let length = view.bytes.unsafeLoadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)
         return (UInt64(littleEndian: first), Int(UInt32(littleEndian: length)))

@@ -1,12 +1,13 @@
 /// The bytes of a node. Numbers are little-endian.
 ///
-///     node         kind 1 | level 1 | slots 2 | end of each cell 2 x slots | cells
-///     leaf cell                            [weight 8] | key
+///     node         kind 1 | level 1 | slots 2 | prefix length 2 | end of each cell 2 x slots | prefix | cells
+///     leaf cell                            [weight 8] | key without the prefix
 ///     branch cell  child 8 | count 8 | [weight 8] | key        key <= all keys below; the first cell's is empty
 ///     long key     its first bytes | overflow node 8 | whole length 4
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///
-/// Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
+/// A leaf stores the bytes that all its keys begin with once (prefix truncation: Graefe, Modern B-Tree Techniques, 3.5);
+/// a branch's prefix is empty. Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
 /// of a node. Weights are there in weighted trees only. The level of a leaf is 0; a node's children stand one
 /// level lower, so that no damaged pointer can make a descent cycle. A leaf or branch ends with its last cell: a store
 /// may pad it.
@@ -19,7 +20,8 @@ enum NodeLayout {
         case overflow = 5
     }
 
-    static let headerLength = 4
+    static let headerLength = 6
+    static let prefixLengthOffset = 4
     static let longKeyMark: UInt16 = 0x8000
     /// The reference at the end of a long key's cell.
     static let longKeyReferenceLength = 12

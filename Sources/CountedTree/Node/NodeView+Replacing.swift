@@ -1,3 +1,4 @@
+internal import Bytes
 /// What becomes of a slot of a leaf.
 struct CellChange {
     let slot: Int
@@ -10,7 +11,7 @@ struct CellChange {
 
 extension NodeView {
     /// A leaf's bytes after changes in the order of their slots, made in one go; nil when they are too many for one node,
-    /// or none. What does not change is copied in runs.
+    /// or none, or need another prefix. What does not change is copied in runs.
     func replacing(_ changes: [CellChange], capacity: Int) throws(TreeError) -> [UInt8]? {
         var count = slotCount
         var byteCount = bytes.byteCount
@@ -21,30 +22,39 @@ extension NodeView {
                 count -= 1
             }
             if let key = change.key {
-                byteCount += 2 + (isWeighted ? 8 : 0) + key.bytes.count
+                guard hasPrefix(key) else { return nil }
+                byteCount += 2 + (isWeighted ? 8 : 0) + key.bytes.count - prefixLength
                 count += 1
             }
         }
-        guard count > 0, byteCount >= NodeLayout.headerLength + 2 * count, byteCount <= capacity else { return nil }
+        guard count > 0, byteCount >= NodeLayout.headerLength + prefixLength + 2 * count, byteCount <= capacity else {
+            return nil
+        }
         var node = [UInt8](repeating: 0, count: byteCount)
         var isWhole = false
         node.withUnsafeMutableBytes { node in
             bytes.withUnsafeBytes { old in
-                var copy = CellCopy(from: old, slotCount: slotCount, to: node, slotCount: count)
+                var copy = CellCopy(
+                    from: old, slotCount: slotCount, to: node, slotCount: count, prefixLength: prefixLength)
                 isWhole = copy.copy(changes, isWeighted: isWeighted)
             }
         }
         guard isWhole else { throw TreeError.corrupted(node: self.node, "its cells overlap") }
         return node
     }
+
+    private func hasPrefix(_ key: StoredKey) -> Bool {
+        key.inlineCount >= prefixLength && key.bytes.span.bytes.extracting(first: prefixLength).compare(prefix) == 0
+    }
 }
 
-/// Copies a leaf's cells into another's bytes. Ends that do not ascend stop it.
+/// Copies a leaf's prefix and cells into another's bytes. Ends that do not ascend stop it.
 private struct CellCopy {
     private let old: UnsafeRawBufferPointer
     private let oldCount: Int
     private let new: UnsafeMutableRawBufferPointer
     private let newCount: Int
+    private let prefixLength: Int
     /// The next slots, and the ends of the cells before them, from the first cell on.
     private var oldSlot = 0
     private var oldEnd = 0
@@ -53,15 +63,21 @@ private struct CellCopy {
 
     init(
         from old: UnsafeRawBufferPointer, slotCount oldCount: Int, to new: UnsafeMutableRawBufferPointer,
-        slotCount newCount: Int
+        slotCount newCount: Int, prefixLength: Int
     ) {
         self.old = old
         self.oldCount = oldCount
         self.new = new
         self.newCount = newCount
-        new.copyMemory(from: UnsafeRawBufferPointer(rebasing: old[..<2]))
+        self.prefixLength = prefixLength
+        new.copyMemory(from: UnsafeRawBufferPointer(rebasing: old[..<NodeLayout.headerLength]))
         new.storeBytes(of: UInt16(newCount).littleEndian, toByteOffset: 2, as: UInt16.self)
+        let (oldStart, newStart) = (cellsStart(oldCount), cellsStart(newCount))
+        UnsafeMutableRawBufferPointer(rebasing: new[newStart - prefixLength..<newStart]).copyMemory(
+            from: UnsafeRawBufferPointer(rebasing: old[oldStart - prefixLength..<oldStart]))
     }
+
+    private func cellsStart(_ slotCount: Int) -> Int { NodeLayout.headerLength + 2 * slotCount + prefixLength }
 
     /// False when the old node is damaged, or the changes do not fit it.
     mutating func copy(_ changes: [CellChange], isWeighted: Bool) -> Bool {
@@ -83,8 +99,8 @@ private struct CellCopy {
         guard oldSlot < slot else { return oldSlot == slot }
         let start = oldEnd
         let end = end(of: slot - 1)
-        let to = NodeLayout.headerLength + 2 * newCount + newEnd
-        let from = NodeLayout.headerLength + 2 * oldCount + start
+        let to = cellsStart(newCount) + newEnd
+        let from = cellsStart(oldCount) + start
         guard slot <= oldCount, newSlot + slot - oldSlot <= newCount, start <= end,
             from + end - start <= old.count, to + end - start <= new.count
         else { return false }
@@ -104,14 +120,14 @@ private struct CellCopy {
     }
 
     private mutating func append(_ key: StoredKey, _ weight: Int?) -> Bool {
-        var to = NodeLayout.headerLength + 2 * newCount + newEnd
-        let length = key.bytes.count + (weight == nil ? 0 : 8)
+        var to = cellsStart(newCount) + newEnd
+        let length = key.bytes.count - prefixLength + (weight == nil ? 0 : 8)
         guard newSlot < newCount, to + length <= new.count else { return false }
         if let weight {
             new.storeBytes(of: UInt64(truncatingIfNeeded: weight).littleEndian, toByteOffset: to, as: UInt64.self)
             to += 8
         }
-        new[to...].copyBytes(from: key.bytes)
+        new[to...].copyBytes(from: key.bytes[prefixLength...])
         newEnd += length
         setEnd(newEnd, mark: key.isLong ? NodeLayout.longKeyMark : 0)
         return true

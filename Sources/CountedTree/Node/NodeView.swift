@@ -5,6 +5,7 @@ struct NodeView: ~Escapable {
     let bytes: RawSpan
     let node: NodeNumber
     let slotCount: Int
+    let prefixLength: Int
     private let keyOffset: Int
     private let isLeaf: Bool
     let isWeighted: Bool
@@ -13,8 +14,8 @@ struct NodeView: ~Escapable {
     struct Cell {
         /// The whole cell, in the node's bytes.
         let range: Range<Int>
-        /// The key, or a long key's first bytes and reference.
-        let keyRange: Range<Int>
+        /// The key without the leaf's prefix, or a long key's first bytes without it and its reference.
+        let suffixRange: Range<Int>
         let hasLongKey: Bool
     }
 
@@ -32,11 +33,18 @@ struct NodeView: ~Escapable {
         self.isWeighted = isWeighted
         self.slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt16.self)))
         self.keyOffset = NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted)
-        let cellsStart = NodeLayout.headerLength + 2 * slotCount
-        guard slotCount > 0, cellsStart <= bytes.byteCount else {
-            throw TreeError.corrupted(node: node, "\(slotCount) slots do not fit its \(bytes.byteCount) bytes")
+        self.prefixLength = Int(
+            UInt16(
+                littleEndian: bytes.unsafeLoadUnaligned(
+                    fromByteOffset: NodeLayout.prefixLengthOffset, as: UInt16.self)))
+        let endsEnd = NodeLayout.headerLength + 2 * slotCount
+        let cellsStart = endsEnd + prefixLength
+        guard slotCount > 0, cellsStart <= bytes.byteCount, level == 0 || prefixLength == 0 else {
+            throw TreeError.corrupted(
+                node: node,
+                "\(slotCount) slots and a prefix of \(prefixLength) do not fit its \(bytes.byteCount) bytes")
         }
-        let lastEnd = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: cellsStart - 2, as: UInt16.self))
+        let lastEnd = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: endsEnd - 2, as: UInt16.self))
         let end = cellsStart + Int(lastEnd & ~NodeLayout.longKeyMark)
         guard end <= bytes.byteCount else {
             throw TreeError.corrupted(node: node, "slot \(slotCount - 1) reaches outside of it")
@@ -44,7 +52,13 @@ struct NodeView: ~Escapable {
         self.bytes = bytes.extracting(first: end)
     }
 
-    var cellsStart: Int { NodeLayout.headerLength + 2 * slotCount }
+    var cellsStart: Int { NodeLayout.headerLength + 2 * slotCount + prefixLength }
+
+    /// What all keys of a leaf begin with.
+    var prefix: RawSpan {
+        @_lifetime(copy self)
+        get { bytes.extracting(cellsStart - prefixLength..<cellsStart) }
+    }
 
     /// The end of a slot's cell from `cellsStart`, with the long key mark. The slot is in range.
     func rawEnd(of slot: Int) -> UInt16 {
@@ -63,21 +77,46 @@ struct NodeView: ~Escapable {
             throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
         }
         return Cell(
-            range: cellsStart + start..<cellsStart + end, keyRange: cellsStart + start + keyOffset..<cellsStart + end,
-            hasLongKey: hasLongKey)
+            range: cellsStart + start..<cellsStart + end,
+            suffixRange: cellsStart + start + keyOffset..<cellsStart + end, hasLongKey: hasLongKey)
     }
 
-    /// The bytes of the key that are in the cell: all of it, or the first bytes of a long key.
+    /// What follows the prefix in a key, as far as it is in the cell: all of it, or the first bytes of a long key.
     @_lifetime(copy self)
-    func inlineKey(of cell: Cell) -> RawSpan {
-        let end = cell.keyRange.upperBound - (cell.hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
-        return bytes.extracting(cell.keyRange.lowerBound..<end)
+    func inlineSuffix(of cell: Cell) -> RawSpan {
+        let end = cell.suffixRange.upperBound - (cell.hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
+        return bytes.extracting(cell.suffixRange.lowerBound..<end)
     }
 
-    /// A slot's key as its cell holds it.
+    /// The bytes of a key that are in the node: all of it, or the first bytes of a long key.
+    func inlineKey(of cell: Cell) -> [UInt8] { joined(with: inlineSuffix(of: cell)) }
+
+    /// The same for the time of a call, without an allocation for most keys.
+    func withInlineKey(of cell: Cell, _ body: (RawSpan) throws -> Void) throws {
+        let suffix = inlineSuffix(of: cell)
+        if prefixLength == 0 { return try body(suffix) }
+        let length = prefixLength + suffix.byteCount
+        try withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) { key in
+            prefix.withUnsafeBytes { key.copyMemory(from: $0) }
+            suffix.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: key[prefixLength...]).copyMemory(from: $0)
+            }
+            try body(UnsafeRawBufferPointer(key).bytes)
+        }
+    }
+
+    /// A slot's key with all its bytes in the cell.
     func storedKey(at slot: Int) throws(TreeError) -> StoredKey {
         let cell = try cell(at: slot)
-        return StoredKey(bytes: [UInt8](copying: bytes.extracting(cell.keyRange)), isLong: cell.hasLongKey)
+        return StoredKey(bytes: joined(with: bytes.extracting(cell.suffixRange)), isLong: cell.hasLongKey)
+    }
+
+    private func joined(with suffix: RawSpan) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(prefixLength + suffix.byteCount)
+        key.appendBytes(prefix)
+        key.appendBytes(suffix)
+        return key
     }
 
     private func number(at offset: Int) -> UInt64 {
@@ -90,7 +129,7 @@ struct NodeView: ~Escapable {
     /// The number of entries below a cell, and their weight.
     func measure(of cell: Cell) throws(TreeError) -> Measure {
         let count = isLeaf ? 1 : number(at: cell.range.lowerBound + 8)
-        let weight = isWeighted ? number(at: cell.keyRange.lowerBound - 8) : count
+        let weight = isWeighted ? number(at: cell.suffixRange.lowerBound - 8) : count
         guard count <= Measure.limit, weight <= Measure.limit else { throw impossible(count, weight) }
         return Measure(count: Int(count), weight: Int(weight))
     }

@@ -1,55 +1,54 @@
 internal import Bytes
-/// Assembles nodes from cells, copied in runs from other nodes or new.
+/// Assembles nodes from cells of other nodes or new ones. Keys stand in it whole; the finished bytes of a leaf have their
+/// common beginning once.
 struct NodeWriter {
     private let level: Int
     private let isWeighted: Bool
+    private let keyOffset: Int
     private var ends: [UInt32] = []
     private var cells: [UInt8] = []
+    /// How many bytes all keys of a leaf have in common at their start.
+    private var prefixLength = 0
     /// In the ends here, which may be too many for a node.
     private static let longKeyMark: UInt32 = 1 << 31
 
     init(level: Int, isWeighted: Bool) {
         self.level = level
         self.isWeighted = isWeighted
-    }
-
-    /// Makes room for a node's cells and some more.
-    private mutating func reserve(for view: NodeView, adding: Int) {
-        ends.reserveCapacity(view.slotCount + adding)
-        cells.reserveCapacity(view.bytes.byteCount + 64 * adding)
+        keyOffset = NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted)
     }
 
     var slotCount: Int { ends.count }
-    var byteCount: Int { NodeLayout.headerLength + 2 * ends.count + cells.count }
+    var byteCount: Int { Self.byteCount(slotCount, cells.count, prefixLength) }
 
-    /// The bytes that another cell with this key would take.
-    func cost(of key: StoredKey) -> Int {
-        2 + NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted) + key.bytes.count
+    /// The bytes of a node with a prefix of so many cells with whole keys.
+    private static func byteCount(_ slotCount: Int, _ cellBytes: Int, _ prefixLength: Int) -> Int {
+        NodeLayout.headerLength + 2 * slotCount + cellBytes - max(0, slotCount - 1) * prefixLength
     }
 
+    /// The bytes that the node would have with another cell of this key.
+    func byteCount(adding key: StoredKey) -> Int {
+        let prefix = prefixLength(with: key.bytes.span.bytes.extracting(first: key.inlineCount))
+        return Self.byteCount(slotCount + 1, cells.count + keyOffset + key.bytes.count, prefix)
+    }
+
+    // MARK: Adding cells
+
     mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
-        guard !slots.isEmpty else { return }
-        let start = try view.cell(at: slots.lowerBound).range.lowerBound
-        let end = try view.cell(at: slots.upperBound - 1).range.upperBound
-        guard start <= end else { throw TreeError.corrupted(node: view.node, "its cells overlap") }
-        let shift = cells.count - (start - view.cellsStart)
-        var previous = cells.count
-        let last = cells.count + end - start
         for slot in slots {
-            let rawEnd = view.rawEnd(of: slot)
-            let end = Int(rawEnd & ~NodeLayout.longKeyMark) + shift
-            defer { previous = end }
-            guard previous <= end, end <= last else {
-                throw TreeError.corrupted(node: view.node, "slot \(slot) reaches outside of it")
-            }
-            ends.append(UInt32(end) | (rawEnd & NodeLayout.longKeyMark == 0 ? 0 : Self.longKeyMark))
+            let cell = try view.cell(at: slot)
+            cells.appendBytes(view.bytes.extracting(cell.range.lowerBound..<cell.suffixRange.lowerBound))
+            let start = cells.count
+            cells.appendBytes(view.prefix)
+            cells.appendBytes(view.bytes.extracting(cell.suffixRange))
+            endCell(keyStart: start, isLong: cell.hasLongKey)
         }
-        cells.appendBytes(view.bytes.extracting(start..<end))
     }
 
     /// Adds a leaf's cells with changes in the order of their slots.
     mutating func append(_ view: NodeView, _ changes: [CellChange]) throws {
-        reserve(for: view, adding: changes.count)
+        ends.reserveCapacity(view.slotCount + changes.count)
+        cells.reserveCapacity(view.bytes.byteCount + view.slotCount * view.prefixLength + 64 * changes.count)
         var next = 0
         for change in changes {
             try append(next..<change.slot, of: view)
@@ -72,62 +71,111 @@ struct NodeWriter {
     }
 
     private mutating func appendKey(_ key: StoredKey) {
+        let start = cells.count
         cells.append(contentsOf: key.bytes)
-        ends.append(UInt32(cells.count) | (key.isLong ? Self.longKeyMark : 0))
+        endCell(keyStart: start, isLong: key.isLong)
     }
 
-    /// The finished bytes of a node of all cells.
-    func node() -> [UInt8] { node(0..<slotCount) }
+    private mutating func endCell(keyStart: Int, isLong: Bool) {
+        let inlineEnd = cells.count - (isLong ? NodeLayout.longKeyReferenceLength : 0)
+        prefixLength = prefixLength(with: cells.span.bytes.extracting(keyStart..<inlineEnd))
+        ends.append(UInt32(cells.count) | (isLong ? Self.longKeyMark : 0))
+    }
 
-    /// The finished bytes of a node of some of the cells.
-    func node(_ slots: Range<Int>) -> [UInt8] {
-        let start = slots.lowerBound == 0 ? 0 : end(of: slots.lowerBound - 1)
-        let end = slots.isEmpty ? start : end(of: slots.upperBound - 1)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(NodeLayout.headerLength + 2 * slots.count + end - start)
-        bytes.append(NodeLayout.kind(level: level, isWeighted: isWeighted).rawValue)
-        bytes.append(UInt8(level))
-        bytes.appendNumber(UInt16(slots.count))
-        bytes.append(contentsOf: repeatElement(0, count: 2 * slots.count))
-        bytes.withUnsafeMutableBytes { bytes in
-            var offset = NodeLayout.headerLength
-            for slot in slots {
-                let mark = ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyMark
-                let end = UInt16(self.end(of: slot) - start) | mark
-                bytes.storeBytes(of: end.littleEndian, toByteOffset: offset, as: UInt16.self)
-                offset += 2
+    /// What the keys so far have in common with another one.
+    private func prefixLength(with key: RawSpan) -> Int {
+        if level > 0 { return 0 }
+        if ends.isEmpty { return key.byteCount }
+        return key.commonPrefixLength(cells.span.bytes.extracting(keyOffset..<keyOffset + prefixLength))
+    }
+
+    // MARK: Finished nodes
+
+    /// The finished bytes of a node of all cells.
+    func node() -> [UInt8] { node(0..<slotCount, prefixLength: prefixLength) }
+
+    /// The finished bytes of a node of some of the cells, given how many bytes their keys have in common at the start.
+    func node(_ slots: Range<Int>, prefixLength: Int) -> [UInt8] {
+        let byteCount = Self.byteCount(
+            slots.count, self.end(of: slots.upperBound - 1) - start(of: slots.lowerBound), prefixLength)
+        return [UInt8](unsafeUninitializedCapacity: byteCount) { node, count in
+            count = byteCount
+            let node = UnsafeMutableRawBufferPointer(node)
+            node[0] = NodeLayout.kind(level: level, isWeighted: isWeighted).rawValue
+            node[1] = UInt8(level)
+            node.storeBytes(of: UInt16(slots.count).littleEndian, toByteOffset: 2, as: UInt16.self)
+            node.storeBytes(
+                of: UInt16(prefixLength).littleEndian, toByteOffset: NodeLayout.prefixLengthOffset, as: UInt16.self)
+            cells.withUnsafeBytes { cells in
+                var offset = NodeLayout.headerLength + 2 * slots.count
+                func copy(_ bytes: Range<Int>) {
+                    UnsafeMutableRawBufferPointer(rebasing: node[offset..<offset + bytes.count]).copyMemory(
+                        from: UnsafeRawBufferPointer(rebasing: cells[bytes]))
+                    offset += bytes.count
+                }
+                let first = start(of: slots.lowerBound)
+                copy(first + keyOffset..<first + keyOffset + prefixLength)
+                let cellsStart = offset
+                for (index, slot) in slots.enumerated() {
+                    let start = start(of: slot)
+                    copy(start..<start + keyOffset)
+                    copy(start + keyOffset + prefixLength..<end(of: slot))
+                    let mark = ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyMark
+                    let end = UInt16(offset - cellsStart) | mark
+                    node.storeBytes(
+                        of: end.littleEndian, toByteOffset: NodeLayout.headerLength + 2 * index, as: UInt16.self)
+                }
             }
         }
-        cells.withUnsafeBytes { bytes.append(contentsOf: $0[start..<end]) }
-        return bytes
+    }
+
+    /// Some of the cells, which fit into one node.
+    struct Cut {
+        var slots: Range<Int>
+        var prefixLength: Int
     }
 
     /// How to split cells that do not fit into one node: into full nodes when all were added at the end, so that ascending
     /// keys leave full nodes; otherwise into nodes of equal size.
-    func cuts(capacity: Int, fillsNodes: Bool) -> [Range<Int>] {
+    func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
         let parts = (byteCount + capacity - 1) / capacity
-        let wanted = fillsNodes ? capacity : byteCount / parts
-        var cuts: [Range<Int>] = []
-        var first = 0
-        for slot in 0..<slotCount where slot > first {
-            if byteCount(of: first..<slot) >= wanted || byteCount(of: first..<slot + 1) > capacity {
-                cuts.append(first..<slot)
-                first = slot
+        // With whole keys: the bytes of a part depend on the prefix that it gets.
+        let wanted = fillsNodes ? Int.max : cells.count / parts
+        var cuts: [Cut] = []
+        var cut = Cut(slots: 0..<1, prefixLength: inlineKey(of: 0).count)
+        for slot in 1..<slotCount {
+            let start = start(of: cut.slots.lowerBound)
+            let prefix = level > 0 ? 0 : commonPrefix(cut, and: slot)
+            let byteCount = Self.byteCount(cut.slots.count + 1, end(of: slot) - start, prefix)
+            if end(of: slot - 1) - start >= wanted || byteCount > capacity {
+                cuts.append(cut)
+                cut = Cut(slots: slot..<slot + 1, prefixLength: inlineKey(of: slot).count)
+            } else {
+                cut = Cut(slots: cut.slots.lowerBound..<slot + 1, prefixLength: prefix)
             }
         }
-        return cuts + [first..<slotCount]
+        return cuts + [cut]
     }
 
-    /// The bytes of a node of some of the cells.
-    private func byteCount(of slots: Range<Int>) -> Int {
-        let start = slots.lowerBound == 0 ? 0 : end(of: slots.lowerBound - 1)
-        return NodeLayout.headerLength + 2 * slots.count + end(of: slots.upperBound - 1) - start
+    private func commonPrefix(_ cut: Cut, and slot: Int) -> Int {
+        let keyStart = start(of: cut.slots.lowerBound) + keyOffset
+        let key = cells.span.bytes.extracting(inlineKey(of: slot))
+        return key.commonPrefixLength(cells.span.bytes.extracting(keyStart..<keyStart + cut.prefixLength))
     }
 
+    /// Where the key of a leaf's slot stands; of a branch's, nothing that a prefix could be of.
+    private func inlineKey(of slot: Int) -> Range<Int> {
+        let start = start(of: slot) + keyOffset
+        if level > 0 { return start..<start }
+        return start..<end(of: slot) - (ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyReferenceLength)
+    }
+
+    private func start(of slot: Int) -> Int { slot == 0 ? 0 : end(of: slot - 1) }
     private func end(of slot: Int) -> Int { Int(ends[slot] & ~Self.longKeyMark) }
 
     mutating func removeAll() {
         ends.removeAll(keepingCapacity: true)
         cells.removeAll(keepingCapacity: true)
+        prefixLength = 0
     }
 }

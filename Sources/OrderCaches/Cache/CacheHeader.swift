@@ -5,14 +5,14 @@ internal import Records
 
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
 /// and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their entity's
-/// version.
+/// version. Version 4: leaves store the common beginning of their keys once.
 ///
-///     version 3 | cache number 4 | commit 8 | next node 8
+///     version 4 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
 ///     identity: entity, attributes read, predicate, sort, section, collation: six texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
-    static let version: UInt16 = 3
+    static let version: UInt16 = 4
 
     package let name: String
     package let number: UInt32
