@@ -71,9 +71,12 @@ let package = Package(
         .target(name: "Models", dependencies: ["Bytes", "Values"], swiftSettings: strict),
         // a B+tree with counts over a node store
         .target(name: "CountedTree", dependencies: ["Bytes"], swiftSettings: strict),
+        // byte keys in order, in bounded memory, on several threads
+        .target(
+            name: "Sorting", dependencies: ["Bytes", "Files", "Models", "SystemBasics"], swiftSettings: strict),
         // records, change log, unique keys, store
         .target(
-            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "SystemBasics", "Values"],
+            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "Sorting", "SystemBasics", "Values"],
             swiftSettings: strict),
         // the format language: parse, print, evaluate (public)
         .target(name: "Predicates", dependencies: ["Bytes", "SystemBasics", "Values"], swiftSettings: strict),
@@ -81,7 +84,8 @@ let package = Package(
         .target(
             name: "OrderCaches",
             dependencies: [
-                "Bytes", "CountedTree", "Files", "LMDB", "LMDBCheck", "Models", "Records", "SystemBasics", "Values",
+                "Bytes", "CountedTree", "Files", "LMDB", "LMDBCheck", "Models", "Records", "Sorting", "SystemBasics",
+                "Values",
             ], swiftSettings: strict),
         // requests, planner, context, managed objects, results controller (public)
         .target(
@@ -125,8 +129,8 @@ let package = Package(
         .testTarget(
             name: "OrderCachesTests",
             dependencies: [
-                "Bytes", "CountedTree", "LMDB", "LMDBCheck", "Models", "OrderCaches", "Records", "TestSupport",
-                "Values",
+                "Bytes", "CountedTree", "LMDB", "LMDBCheck", "Models", "OrderCaches", "Records", "Sorting",
+                "TestSupport", "Values",
             ], swiftSettings: strict),
         .testTarget(
             name: "FetchIndexTests",

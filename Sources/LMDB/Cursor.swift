@@ -159,6 +159,20 @@ package struct Cursor: ~Copyable {
         }
     }
 
+    /// The same with a key of bytes.
+    package mutating func put(_ value: RawSpan, for key: RawSpan) throws {
+        begin()
+        let code = key.withUnsafeBytes { key in
+            value.withUnsafeBytes { value in
+                var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+                var mdbValue = MDB_val(
+                    mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+                return mdb_cursor_put(handle, &mdbKey, &mdbValue, 0)
+            }
+        }
+        try check(code, writtenIn: mdb_cursor_txn(handle))
+    }
+
     /// As `put`, with MDB_RESERVE: the body fills the value where LMDB keeps it. `appending` says that the key is
     /// greater than all in the table.
     package mutating func put(
@@ -170,11 +184,15 @@ package struct Cursor: ~Copyable {
         fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
     }
 
-    /// What stood at the cursor may be gone.
-    private mutating func put(_ value: inout MDB_val, for key: UInt64, flags: UInt32) throws {
+    /// What stood at the cursor may be gone after a write.
+    private mutating func begin() {
         currentKey = MDB_val()
         currentValue = MDB_val()
         hasDeleted = false
+    }
+
+    private mutating func put(_ value: inout MDB_val, for key: UInt64, flags: UInt32) throws {
+        begin()
         var key = key
         let code = withUnsafeMutableBytes(of: &key) { bytes in
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)

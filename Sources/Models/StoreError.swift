@@ -120,3 +120,13 @@ extension ByteReader {
         try self.init(checked: bytes, with: other, subject) { StoreError.corrupted($0) }
     }
 }
+
+extension StoreError {
+    /// Whether the values of one object are to blame.
+    package var isOfValues: Bool {
+        switch self {
+        case .notUnique, .uniqueValueTooLong, .invalidValue: true
+        default: false
+        }
+    }
+}

@@ -157,6 +157,8 @@ import Values
     private final class FailingPlacer: RowPlacer {
         struct Failed: Error {}
 
+        func copy() -> any RowPlacer { self }
+
         func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool { throw Failed() }
     }
 

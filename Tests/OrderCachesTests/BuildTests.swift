@@ -3,6 +3,7 @@ import Models
 import CountedTree
 import Foundation
 import Records
+import Sorting
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let keys = keys(count, using: &generator)
-        var sorter = KeySorter(memoryBudget: budget, folder: folder.path)
+        let sorter = KeySorter(memoryBudget: budget, folder: folder.path)
         for key in keys { try sorter.append(key) }
         #expect((sorter.runCount > 0) == (budget == 1 << 16 || budget == 1 << 20))
         var sorted: [[UInt8]] = []
@@ -40,7 +41,7 @@ import Testing
             let value = number < 2000 ? number : 4000 - number
             return withUnsafeBytes(of: UInt64(value).bigEndian) { [UInt8]($0) }
         }
-        var sorter = KeySorter(memoryBudget: 1 << 20, folder: "/")
+        let sorter = KeySorter(memoryBudget: 1 << 20, folder: "/")
         for key in organPipe { try sorter.append(key) }
         var sorted: [[UInt8]] = []
         try sorter.forEachSorted { sorted.append([UInt8](copying: $0)) }
@@ -54,7 +55,7 @@ import Testing
             try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
             let keys = (0..<4000).map { Array("key \($0)".utf8) }
             for byte in stride(from: 0, to: 60_000, by: 997) {
-                var sorter = KeySorter(memoryBudget: 1 << 16, folder: folder.path)
+                let sorter = KeySorter(memoryBudget: 1 << 16, folder: folder.path)
                 for key in keys { try sorter.append(key) }
                 guard let file = try runs(in: folder.path).first else { return #expect(sorter.runCount > 0) }
                 let handle = try #require(FileHandle(forUpdatingAtPath: file))
@@ -78,7 +79,7 @@ import Testing
     #endif
 
     @Test func aFolderThatCannotBeWrittenIsAnError() throws {
-        var sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
+        let sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
         #expect(throws: StoreError.self) {
             for number in 0..<20_000 { try sorter.append(Array("\(number)".utf8)) }
         }

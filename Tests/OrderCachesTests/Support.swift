@@ -64,6 +64,8 @@ final class TestPlacer: RowPlacer {
         self.isDescending = isDescending
     }
 
+    func copy() -> any RowPlacer { self }
+
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
         let record = try RecordView(bytes)
         guard let member = try record.range(of: 2), try record.boolean(member) else { return false }

@@ -10,6 +10,8 @@ final class RecordPlacer: RowPlacer {
         let collator: TextCollator?
     }
 
+    private let definition: OrderDefinition
+    private let entity: Entity
     /// True for all records when the definition has no predicate.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
@@ -23,6 +25,8 @@ final class RecordPlacer: RowPlacer {
     let reads: Set<Int>
 
     init(_ definition: OrderDefinition, _ entity: Entity) throws {
+        self.definition = definition
+        self.entity = entity
         var reads: Set<Int> = []
         predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity) {
             reads.insert($0)
@@ -46,6 +50,8 @@ final class RecordPlacer: RowPlacer {
         missingValues = entity.missingValues
         hasMissingValues = !missingValues.isEmpty
     }
+
+    func copy() throws -> any RowPlacer { try RecordPlacer(definition, entity) }
 
     /// The versions of ICU's data that placements depend on.
     var versions: [String] {

@@ -112,7 +112,7 @@ private final class ChangeApplier {
                 try writer.update(object, values)
             case .delete: try writer.delete(try find(change, bad))
             }
-        } catch let error as StoreError where error.isOfRow {
+        } catch let error as StoreError where error.isOfValues {
             throw bad(error.description)
         }
     }

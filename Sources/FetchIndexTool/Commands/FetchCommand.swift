@@ -14,6 +14,7 @@ struct FetchCommand: ParsableCommand {
     private static let defaultTableSections = 20
 
     @OptionGroup var store: StoreArgument
+    @OptionGroup var threads: ThreadsOption
     @Option(help: "The entity.") var entity: String
     @OptionGroup var request: RequestOptions
     @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
@@ -50,7 +51,7 @@ struct FetchCommand: ParsableCommand {
     }
 
     func run() throws {
-        let container = try store.open(forWriting: false)
+        let container = try store.open(forWriting: false, threads: threads.count)
         let stored = try cacheName.flatMap { try request.definition(of: entity, cache: $0, in: container) }
         let definition = try stored ?? request.definition(of: entity)
         let plan = explain ? try container.plan(definition) : nil

@@ -4,6 +4,7 @@ internal import Models
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
+internal import SystemBasics
 
 extension CatalogueFormat: ExpressibleByArgument {}
 
@@ -18,9 +19,7 @@ struct ImportCommand: ParsableCommand {
             """)
 
     /// Rows of a transaction.
-    private static let batchLength = 50_000
-    /// Bad rows that are listed.
-    private static let listedBadRows = 20
+    private static let transactionLength = 50_000
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The catalogue: CSV, TSV or JSON lines, also compressed by gzip or zstd; - is standard input.")
@@ -34,6 +33,7 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Delete the objects that the file lacks; all of it is one transaction. Needs --key.") var replace =
         false
     @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50
+    @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
     struct Report: Encodable {
@@ -46,6 +46,10 @@ struct ImportCommand: ParsableCommand {
         var badRowCount = 0
         var commit: UInt64 = 0
         var milliseconds = 0.0
+
+        mutating func add(_ bad: BadInput) {
+            if badRows.count < RowBatch.listedBadRows { badRows.append(bad.description) }
+        }
     }
 
     func validate() throws {
@@ -113,43 +117,41 @@ struct ImportCommand: ParsableCommand {
         try printReport(report)
     }
 
+    /// Rows are read and converted on one thread, and written on another.
     private func importRows(
         of source: any RowSource, with writer: BatchWriter, replacing count: Int, _ report: inout Report
     ) throws {
         var seen = SeenObjects()
-        var converter = try RowConverter(source.columns, to: writer.entity, file: file)
+        let converter = try RowConverter(source.columns, to: writer.entity, file: file)
         let bar = ProgressBar("importing")
-        var rows = 0
+        var rows = (written: 0, saved: 0)
         defer { bar.finish() }
-        func skip(_ bad: BadInput) throws {
-            guard skipBadRows else { throw bad }
-            report.badRowCount += 1
-            if report.badRows.count < Self.listedBadRows { report.badRows.append(bad.description) }
-        }
         do {
-            try source.forEachRow(
-                { row in
-                    do {
-                        let record = try converter.record(row)
-                        do {
-                            let number = try put(record, converter, writer)
-                            if replace { seen.insert(number) }
-                        } catch let error as StoreError where error.isOfRow {
-                            throw BadInput(file: file, line: row.line, reason: error.description)
-                        }
-                    } catch let error as BadInput {
-                        try skip(error)
+            try Threads.pipe(threads.count, capacity: 2) { deliver in
+                try read(source, converter, deliver)
+            } consume: { (batch: RowBatch) in
+                for bad in batch.badRows { report.add(bad) }
+                report.badRowCount += batch.badRowCount
+                try writer.put(batch.records, keepingSlots: key == nil ? [] : converter.missingSlots) { index, outcome in
+                    switch outcome {
+                    case .success(let number): if replace { seen.insert(number) }
+                    case .failure(let error):
+                        let bad = BadInput(file: file, line: batch.lines[index], reason: error.description)
+                        guard skipBadRows else { throw bad }
+                        report.badRowCount += 1
+                        report.add(bad)
                     }
-                    rows += 1
-                    // With --replace, all of it is one transaction, which a refusal undoes.
-                    if !replace && rows % Self.batchLength == 0 { try writer.commitBatch() }
-                    if rows % 1024 == 0 {
-                        let progress = source.progress
-                        // The length of a pipe is not known.
-                        let total = progress.total == 0 ? .infinity : Double(progress.total)
-                        bar.show(rows: rows, fraction: Double(progress.done) / total)
-                    }
-                }, bad: skip)
+                }
+                rows.written += batch.rowCount
+                // With --replace, all of it is one transaction, which a refusal undoes.
+                if !replace && rows.written - rows.saved >= Self.transactionLength {
+                    try writer.commitBatch()
+                    rows.saved = rows.written
+                }
+                // The length of a pipe is not known.
+                let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
+                bar.show(rows: rows.written, fraction: Double(batch.progress.done) / total)
+            }
         } catch {
             if replace {
                 writer.rollback()
@@ -159,31 +161,40 @@ struct ImportCommand: ParsableCommand {
             if error is BadInput { try writer.commit() }
             var isUnsaved = error is UnreadableFile
             if case StoreError.notSaved = error { isUnsaved = true }
-            if isUnsaved {
-                let saved = Numbers.count(rows / Self.batchLength * Self.batchLength, "row")
-                throw Failure("\(error); \(saved) before it are saved")
-            }
+            if isUnsaved { throw Failure("\(error); \(Numbers.count(rows.saved, "row")) before it are saved") }
             throw error
         }
         if replace { report.deleted = try deleteOthers(than: seen, of: count, with: writer, report) }
         try writer.commit()
     }
 
-    /// Writes a record, and returns the object's number; an object that is updated keeps its values of attributes that the file
-    /// has not.
-    private func put(_ record: [UInt8], _ converter: RowConverter, _ writer: BatchWriter) throws -> UInt64 {
-        guard let key, !converter.missingSlots.isEmpty else { return try writer.put(record.span.bytes) }
-        let entity = writer.entity
-        var values = try entity.values(of: record.span.bytes)
-        let keySlot = try entity.requireSlot(of: key)
-        let keyIndex = entity.attributeSlots.firstIndex(of: keySlot) ?? 0
-        guard let object = try writer.object(key: values[keyIndex]) else { return try writer.put(record.span.bytes) }
-        let stored = try writer.values(of: object)
-        for (index, slot) in entity.attributeSlots.enumerated() where converter.missingSlots.contains(slot) {
-            values[index] = stored[index]
+    private func read(
+        _ source: any RowSource, _ converter: RowConverter, _ deliver: (consuming RowBatch) throws -> Void
+    ) throws {
+        var converter = converter
+        var batch = RowBatch()
+        func note(_ bad: BadInput) throws {
+            guard skipBadRows else { throw bad }
+            batch.note(bad)
         }
-        try writer.update(object, values)
-        return object.number
+        func deliverBatch() throws {
+            batch.progress = source.progress
+            let full = batch
+            batch = RowBatch()
+            try deliver(full)
+        }
+        do {
+            try source.forEachRow(
+                { row in
+                    do { try batch.append(row, &converter) } catch let error as BadInput { try note(error) }
+                    if batch.isFull { try deliverBatch() }
+                }, bad: note)
+        } catch let error where error is BadInput || error is UnreadableFile {
+            // The rows before it.
+            try deliverBatch()
+            throw error
+        }
+        try deliverBatch()
     }
 
     private func printReport(_ report: Report) throws {
@@ -200,16 +211,6 @@ struct ImportCommand: ParsableCommand {
             Output.line("\(Numbers.grouped(report.badRowCount)) bad \(noun) skipped:")
             for bad in report.badRows { Output.line("  \(bad.visible)") }
             if report.badRowCount > report.badRows.count { Output.line("  …") }
-        }
-    }
-}
-
-extension StoreError {
-    /// Whether a row's values are to blame.
-    var isOfRow: Bool {
-        switch self {
-        case .notUnique, .uniqueValueTooLong, .invalidValue: true
-        default: false
         }
     }
 }

@@ -13,6 +13,7 @@ struct RefreshCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The caches' names; all caches by default.") var names: [String] = []
+    @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
     private struct Refreshed: Encodable {
@@ -23,7 +24,7 @@ struct RefreshCommand: ParsableCommand {
     }
 
     func run() throws {
-        let container = try store.open()
+        let container = try store.open(threads: threads.count)
         let stored = try CacheDirectory.names(in: container.store.snapshot())
         // Before any cache is refreshed.
         if let unknown = names.first(where: { !stored.contains($0) }) { throw StoreError.unknownCache(unknown) }

@@ -36,7 +36,7 @@ struct RowConverter {
     }
 
     /// Throws `BadInput` with line, column and reason.
-    mutating func record(_ row: FieldRow) throws -> [UInt8] {
+    mutating func append(_ row: FieldRow, to batch: inout RecordBatch) throws {
         guard row.count == columns.count else {
             throw BadInput(file: file, line: row.line, reason: "it has \(row.count) fields, not \(columns.count)")
         }
@@ -63,7 +63,7 @@ struct RowConverter {
             }
             try append(row, column, attribute)
         }
-        return builder.finish()
+        batch.append(&builder)
     }
 
     private func bad(_ row: FieldRow, _ column: Int?, _ reason: String) -> BadInput {

@@ -3,6 +3,7 @@ internal import OrderCaches
 internal import Models
 internal import ArgumentParser
 internal import FetchIndex
+internal import SystemBasics
 
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     case table
@@ -16,6 +17,17 @@ struct OutputOption: ParsableArguments {
     var isJSON: Bool { output == .json }
 }
 
+struct ThreadsOption: ParsableArguments {
+    @Option(help: "How many threads read, convert and sort; as many as there are processors, if it is not given.")
+    var threads: Int?
+
+    var count: Int { threads ?? Threads.available }
+
+    func validate() throws {
+        if let threads, threads < 1 { throw ValidationError("--threads is 1 or more.") }
+    }
+}
+
 struct StoreArgument: ParsableArguments {
     @Argument(help: "The store's folder.")
     var store: String
@@ -27,8 +39,9 @@ struct StoreArgument: ParsableArguments {
     }
 
     /// Opens a store that exists. Where it cannot be written, for reading only.
-    func open(forWriting: Bool = true) throws -> PersistentContainer {
+    func open(forWriting: Bool = true, threads: Int = Threads.available) throws -> PersistentContainer {
         var options = Self.options(creates: false)
+        options.threads = threads
         do {
             return try PersistentContainer(path: store, options: options)
         } catch  where !forWriting {

@@ -1,3 +1,4 @@
+internal import Sorting
 package import Models
 package import Records
 
@@ -10,7 +11,7 @@ extension OrderBuilder {
     ) throws {
         let own = replaced.filter { placer(of: $0.key.entity) != nil }
         guard isSorted else { return try walkPlaced(of: reader, source, own) { object, _ in try body(object) } }
-        var sorter = KeySorter(memoryBudget: memoryBudget, folder: reader.store.path)
+        let sorter = KeySorter(memoryBudget: memoryBudget, folder: reader.store.path)
         try walkPlaced(of: reader, source, own) { object, placement in
             placement.finish(object)
             try sorter.append(placement.key)

@@ -6,6 +6,8 @@ internal import Records
 package protocol RowPlacer: AnyObject {
     /// Writes the object's key into `placement`. False when the object is not a member.
     func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool
+    /// One that does the same, for another thread.
+    func copy() throws -> any RowPlacer
 }
 
 /// The placement of a row: the key of the rows tree under construction.

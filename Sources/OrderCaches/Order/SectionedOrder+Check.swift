@@ -1,3 +1,4 @@
+internal import Sorting
 internal import Bytes
 internal import CountedTree
 internal import Records
@@ -16,14 +17,14 @@ extension SectionedOrder {
         defects += sections.check(visiting: &visited).map { "sections tree: \($0)" }
         guard defects.isEmpty, shape.hasSections else { return defects }
         do {
-            var expected = KeySorter(memoryBudget: Self.checkBudget, folder: folder)
+            let expected = KeySorter(memoryBudget: Self.checkBudget, folder: folder)
             var section = OrderBuilder.OpenSection()
             try rows.walk(from: 0) { key, _ in
                 try section.add(key) { try expected.append($0.keyAndCount(shape)) }
                 return true
             }
             if section.count > 0 { try expected.append(section.keyAndCount(shape)) }
-            defects += try compareSections(with: &expected)
+            defects += try compareSections(with: expected)
         } catch  where error.isDamage {
             defects.append("\(error)")
         }
@@ -31,7 +32,7 @@ extension SectionedOrder {
     }
 
     /// The first section that is not the one that the rows give, one sentence.
-    private func compareSections(with expected: inout KeySorter) throws -> [String] {
+    private func compareSections(with expected: KeySorter) throws -> [String] {
         var stored = KeyPages(sections, withWeights: true)
         var defects: [String] = []
         try expected.forEachSorted { keyAndCount in

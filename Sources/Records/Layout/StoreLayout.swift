@@ -108,7 +108,12 @@ package enum StoreLayout {
     }
 
     /// The entity that a unique key begins with; nil when the key is too short.
-    static func entity(ofUniqueKey key: [UInt8]) -> Int? { key.count < 4 ? nil : Int(key[0]) << 8 | Int(key[1]) }
+    static func entity(ofUniqueKey key: [UInt8]) -> Int? { entity(ofUniqueKey: key.span.bytes) }
+
+    static func entity(ofUniqueKey key: RawSpan) -> Int? {
+        guard key.byteCount >= 4 else { return nil }
+        return Int(UInt16(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt16.self)))
+    }
 }
 
 /// The opened tables of a store.

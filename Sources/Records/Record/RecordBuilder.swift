@@ -97,9 +97,16 @@ package struct RecordBuilder {
         ends.append(UInt32(truncatingIfNeeded: values.count))
     }
 
-    /// The finished record. Records have 4 GiB at most (and LMDB's values less than that).
+    /// The finished record.
     package mutating func finish() -> [UInt8] {
         finished.removeAll(keepingCapacity: true)
+        finish(into: &finished)
+        return finished
+    }
+
+    /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
+    func finish(into finished: inout [UInt8]) {
+        let start = finished.count
         let width = values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
         finished.append(UInt8(width))
         finished.appendNumber(UInt16(truncatingIfNeeded: ends.count))
@@ -112,8 +119,7 @@ package struct RecordBuilder {
             }
         }
         finished.append(contentsOf: values)
-        finished.appendChecksum()
-        return finished
+        finished.appendNumber(finished.span.bytes.extracting(start..<finished.count).checksum)
     }
 }
 
@@ -172,6 +178,14 @@ extension Entity {
     package func record(_ values: [Value]) throws -> [UInt8] {
         var builder = RecordBuilder()
         return try builder.record(values, of: self)
+    }
+
+    /// A record with some slots' values of an older one.
+    package func record(from new: RawSpan, keeping slots: Set<Int>, of old: RawSpan) throws -> [UInt8] {
+        let (old, new) = (try RecordView(old, of: self), try RecordView(new, of: self))
+        var builder = RecordBuilder()
+        for slot in self.slots.indices { try builder.append(slot, of: slots.contains(slot) ? old : new) }
+        return builder.finish()
     }
 
     /// The values of a record in the order of the attributes.

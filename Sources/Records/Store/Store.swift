@@ -20,6 +20,8 @@ package final class Store: Sendable {
         package var creates = true
         /// The size of the address space that the file is mapped to, in bytes. Tests make it small.
         package var mapSize = Environment.Options().mapSize
+        /// On how many threads records are read and sorted.
+        package var threads = Threads.available
         /// Makes what computes the derived values of an entity. Throws when it has derivations that cannot be computed.
         package var makeCompleter: @Sendable (Entity) throws -> (any RecordCompleter)? = { _ in nil }
 
@@ -57,6 +59,7 @@ package final class Store: Sendable {
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
         keptLogBytes = options.keptLogBytes
+        threads = max(1, options.threads)
         makeCompleter = options.makeCompleter
         try model?.validate()
         do {
@@ -81,6 +84,7 @@ package final class Store: Sendable {
     /// True also if the process has the environment open for writing elsewhere.
     package let isReadOnly: Bool
     package let keptLogBytes: UInt64
+    package let threads: Int
 
     /// What an error of opening means to a user of the store.
     static func explain(_ error: any Error, at path: String) -> any Error {

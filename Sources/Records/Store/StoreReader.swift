@@ -86,29 +86,39 @@ package class StoreReader {
     /// `corrupted` for a record that does not match its checksum, and at the end of a whole scan that did not meet as many
     /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
     package func scan(_ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
-        var scanned: UInt64 = 0
         var isWhole = true
+        let scanned = try scan(entity, numbers: number..<RecordKey.maximumNumber + 1) { object, record in
+            isWhole = try body(object, record)
+            return isWhole
+        }
+        guard isWhole, number == 0 else { return }
+        try requireCount(of: entity, scanned)
+        noteVerified(entity)
+    }
+
+    /// The same for some numbers. Returns how many objects it met.
+    func scan(
+        _ entity: Int, numbers: Range<UInt64>, _ body: (RecordKey, RawSpan) throws -> Bool
+    ) throws -> UInt64 {
+        guard !numbers.isEmpty else { return 0 }
+        var scanned: UInt64 = 0
         let isVerified = verifiedEntities.contains(entity)
         do {
             try view.withCursor(on: tables.records) { cursor in
-                let first = RecordKey(entity: entity, number: number).rawValue
-                let last = RecordKey(entity: entity, number: RecordKey.maximumNumber).rawValue
+                let first = RecordKey(entity: entity, number: numbers.lowerBound).rawValue
+                let last = RecordKey(entity: entity, number: numbers.upperBound - 1).rawValue
                 try cursor.walk(fromKey: first) { key, record in
                     guard key <= last else { return false }
                     let object = RecordKey(rawValue: key)
                     if !isVerified { try verify(record, of: object) }
                     scanned &+= 1
-                    if try body(object, record) { return true }
-                    isWhole = false
-                    return false
+                    return try body(object, record)
                 }
             }
         } catch let error as LMDBError where error.isDamage {
             throw damaged(error, among: entity)
         }
-        guard isWhole, number == 0 else { return }
-        try requireCount(of: entity, scanned)
-        noteVerified(entity)
+        return scanned
     }
 
     /// Throws unless an entity counts so many objects.
@@ -194,16 +204,18 @@ package class StoreReader {
     /// object's entity when that is a subentity of the one whose key it is.
     func object(unique key: [UInt8]) throws -> RecordKey? {
         var object: RecordKey?
-        _ = try view.get(key, in: tables.unique) { value in
-            var reader = try ByteReader(checked: value, "a unique key's value")
-            let found = RecordKey(rawValue: try reader.uint64())
-            let entity = found.entity == 0 ? StoreLayout.entity(ofUniqueKey: key) : found.entity
-            guard let entity, model.entities.indices.contains(entity) else {
-                throw StoreError.corrupted("a unique key's value is not an object's number")
-            }
-            object = RecordKey(entity: entity, number: found.number)
-        }
+        _ = try view.get(key, in: tables.unique) { object = try self.object(unique: key, value: $0) }
         return object
+    }
+
+    func object(unique key: [UInt8], value: RawSpan) throws -> RecordKey {
+        var reader = try ByteReader(checked: value, "a unique key's value")
+        let found = RecordKey(rawValue: try reader.uint64())
+        let entity = found.entity == 0 ? StoreLayout.entity(ofUniqueKey: key) : found.entity
+        guard let entity, model.entities.indices.contains(entity) else {
+            throw StoreError.corrupted("a unique key's value is not an object's number")
+        }
+        return RecordKey(entity: entity, number: found.number)
     }
 }
 

@@ -67,11 +67,16 @@ extension StoreWriter {
     }
 
     func putUniqueKey(_ key: [UInt8], of object: RecordKey) throws {
+        try view.put(Self.uniqueValue(of: object, under: key.span.bytes), for: key, in: tables.unique)
+    }
+
+    /// The value of a unique key that leads to an object.
+    static func uniqueValue(of object: RecordKey, under key: RawSpan) -> [UInt8] {
         var number: [UInt8] = []
         let isOwn = StoreLayout.entity(ofUniqueKey: key) == object.entity
         number.appendNumber(isOwn ? object.number : object.rawValue)
         number.appendChecksum()
-        try view.put(number, for: key, in: tables.unique)
+        return number
     }
 
     /// Frees the unique values that an object's new record gives up, so that others may take them before it is updated.

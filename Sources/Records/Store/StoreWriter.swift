@@ -16,7 +16,7 @@ package final class StoreWriter: StoreReader {
     private var canAppend = true
     private var isCounted = false
     /// Whether an entity has derived attributes. Asking one entity for each record would copy it.
-    private var hasDerivations = false
+    var hasDerivations = false
     private let thread = currentThread()
     private var isSealed = false
     var isStateChanged = false
@@ -41,7 +41,12 @@ package final class StoreWriter: StoreReader {
     deinit { if isCounted { store.writerEnded(on: thread) } }
 
     /// Throws unless the calling thread is the one that began the transaction.
-    private func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
+    func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
+
+    func requireChangeable() throws {
+        precondition(!isSealed, "A sealed transaction changes no records.")
+        try checkThread()
+    }
 
     /// What `put` did.
     package enum PutOutcome: Equatable, Sendable {
@@ -56,8 +61,7 @@ package final class StoreWriter: StoreReader {
     /// Adds an object. Throws when a unique value is taken; nothing is changed then. O(log n).
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
-        precondition(!isSealed, "A sealed transaction changes no records.")
-        try checkThread()
+        try requireChangeable()
         if let completed = try completed(entity, record) { return try insertCompleted(entity, completed.span.bytes) }
         return try insertCompleted(entity, record)
     }
@@ -74,9 +78,15 @@ package final class StoreWriter: StoreReader {
         }
         let keys = try uniqueKeys(entity, record)
         try checkUnique(keys, of: entity, record)
+        let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
+        try putUniqueKeys(keys, of: object)
+        return try append(record, of: entity)
+    }
+
+    /// Adds an object, but not its unique keys.
+    func append(_ record: RawSpan, of entity: Int) throws -> RecordKey {
         var entityState = try entityState(entity)
         let object = RecordKey(entity: entity, number: entityState.nextObject)
-        try putUniqueKeys(keys, of: object)
         try append(record, as: object)
         log.insert(object)
         if firstInserted[entity] == nil { firstInserted[entity] = entityState.nextObject }
@@ -95,20 +105,20 @@ package final class StoreWriter: StoreReader {
         return try update(object, record, foundBy: nil)
     }
 
-    private func update(
+    func update(
         _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])?
     ) throws -> Bool {
-        precondition(!isSealed, "A sealed transaction changes no records.")
-        try checkThread()
+        try requireChangeable()
         return try view.withCursor(on: tables.records) { cursor in
             guard try cursor.seek(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
                 if let unique { throw wrongUniqueKey(unique.constraint, to: object) }
                 throw StoreError.unknownObject("\(object.number)")
             }
             try verify(cursor.value, of: object)
+            // The same values have the same unique keys.
+            if cursor.value.isEqual(to: record) { return false }
             if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
-            if old.span.bytes.isEqual(to: record) { return false }
             let keys = try uniqueKeys(object.entity, record)
             let oldKeys = try uniqueKeys(object.entity, old.span.bytes)
             try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
@@ -123,8 +133,7 @@ package final class StoreWriter: StoreReader {
     /// Deletes an object. False when there is none. O(log n).
     @discardableResult
     package func delete(_ object: RecordKey) throws -> Bool {
-        precondition(!isSealed, "A sealed transaction changes no records.")
-        try checkThread()
+        try requireChangeable()
         guard let old = try copy(of: object) else { return false }
         try deleteUniqueKeys(of: object, old.span.bytes)
         try view.delete(object.rawValue, in: tables.records)

@@ -1,5 +1,5 @@
 internal import Files
-internal import Models
+package import Models
 internal import Bytes
 internal import SystemBasics
 
@@ -10,7 +10,7 @@ extension StoreError {
     }
 
     /// What was read from a temporary file is not what was written.
-    static let temporaryFileDamaged = StoreError.notSaved(
+    package static let temporaryFileDamaged = StoreError.notSaved(
         "a temporary file in the store's folder was damaged on the disk")
 }
 

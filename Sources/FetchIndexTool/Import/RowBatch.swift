@@ -1,0 +1,31 @@
+internal import Catalogues
+internal import Records
+
+/// Rows of a file that were read and converted, on their way to the store.
+struct RowBatch {
+    static let mostRows = 12_500
+    private static let mostBytes = 16 << 20
+    /// Bad rows that are listed.
+    static let listedBadRows = 20
+
+    var records = RecordBatch()
+    /// The line of each record.
+    private(set) var lines: [Int] = []
+    private(set) var badRowCount = 0
+    private(set) var badRows: [BadInput] = []
+    /// Bytes of the file that were read, and in all.
+    var progress = (done: 0, total: 0)
+
+    var rowCount: Int { records.count + badRowCount }
+    var isFull: Bool { rowCount >= Self.mostRows || records.byteCount >= Self.mostBytes }
+
+    mutating func append(_ row: FieldRow, _ converter: inout RowConverter) throws {
+        try converter.append(row, to: &records)
+        lines.append(row.line)
+    }
+
+    mutating func note(_ bad: BadInput) {
+        badRowCount += 1
+        if badRows.count < Self.listedBadRows { badRows.append(bad) }
+    }
+}

@@ -1,0 +1,70 @@
+internal import LMDB
+package import Models
+internal import Synchronization
+internal import SystemBasics
+
+/// Readers of one state, so that several threads can scan its records.
+package final class ParallelScan {
+    /// Objects below which more threads cost more than they save.
+    private static let fewestObjects: UInt64 = 20_000
+    /// Parts of an entity that a thread takes, one after the other: several, because some cost more than others.
+    private static let partsOfThread: UInt64 = 8
+
+    private let first: StoreReader
+    private let others: [Snapshot]
+
+    /// With as many readers as the store has threads, but for few objects, and for a writer, whose transaction belongs to its
+    /// thread.
+    package init(of reader: StoreReader, objects: UInt64) {
+        first = reader
+        let count = reader is StoreWriter || objects < Self.fewestObjects ? 1 : reader.store.threads
+        others = (1..<max(count, 1)).compactMap { _ in
+            // Another state when a writer has committed meanwhile; and all reader slots may be taken.
+            guard let other = try? reader.store.snapshot() else { return nil }
+            return other.view.identifier == reader.view.identifier ? other : nil
+        }
+    }
+
+    package var threadCount: Int { others.count + 1 }
+
+    /// Calls the body with all records of an entity, on several threads: those of a part of the numbers by number, with the number
+    /// of the part. Parts ascend. Throws as `scan`. When one body throws, the others end soon.
+    package func forEachRecord(
+        of entity: Int, _ body: (_ thread: Int, _ part: Int, RecordKey, RawSpan) throws -> Void
+    ) throws {
+        if others.isEmpty {
+            return try first.scan(entity) { object, record in
+                try body(0, 0, object, record)
+                return true
+            }
+        }
+        let end = try first.entityState(entity).nextObject
+        let length = end / (UInt64(threadCount) * Self.partsOfThread) + 1
+        let progress = Mutex<(part: Int, scanned: UInt64, hasFailed: Bool)>((0, 0, false))
+        // Each thread has a reader of its own.
+        nonisolated(unsafe) let (first, others) = (first, others)
+        try Threads.run(threadCount) { thread in
+            let reader = thread == 0 ? first : others[thread - 1]
+            do {
+                while true {
+                    let part = progress.withLock { progress in
+                        defer { progress.part += 1 }
+                        return progress.hasFailed ? nil : progress.part
+                    }
+                    guard let part, UInt64(part) * length < end else { return }
+                    let numbers = UInt64(part) * length..<min(end, UInt64(part + 1) * length)
+                    let scanned = try reader.scan(entity, numbers: numbers) { object, record in
+                        try body(thread, part, object, record)
+                        return true
+                    }
+                    progress.withLock { $0.scanned += scanned }
+                }
+            } catch {
+                progress.withLock { $0.hasFailed = true }
+                throw error
+            }
+        }
+        try first.requireCount(of: entity, progress.withLock { $0.scanned })
+        first.noteVerified(entity)
+    }
+}

@@ -1,0 +1,203 @@
+internal import Bytes
+internal import LMDB
+package import Models
+internal import Sorting
+
+extension StoreWriter {
+    /// Inserts the records of a batch, in their order, or updates the objects that have their unique values: as `put` and
+    /// `insert` do one by one. Where the constraint is the only one of its entity, unique keys are looked up and written in their own
+    /// order, so that the pages with them are read and changed once.
+    ///
+    /// `merge` makes the new record of an object from its stored one and the batch's. `done` is called for each record in order,
+    /// with what became of it, or with the error that its values cause; what it throws ends the batch, and what came before
+    /// is written. O(k log n).
+    package func put(
+        _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
+        merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])? = nil,
+        done: (Int, Result<PutOutcome, StoreError>) throws -> Void
+    ) throws {
+        let stored = model.entities[entity]
+        let isSimple =
+            !hasDerivations && stored.uniqueConstraints == [constraint].compactMap { $0 }
+            && !stored.isAbstract
+        guard isSimple else { return try putOneByOne(entity, batch, by: constraint, merge, done) }
+        try requireChangeable()
+        var keys = try BatchKeys(batch, entity, constraint, in: self)
+        // What the body has taken before an error is in, so its unique keys are too.
+        do {
+            for row in 0..<batch.count {
+                try done(row, put(row, of: batch, entity, constraint, &keys, merge))
+            }
+        } catch {
+            try keys.write(in: self)
+            throw error
+        }
+        try keys.write(in: self)
+    }
+
+    private func put(
+        _ row: Int, of batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?,
+        _ keys: inout BatchKeys, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?
+    ) throws -> Result<PutOutcome, StoreError> {
+        switch keys.rows[row] {
+        case .tooLong:
+            let name = model.entities[entity]
+            let attribute = constraint.map { name.name(of: $0) } ?? ""
+            return .failure(.uniqueValueTooLong(entity: name.name, attribute: attribute))
+        case .new:
+            let object = try append(batch[row], of: entity)
+            keys.rows[row] = .inserted(object)
+            return .success(.inserted(object))
+        case .same(let first):
+            if let object = keys.rows[first].object, object.entity == entity {
+                return .success(try update(object, from: batch[row], merge))
+            }
+        case .stored(let object):
+            if object.entity == entity {
+                return .success(try update(object, from: batch[row], merge, constraint))
+            }
+        case .inserted: preconditionFailure("A record is written once.")
+        }
+        // The value is that of an object of another entity.
+        do { return .success(try putOne(entity, batch[row], by: constraint, nil)) } catch let error as StoreError
+            where error.isOfValues
+        { return .failure(error) }
+    }
+
+    private func update(
+        _ object: RecordKey, from record: RawSpan, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?,
+        _ constraint: UniqueConstraint? = nil
+    ) throws -> PutOutcome {
+        var merged: [UInt8]?
+        if let merge {
+            guard let old = try copy(of: object) else { throw StoreError.unknownObject("\(object.number)") }
+            merged = try merge(old.span.bytes, record)
+        }
+        let key = try constraint.flatMap { constraint in
+            try storableUniqueKey(object.entity, constraint, record).map { (constraint, $0) }
+        }
+        let isChanged: Bool
+        if let merged {
+            isChanged = try update(object, merged.span.bytes, foundBy: key)
+        } else {
+            isChanged = try update(object, record, foundBy: key)
+        }
+        return isChanged ? .updated(object) : .unchanged(object)
+    }
+
+    private func putOneByOne(
+        _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
+        _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?, _ done: (Int, Result<PutOutcome, StoreError>) throws -> Void
+    ) throws {
+        for row in 0..<batch.count {
+            let outcome: Result<PutOutcome, StoreError>
+            do {
+                outcome = .success(try putOne(entity, batch[row], by: constraint, merge))
+            } catch let error as StoreError where error.isOfValues {
+                outcome = .failure(error)
+            }
+            try done(row, outcome)
+        }
+    }
+
+    private func putOne(
+        _ entity: Int, _ record: RawSpan, by constraint: UniqueConstraint?,
+        _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?
+    ) throws -> PutOutcome {
+        guard let constraint else { return .inserted(try insert(entity, record)) }
+        if let merge, let key = try storableUniqueKey(entity, constraint, record),
+            let object = try object(unique: key), object.entity == entity, let old = try copy(of: object)
+        {
+            let merged = try merge(old.span.bytes, record)
+            return try update(object, merged.span.bytes) ? .updated(object) : .unchanged(object)
+        }
+        return try put(entity, record, by: [constraint])
+    }
+}
+
+/// The unique keys of a batch's records.
+private struct BatchKeys {
+    enum Row {
+        /// No object has the unique value, or it has a null.
+        case new
+        /// An earlier record of the batch has it.
+        case same(as: Int)
+        case stored(RecordKey)
+        case tooLong
+        case inserted(RecordKey)
+
+        var object: RecordKey? {
+            switch self {
+            case .stored(let object), .inserted(let object): object
+            case .new, .same, .tooLong: nil
+            }
+        }
+    }
+
+    var rows: [Row]
+    /// The keys, each followed by its row.
+    private let sorter: KeySorter
+    private static let rowLength = 4
+
+    /// Looks up the keys in their order.
+    init(_ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, in writer: StoreWriter) throws {
+        rows = Array(repeating: .new, count: batch.count)
+        sorter = KeySorter(memoryBudget: .max, folder: writer.store.path)
+        guard let constraint else { return }
+        let stored = writer.model.entities[entity]
+        for row in 0..<batch.count {
+            guard var key = try StoreReader.uniqueKey(entity, stored, constraint, batch[row]) else { continue }
+            if key.count > Table.maximumKeyLength {
+                rows[row] = .tooLong
+            } else {
+                key.appendBigEndian(UInt32(row))
+                try sorter.append(key)
+            }
+        }
+        try findObjects(in: writer)
+    }
+
+    private mutating func findObjects(in writer: StoreWriter) throws {
+        var rows = rows
+        var last: [UInt8] = []
+        var first = -1
+        try writer.view.withCursor(on: writer.tables.unique) { cursor in
+            var (isAtKey, hasMore) = (false, true)
+            try sorter.forEachSorted { keyAndRow in
+                let (key, row) = Self.split(keyAndRow)
+                if first >= 0 && key.isEqual(to: last.span.bytes) {
+                    rows[row] = .same(as: first)
+                    return
+                }
+                first = row
+                last.removeAll(keepingCapacity: true)
+                last.appendBytes(key)
+                // The cursor is at the first stored key that is not less than an earlier one of these.
+                if hasMore, !isAtKey || cursor.key.compare(key) < 0 { hasMore = try cursor.seek(toKeyFrom: key) }
+                isAtKey = true
+                guard hasMore, cursor.key.isEqual(to: key) else { return }
+                rows[row] = .stored(try writer.object(unique: last, value: cursor.value))
+            }
+        }
+        self.rows = rows
+    }
+
+    /// Writes the keys of the records that were inserted, in their order.
+    func write(in writer: StoreWriter) throws {
+        try writer.view.withCursor(on: writer.tables.unique) { cursor in
+            try sorter.forEachSorted { keyAndRow in
+                let (key, row) = Self.split(keyAndRow)
+                guard case .inserted(let object) = rows[row] else { return }
+                let value = StoreWriter.uniqueValue(of: object, under: key)
+                try cursor.put(value.span.bytes, for: key)
+            }
+        }
+    }
+
+    @_lifetime(copy keyAndRow)
+    private static func split(_ keyAndRow: RawSpan) -> (key: RawSpan, row: Int) {
+        let end = keyAndRow.byteCount - rowLength
+        let row = keyAndRow.unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self)
+        return (keyAndRow.extracting(first: end), Int(UInt32(bigEndian: row)))
+    }
+}

@@ -1,0 +1,163 @@
+internal import Bytes
+internal import Models
+internal import SystemBasics
+
+/// Sorts byte keys, none of which is a prefix of another, in bounded memory: what does not fit is written to sorted runs on
+/// disk, which are merged at the end. Several sorters may be filled on threads of their own, and merged.
+package final class KeySorter {
+    /// A key in memory: eight of its bytes at the depth being sorted, and where its length and bytes are.
+    struct Entry {
+        var cache: UInt64
+        let offset: Int
+    }
+
+    static let lengthSize = 4
+    private static let smallestBudget = 1 << 16
+
+    private let memoryBudget: Int
+    /// Where runs are made.
+    private let folder: String
+    private var keys = Memory<UInt8>()
+    private var entries = Memory<Entry>()
+    private(set) var runs: [SortedRun] = []
+    package private(set) var count = 0
+    private var isSorted = false
+
+    package init(memoryBudget: Int, folder: String) {
+        self.memoryBudget = max(memoryBudget, Self.smallestBudget)
+        self.folder = folder
+    }
+
+    deinit {
+        keys.removeAndFree()
+        entries.removeAndFree()
+    }
+
+    /// How many runs went to disk.
+    package var runCount: Int { runs.count }
+
+    package func append(_ key: [UInt8]) throws { try append(key.span.bytes) }
+
+    package func append(_ key: RawSpan) throws {
+        let needed = key.byteCount + Self.lengthSize
+        let byteCount = keys.count + needed + (entries.count + 1) * MemoryLayout<Entry>.stride
+        if byteCount > memoryBudget && entries.count > 0 { try spill() }
+        // A process with little memory left has shorter runs.
+        if !keys.reserve(needed) || !entries.reserve(1) {
+            if entries.count > 0 { try spill() }
+            guard keys.reserve(needed), entries.reserve(1) else {
+                throw StoreError.notSaved("there is no memory to sort keys in")
+            }
+        }
+        isSorted = false
+        entries.append(Entry(cache: 0, offset: keys.count))
+        keys.append(key)
+        count += 1
+    }
+
+    /// Calls the body with all keys in order, once. O(n log n).
+    package func forEachSorted(_ body: (RawSpan) throws -> Void) throws {
+        try Self.forEachSorted(of: [self], body)
+    }
+
+    /// Calls the body with the keys of several sorters in one order, once. They are sorted on a thread each, and merged on
+    /// another than this one, where there are several.
+    package static func forEachSorted(of sorters: [KeySorter], _ body: (RawSpan) throws -> Void) throws {
+        try Threads.run(sorters.count) { try sorters[$0].sort() }
+        guard sorters.count > 1 else { return try merge(sorters, body) }
+        try Threads.pipe(2, capacity: 4) { deliver in
+            var block = KeyBlock()
+            try merge(sorters) { key in
+                block.append(key)
+                if block.isFull { try deliver(block.take()) }
+            }
+            try deliver(block)
+        } consume: { block in
+            try block.forEach(body)
+        }
+    }
+
+    private static func merge(_ sorters: [KeySorter], _ body: (RawSpan) throws -> Void) throws {
+        let runCount = sorters.reduce(0) { $0 + $1.runCount }
+        let budget = sorters.reduce(0) { $0 + $1.memoryBudget }
+        let sources = sorters.map { KeyMerger.Source(memory: $0.sortedEntries, of: $0.keys.bytes) }
+            + sorters.flatMap(\.runs).map {
+                KeyMerger.Source(run: $0, bufferLength: max(budget / (runCount + 1), 1 << 16))
+            }
+        try withExtendedLifetime(sorters) { try KeyMerger.merge(sources, body) }
+    }
+
+    private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(entries.elements) }
+
+    /// Sorts what is in memory, so that a merge begins at once. Where there are runs, it becomes another one: the memory is
+    /// needed for reading them.
+    package func sort() throws {
+        if !runs.isEmpty && entries.count > 0 { return try spill(isLast: true) }
+        if isSorted { return }
+        isSorted = true
+        MultikeyQuicksort.sort(entries.elements, in: keys.bytes)
+    }
+
+    private func spill(isLast: Bool = false) throws {
+        let run = try SortedRun(inFolder: folder)
+        MultikeyQuicksort.sort(entries.elements, in: keys.bytes)
+        for entry in entries.elements { try run.append(MultikeyQuicksort.key(of: entry, in: keys.bytes).bytes) }
+        try run.finish()
+        runs.append(run)
+        if isLast {
+            keys.removeAndFree()
+            entries.removeAndFree()
+        } else {
+            keys.removeAll()
+            entries.removeAll()
+        }
+    }
+}
+
+/// Elements in memory that grows in place where the system can. Its owner frees it; a class would be retained for each key.
+private struct Memory<Element: BitwiseCopyable> {
+    private var start: UnsafeMutablePointer<Element>?
+    private var capacity = 0
+    private(set) var count = 0
+
+    mutating func removeAndFree() {
+        free(start)
+        self = Memory()
+    }
+
+    var elements: UnsafeMutableBufferPointer<Element> { UnsafeMutableBufferPointer(start: start, count: count) }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(elements) }
+
+    /// False when there is no memory.
+    mutating func reserve(_ added: Int) -> Bool {
+        if count + added <= capacity { return true }
+        let wanted = max(count + added, 2 * capacity, 1 << 10)
+        guard let grown = realloc(start, wanted * MemoryLayout<Element>.stride) else { return false }
+        start = grown.assumingMemoryBound(to: Element.self)
+        capacity = wanted
+        return true
+    }
+
+    /// There is room for it.
+    mutating func append(_ element: Element) {
+        start?[count] = element
+        count += 1
+    }
+
+    mutating func removeAll() { count = 0 }
+}
+
+extension Memory<UInt8> {
+    /// Appends a key's length and bytes. There is room for them.
+    mutating func append(_ key: RawSpan) {
+        guard let start else { return }
+        let end = UnsafeMutableRawPointer(start + count)
+        end.storeBytes(of: UInt32(key.byteCount), as: UInt32.self)
+        key.withUnsafeBytes { bytes in
+            if let base = bytes.baseAddress {
+                (end + KeySorter.lengthSize).copyMemory(from: base, byteCount: bytes.count)
+            }
+        }
+        count += KeySorter.lengthSize + key.byteCount
+    }
+}

@@ -1,0 +1,98 @@
+extension Threads {
+    /// What a producer's deliveries throw when nobody takes them any more: it should end then.
+    private struct NoConsumer: Error {}
+
+    /// Calls the producer on a thread of its own and the consumer on this one with what it delivers, in order. At most
+    /// `capacity` items wait. What was delivered before an error of the producer is consumed; after an error of the consumer
+    /// the producer's next delivery throws. With one thread, and where the system gives no other, deliveries call the
+    /// consumer.
+    package static func pipe<Item>(
+        _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Void) throws -> Void,
+        consume: (consuming Item) throws -> Void
+    ) throws {
+        guard threads > 1 else {
+            return try withoutActuallyEscaping(consume) { consume in try produce { try consume($0) } }
+        }
+        let queue = Queue<Item>(capacity: capacity)
+        // Both have ended when this function does.
+        try withoutActuallyEscaping(produce) { produce in
+            let work = Work { _ in
+                defer { queue.end() }
+                try produce { item in if !queue.put(item) { throw NoConsumer() } }
+            }
+            guard let producer = start(work, 1) else {
+                return try withoutActuallyEscaping(consume) { consume in try produce { try consume($0) } }
+            }
+            do {
+                while let item = queue.take() { try consume(item) }
+            } catch {
+                queue.close()
+                pthread_join(producer, nil)
+                throw error
+            }
+            pthread_join(producer, nil)
+            if let failure = work.failure { throw failure }
+        }
+    }
+
+    /// Items between two threads.
+    private final class Queue<Item>: @unchecked Sendable {
+        private let capacity: Int
+        private let lock: UnsafeMutablePointer<pthread_mutex_t>
+        private let changed: UnsafeMutablePointer<pthread_cond_t>
+        private var items: [Item] = []
+        private var isEnded = false
+        private var isClosed = false
+
+        init(capacity: Int) {
+            self.capacity = capacity
+            lock = .allocate(capacity: 1)
+            changed = .allocate(capacity: 1)
+            pthread_mutex_init(lock, nil)
+            pthread_cond_init(changed, nil)
+        }
+
+        deinit {
+            pthread_mutex_destroy(lock)
+            pthread_cond_destroy(changed)
+            lock.deallocate()
+            changed.deallocate()
+        }
+
+        private func locked<Result>(_ body: () -> Result) -> Result {
+            pthread_mutex_lock(lock)
+            defer {
+                pthread_cond_signal(changed)
+                pthread_mutex_unlock(lock)
+            }
+            return body()
+        }
+
+        /// Waits for room. False when the items are not taken any more.
+        func put(_ item: consuming Item) -> Bool {
+            let item = item
+            return locked {
+                while items.count >= capacity && !isClosed { pthread_cond_wait(changed, lock) }
+                if !isClosed { items.append(item) }
+                return !isClosed
+            }
+        }
+
+        /// Waits for an item. Nil at the end.
+        func take() -> Item? {
+            locked {
+                while items.isEmpty && !isEnded { pthread_cond_wait(changed, lock) }
+                return items.isEmpty ? nil : items.removeFirst()
+            }
+        }
+
+        func end() { locked { isEnded = true } }
+
+        func close() {
+            locked {
+                isClosed = true
+                items = []
+            }
+        }
+    }
+}
