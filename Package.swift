@@ -76,7 +76,8 @@ let package = Package(
             name: "Sorting", dependencies: ["Bytes", "Files", "Models", "SystemBasics"], swiftSettings: strict),
         // records, change log, unique keys, store
         .target(
-            name: "Records", dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "Sorting", "SystemBasics", "Values"],
+            name: "Records",
+            dependencies: ["Bytes", "Files", "LMDB", "LMDBCheck", "Models", "Sorting", "SystemBasics", "Values"],
             swiftSettings: strict),
         // the format language: parse, print, evaluate (public)
         .target(name: "Predicates", dependencies: ["Bytes", "SystemBasics", "Values"], swiftSettings: strict),

@@ -26,6 +26,19 @@ package struct FieldRow {
         ends.append(~bytes.count)
     }
 
+    /// Appends the fields of a line; one with nothing in it has no value.
+    mutating func appendFields(of line: UnsafeRawBufferPointer, separatedBy separator: UInt8) {
+        var start = 0
+        while true {
+            let end = line.firstOffset(of: separator, from: start) ?? line.count
+            if start == end { appendNull() } else { append(UnsafeRawBufferPointer(rebasing: line[start..<end])) }
+            if end == line.count { return }
+            start = end + 1
+            // A separator at the end has a field behind it.
+            if start == line.count { return appendNull() }
+        }
+    }
+
     package func isNull(_ column: Int) -> Bool { ends[column] < 0 }
 
     package func range(of column: Int) -> Range<Int> { (column == 0 ? 0 : end(of: column - 1))..<end(of: column) }

@@ -80,7 +80,8 @@ enum KeyMerger {
         var index = index
         while true {
             var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < heap.count && heap[child].isLess(than: heap[least]) {
+            for child in [2 * index + 1, 2 * index + 2]
+            where child < heap.count && heap[child].isLess(than: heap[least]) {
                 least = child
             }
             if least == index { return }

@@ -80,7 +80,8 @@ package final class KeySorter {
     private static func merge(_ sorters: [KeySorter], _ body: (RawSpan) throws -> Void) throws {
         let runCount = sorters.reduce(0) { $0 + $1.runCount }
         let budget = sorters.reduce(0) { $0 + $1.memoryBudget }
-        let sources = sorters.map { KeyMerger.Source(memory: $0.sortedEntries, of: $0.keys.bytes) }
+        let sources =
+            sorters.map { KeyMerger.Source(memory: $0.sortedEntries, of: $0.keys.bytes) }
             + sorters.flatMap(\.runs).map {
                 KeyMerger.Source(run: $0, bufferLength: max(budget / (runCount + 1), 1 << 16))
             }

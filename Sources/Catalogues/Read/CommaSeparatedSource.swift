@@ -1,12 +1,14 @@
 internal import CCSV
 
-/// Comma-separated values by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and
+/// Comma-separated values. Lines without quotation marks are cut at their commas; all others are read by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and
 /// "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
     private let parser: UnsafeMutablePointer<csv_parser>
     private let collector = RowCollector()
+    /// The row of a line without quotation marks.
+    private var plainRow = FieldRow()
     /// What ended the reading; thrown once the rows before it are handed out.
     private var fault: BadInput?
     package private(set) var columns: [String] = []
@@ -38,9 +40,40 @@ package final class CommaSeparatedSource: RowSource {
 
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         try handOut(body)
-        while try parsePiece() { try handOut(body) }
+        if let fault { throw fault }
+        while try reader.readPiece({ try split($0, body) }) {}
         try finish()
         try handOut(body)
+    }
+
+    /// Hands out the rows that end in a piece.
+    private func split(_ piece: UnsafeRawBufferPointer, _ body: (FieldRow) throws -> Void) throws {
+        var start = 0
+        var (nextQuote, nextReturn) = (-1, -1)
+        while start < piece.count {
+            if nextQuote < start { nextQuote = piece.firstOffset(of: 0x22, from: start) ?? piece.count }
+            if nextReturn < start { nextReturn = piece.firstOffset(of: 0x0D, from: start) ?? piece.count }
+            let end = piece.firstOffset(of: 0x0A, from: start) ?? piece.count
+            if isBetweenRows, end < piece.count, nextQuote > end, nextReturn >= end - 1 {
+                let line = UnsafeRawBufferPointer(rebasing: piece[start..<min(end, nextReturn)])
+                plainRow.begin(line: collector.takeLine())
+                if !line.isEmpty {
+                    plainRow.appendFields(of: line, separatedBy: 0x2C)
+                    try verify(plainRow, line: plainRow.line)
+                    try body(plainRow)
+                }
+            } else {
+                parse(UnsafeRawBufferPointer(rebasing: piece[start..<min(end + 1, piece.count)]))
+                try handOut(body)
+                if let fault { throw fault }
+            }
+            start = end + 1
+        }
+    }
+
+    /// Whether the parser has nothing of the next row.
+    private var isBetweenRows: Bool {
+        collector.isBetweenRows && parser.pointee.pstate == 0 && parser.pointee.entry_pos == 0
     }
 
     private func handOut(_ body: (FieldRow) throws -> Void) throws {
@@ -55,11 +88,13 @@ package final class CommaSeparatedSource: RowSource {
     /// Pieces go to the parser in small steps, so that few rows wait at a time.
     private func parsePiece() throws -> Bool {
         if let fault { throw fault }
-        return try reader.readPiece { piece in
-            let context = Unmanaged.passUnretained(collector).toOpaque()
-            let parsed = csv_parse(parser, piece.baseAddress, piece.count, endField, endRow, context)
-            if parsed != piece.count { fault = parserFault() }
-        }
+        return try reader.readPiece { parse($0) }
+    }
+
+    private func parse(_ piece: UnsafeRawBufferPointer) {
+        let context = Unmanaged.passUnretained(collector).toOpaque()
+        let parsed = csv_parse(parser, piece.baseAddress, piece.count, endField, endRow, context)
+        if parsed != piece.count { fault = parserFault() }
     }
 
     /// Why the parser stopped, and on which line.
@@ -111,6 +146,15 @@ private final class RowCollector {
     /// The line on which the current field begins.
     private(set) var fieldLine = 1
     private var lastWasReturn = false
+
+    var isBetweenRows: Bool { row.count == 0 && !lastWasReturn }
+
+    /// Counts a line that ends where rows do. Returns its number.
+    func takeLine() -> Int {
+        defer { rowLine = fieldLine }
+        fieldLine += 1
+        return fieldLine - 1
+    }
 
     /// Nil for a field with nothing between its commas.
     func endField(_ field: UnsafeRawBufferPointer?) {

@@ -105,9 +105,12 @@ public final class BatchWriter {
         _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [],
         done: (_ index: Int, Result<UInt64, StoreError>) throws -> Void
     ) throws {
-        let merge = kept.isEmpty ? nil : { (old: RawSpan, new: RawSpan) in
-            try self.entity.record(from: new, keeping: kept, of: old)
-        }
+        let merge =
+            kept.isEmpty
+            ? nil
+            : { (old: RawSpan, new: RawSpan) in
+                try self.entity.record(from: new, keeping: kept, of: old)
+            }
         try transaction().put(entityNumber, batch, by: constraint, merge: merge) { index, outcome in
             try done(index, outcome.map { note($0) })
         }

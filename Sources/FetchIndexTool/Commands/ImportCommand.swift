@@ -132,7 +132,8 @@ struct ImportCommand: ParsableCommand {
             } consume: { (batch: RowBatch) in
                 for bad in batch.badRows { report.add(bad) }
                 report.badRowCount += batch.badRowCount
-                try writer.put(batch.records, keepingSlots: key == nil ? [] : converter.missingSlots) { index, outcome in
+                try writer.put(batch.records, keepingSlots: key == nil ? [] : converter.missingSlots) {
+                    index, outcome in
                     switch outcome {
                     case .success(let number): if replace { seen.insert(number) }
                     case .failure(let error):

@@ -8,8 +8,18 @@ struct RowConverter {
     private let file: String
     private let entity: Entity
     private let columns: [String]
-    /// The column of each slot; nil for attributes that the file does not have.
-    private let columnOfSlot: [Int?]
+    /// What stands in a slot of a record. Copying the descriptions of attributes for each row would cost more than the rest.
+    private enum SlotSource {
+        /// Removed attributes, and those that the file does not have.
+        case null
+        case value(Value)
+        case required
+        case text(column: Int, isRequired: Bool)
+        case integer(column: Int, isRequired: Bool)
+        case other(column: Int, ValueType, isRequired: Bool)
+    }
+
+    private let sources: [SlotSource]
     /// The slots of attributes that the file does not have.
     let missingSlots: Set<Int>
     private var builder = RecordBuilder()
@@ -32,7 +42,20 @@ struct RowConverter {
             columnOfSlot[slot] = column
         }
         missingSlots = Set(entity.attributeSlots.filter { columnOfSlot[$0] == nil })
-        self.columnOfSlot = columnOfSlot
+        sources = zip(entity.slots, columnOfSlot).map { description, column in
+            let attribute = description.attribute
+            if description.isRemoved { return .null }
+            let isRequired = !attribute.isOptional && attribute.derivation == nil
+            guard let column else {
+                if !attribute.defaultValue.isNull { return .value(attribute.defaultValue) }
+                return isRequired ? .required : .null
+            }
+            switch attribute.type {
+            case .string: return .text(column: column, isRequired: isRequired)
+            case .integer: return .integer(column: column, isRequired: isRequired)
+            default: return .other(column: column, attribute.type, isRequired: isRequired)
+            }
+        }
     }
 
     /// Throws `BadInput` with line, column and reason.
@@ -41,29 +64,41 @@ struct RowConverter {
             throw BadInput(file: file, line: row.line, reason: "it has \(row.count) fields, not \(columns.count)")
         }
         builder.begin()
-        for (slot, description) in entity.slots.enumerated() {
-            let attribute = description.attribute
-            guard !description.isRemoved else {
-                builder.appendNull()
-                continue
-            }
-            if columnOfSlot[slot] == nil, !attribute.defaultValue.isNull {
-                builder.append(attribute.defaultValue)
-                continue
-            }
-            // Nothing is a text and data, and of other types no value.
-            guard let column = columnOfSlot[slot], !row.isNull(column),
-                attribute.type == .string || attribute.type == .data || !row.range(of: column).isEmpty
-            else {
-                if !attribute.isOptional && attribute.derivation == nil {
-                    throw bad(row, columnOfSlot[slot], "a value is required")
+        for source in sources {
+            switch source {
+            case .null: builder.appendNull()
+            case .value(let value): builder.append(value)
+            case .required: throw bad(row, nil, "a value is required")
+            case .text(let column, let isRequired):
+                if row.isNull(column) {
+                    try appendNull(row, column, isRequired)
+                } else {
+                    try appendText(row, column)
                 }
-                builder.appendNull()
-                continue
+            case .integer(let column, let isRequired):
+                if row.range(of: column).isEmpty {
+                    try appendNull(row, column, isRequired)
+                } else {
+                    try appendInteger(row, column)
+                }
+            case .other(let column, let type, let isRequired):
+                // Nothing is data, and of other types no value.
+                if row.isNull(column) || type != .data && row.range(of: column).isEmpty {
+                    try appendNull(row, column, isRequired)
+                } else {
+                    guard let value = Value(catalogueText: row.text(of: column), as: type) else {
+                        throw unreadable(row, column, type)
+                    }
+                    builder.append(value)
+                }
             }
-            try append(row, column, attribute)
         }
         batch.append(&builder)
+    }
+
+    private mutating func appendNull(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {
+        if isRequired { throw bad(row, column, "a value is required") }
+        builder.appendNull()
     }
 
     private func bad(_ row: FieldRow, _ column: Int?, _ reason: String) -> BadInput {
@@ -72,34 +107,25 @@ struct RowConverter {
             reason: reason)
     }
 
-    private mutating func append(_ row: FieldRow, _ column: Int, _ attribute: AttributeDescription) throws {
-        let range = row.range(of: column)
-        switch attribute.type {
-        case .string:
-            try row.bytes.withUnsafeBytes { bytes in
-                let field = UnsafeRawBufferPointer(rebasing: bytes[range])
-                if let invalid = field.firstInvalidUTF8 {
-                    throw bad(row, column, "it is not valid UTF-8 from its byte \(invalid + 1) on")
-                }
-                builder.appendBytes(field.bytes)
-            }
-        case .integer:
-            guard let number = row.bytes.withUnsafeBytes({ UnsafeRawBufferPointer(rebasing: $0[range]).decimalInteger })
-            else {
-                throw unreadable(row, column, attribute)
-            }
-            builder.appendInteger(number)
-        default:
-            guard let value = Value(catalogueText: row.text(of: column), as: attribute.type) else {
-                throw unreadable(row, column, attribute)
-            }
-            builder.append(value)
+    private mutating func appendText(_ row: FieldRow, _ column: Int) throws {
+        let field = row.bytes.span.bytes.extracting(row.range(of: column))
+        if let invalid = field.withUnsafeBytes({ $0.firstInvalidUTF8 }) {
+            throw bad(row, column, "it is not valid UTF-8 from its byte \(invalid + 1) on")
         }
+        builder.appendBytes(field)
     }
 
-    private func unreadable(_ row: FieldRow, _ column: Int, _ attribute: AttributeDescription) -> BadInput {
-        let article = attribute.type == .integer ? "an" : "a"
-        return bad(row, column, "\"\(row.excerpt(of: column))\" is not \(article) \(attribute.type.name)")
+    private mutating func appendInteger(_ row: FieldRow, _ column: Int) throws {
+        let field = row.bytes.span.bytes.extracting(row.range(of: column))
+        guard let number = field.withUnsafeBytes({ $0.decimalInteger }) else {
+            throw unreadable(row, column, .integer)
+        }
+        builder.appendInteger(number)
+    }
+
+    private func unreadable(_ row: FieldRow, _ column: Int, _ type: ValueType) -> BadInput {
+        let article = type == .integer ? "an" : "a"
+        return bad(row, column, "\"\(row.excerpt(of: column))\" is not \(article) \(type.name)")
     }
 }
 

@@ -21,10 +21,10 @@ struct LogWriter {
     var hasChanges: Bool { !changes.isEmpty }
 
     /// An entity's objects are inserted in the order of their numbers, so that they are one range.
-    mutating func insert(_ object: RecordKey) {
-        let range = inserted[object.entity] ?? (object.number, 0)
-        inserted[object.entity] = (range.first, range.count + 1)
-        changes[object.entity, default: EntityChanges()].add(.inserted)
+    mutating func insert(_ first: RecordKey, count: UInt64) {
+        let range = inserted[first.entity] ?? (first.number, 0)
+        inserted[first.entity] = (range.first, range.count + count)
+        changes[first.entity, default: EntityChanges()].add(.inserted, count)
     }
 
     /// An update or a deletion. An object that this commit updated before has its old record in the log already.

@@ -22,34 +22,35 @@ extension StoreWriter {
             && !stored.isAbstract
         guard isSimple else { return try putOneByOne(entity, batch, by: constraint, merge, done) }
         try requireChangeable()
-        var keys = try BatchKeys(batch, entity, constraint, in: self)
-        // What the body has taken before an error is in, so its unique keys are too.
+        var insertion = BatchInsertion(
+            keys: try BatchKeys(batch, entity, constraint, in: self), entity: entity,
+            next: try entityState(entity).nextObject)
+        // What was written before an error stays, with its unique keys.
         do {
             for row in 0..<batch.count {
-                try done(row, put(row, of: batch, entity, constraint, &keys, merge))
+                try done(row, put(row, of: batch, constraint, &insertion, merge))
             }
         } catch {
-            try keys.write(in: self)
+            try insertion.end(in: self)
             throw error
         }
-        try keys.write(in: self)
+        try insertion.end(in: self)
     }
 
     private func put(
-        _ row: Int, of batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?,
-        _ keys: inout BatchKeys, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?
+        _ row: Int, of batch: borrowing RecordBatch, _ constraint: UniqueConstraint?,
+        _ insertion: inout BatchInsertion, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?
     ) throws -> Result<PutOutcome, StoreError> {
-        switch keys.rows[row] {
+        let entity = insertion.entity
+        switch insertion.keys.rows[row] {
         case .tooLong:
             let name = model.entities[entity]
             let attribute = constraint.map { name.name(of: $0) } ?? ""
             return .failure(.uniqueValueTooLong(entity: name.name, attribute: attribute))
         case .new:
-            let object = try append(batch[row], of: entity)
-            keys.rows[row] = .inserted(object)
-            return .success(.inserted(object))
+            return .success(.inserted(try insertion.insert(batch[row], row, in: self)))
         case .same(let first):
-            if let object = keys.rows[first].object, object.entity == entity {
+            if let object = insertion.keys.rows[first].object, object.entity == entity {
                 return .success(try update(object, from: batch[row], merge))
             }
         case .stored(let object):
@@ -59,6 +60,7 @@ extension StoreWriter {
         case .inserted: preconditionFailure("A record is written once.")
         }
         // The value is that of an object of another entity.
+        try insertion.noteInserted(in: self)
         do { return .success(try putOne(entity, batch[row], by: constraint, nil)) } catch let error as StoreError
             where error.isOfValues
         { return .failure(error) }
@@ -115,6 +117,46 @@ extension StoreWriter {
     }
 }
 
+/// What a batch has inserted so far. Counters and the log learn of it at the end: telling them of each object would cost more
+/// than writing it.
+private struct BatchInsertion {
+    var keys: BatchKeys
+    let entity: Int
+    /// The number of the next object, and of the first that is not noted yet.
+    private var next: UInt64
+    private var first: UInt64
+    private var hasNoted = false
+
+    init(keys: BatchKeys, entity: Int, next: UInt64) {
+        self.keys = keys
+        self.entity = entity
+        self.next = next
+        first = next
+    }
+
+    mutating func insert(_ record: RawSpan, _ row: Int, in writer: StoreWriter) throws -> RecordKey {
+        let object = RecordKey(entity: entity, number: next)
+        try writer.append(record, as: object)
+        next += 1
+        keys.rows[row] = .inserted(object)
+        // From the first on, updates of these objects are not logged.
+        if !hasNoted { try noteInserted(in: writer) }
+        return object
+    }
+
+    mutating func noteInserted(in writer: StoreWriter) throws {
+        if next == first { return }
+        try writer.noteInserted(RecordKey(entity: entity, number: first), count: next - first)
+        first = next
+        hasNoted = true
+    }
+
+    mutating func end(in writer: StoreWriter) throws {
+        try noteInserted(in: writer)
+        try keys.write(in: writer)
+    }
+}
+
 /// The unique keys of a batch's records.
 private struct BatchKeys {
     enum Row {
@@ -140,7 +182,8 @@ private struct BatchKeys {
     private static let rowLength = 4
 
     /// Looks up the keys in their order.
-    init(_ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, in writer: StoreWriter) throws {
+    init(_ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, in writer: StoreWriter) throws
+    {
         rows = Array(repeating: .new, count: batch.count)
         sorter = KeySorter(memoryBudget: .max, folder: writer.store.path)
         guard let constraint else { return }

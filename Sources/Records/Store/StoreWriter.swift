@@ -85,15 +85,20 @@ package final class StoreWriter: StoreReader {
 
     /// Adds an object, but not its unique keys.
     func append(_ record: RawSpan, of entity: Int) throws -> RecordKey {
-        var entityState = try entityState(entity)
-        let object = RecordKey(entity: entity, number: entityState.nextObject)
+        let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
         try append(record, as: object)
-        log.insert(object)
-        if firstInserted[entity] == nil { firstInserted[entity] = entityState.nextObject }
-        entityState.nextObject += 1
-        entityState.count += 1
-        entities[entity] = entityState
+        try noteInserted(object, count: 1)
         return object
+    }
+
+    /// Notes that the next objects of an entity were appended, the first of which is given.
+    func noteInserted(_ first: RecordKey, count: UInt64) throws {
+        var entityState = try entityState(first.entity)
+        if firstInserted[first.entity] == nil { firstInserted[first.entity] = first.number }
+        log.insert(first, count: count)
+        entityState.nextObject += count
+        entityState.count += count
+        entities[first.entity] = entityState
     }
 
     /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
@@ -178,7 +183,7 @@ package final class StoreWriter: StoreReader {
 
     /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
     /// the number came may be damaged.
-    private func append(_ record: RawSpan, as object: RecordKey) throws {
+    func append(_ record: RawSpan, as object: RecordKey) throws {
         if canAppend {
             do {
                 try view.put(record, for: object.rawValue, in: tables.records, appending: true)
