@@ -99,6 +99,11 @@ public final class BatchWriter {
         }
     }
 
+    /// Prepares a batch for `put`, on any thread.
+    package func prepare(_ batch: inout RecordBatch) throws {
+        if let constraint { try batch.sortKeys(entityNumber, entity, constraint) }
+    }
+
     /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or the
     /// error that its values cause; what it throws ends the batch, and the records before are written.
     package func put(

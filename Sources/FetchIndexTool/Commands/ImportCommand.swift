@@ -128,7 +128,7 @@ struct ImportCommand: ParsableCommand {
         defer { bar.finish() }
         do {
             try Threads.pipe(threads.count, capacity: 2) { deliver in
-                try read(source, converter, deliver)
+                try read(source, converter, for: writer, deliver)
             } consume: { (batch: RowBatch) in
                 for bad in batch.badRows { report.add(bad) }
                 report.badRowCount += batch.badRowCount
@@ -170,7 +170,8 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func read(
-        _ source: any RowSource, _ converter: RowConverter, _ deliver: (consuming RowBatch) throws -> Void
+        _ source: any RowSource, _ converter: RowConverter, for writer: BatchWriter,
+        _ deliver: (consuming RowBatch) throws -> Void
     ) throws {
         var converter = converter
         var batch = RowBatch()
@@ -180,6 +181,7 @@ struct ImportCommand: ParsableCommand {
         }
         func deliverBatch() throws {
             batch.progress = source.progress
+            try writer.prepare(&batch.records)
             let full = batch
             batch = RowBatch()
             try deliver(full)

@@ -1,7 +1,6 @@
 internal import Bytes
 internal import LMDB
 package import Models
-internal import Sorting
 
 extension StoreWriter {
     /// Inserts the records of a batch, in their order, or updates the objects that have their unique values: as `put` and
@@ -70,6 +69,7 @@ extension StoreWriter {
         _ object: RecordKey, from record: RawSpan, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?,
         _ constraint: UniqueConstraint? = nil
     ) throws -> PutOutcome {
+        if merge == nil, try isStored(record, as: object) { return .unchanged(object) }
         var merged: [UInt8]?
         if let merge {
             guard let old = try copy(of: object) else { throw StoreError.unknownObject("\(object.number)") }
@@ -85,6 +85,13 @@ extension StoreWriter {
             isChanged = try update(object, record, foundBy: key)
         }
         return isChanged ? .updated(object) : .unchanged(object)
+    }
+
+    /// Whether an object has these bytes already; then it has their unique values too.
+    private func isStored(_ record: RawSpan, as object: RecordKey) throws -> Bool {
+        var isEqual = false
+        _ = try self.record(object) { isEqual = $0.isEqual(to: record) }
+        return isEqual
     }
 
     private func putOneByOne(
@@ -157,7 +164,7 @@ private struct BatchInsertion {
     }
 }
 
-/// The unique keys of a batch's records.
+/// What the unique keys of a batch's records lead to.
 private struct BatchKeys {
     enum Row {
         /// No object has the unique value, or it has a null.
@@ -177,37 +184,32 @@ private struct BatchKeys {
     }
 
     var rows: [Row]
-    /// The keys, each followed by its row.
-    private let sorter: KeySorter
-    private static let rowLength = 4
+    private let keys: RecordBatch.UniqueKeys?
 
     /// Looks up the keys in their order.
-    init(_ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, in writer: StoreWriter) throws
-    {
-        rows = Array(repeating: .new, count: batch.count)
-        sorter = KeySorter(memoryBudget: .max, folder: writer.store.path)
-        guard let constraint else { return }
-        let stored = writer.model.entities[entity]
-        for row in 0..<batch.count {
-            guard var key = try StoreReader.uniqueKey(entity, stored, constraint, batch[row]) else { continue }
-            if key.count > Table.maximumKeyLength {
-                rows[row] = .tooLong
-            } else {
-                key.appendBigEndian(UInt32(row))
-                try sorter.append(key)
-            }
+    init(
+        _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, in writer: StoreWriter
+    ) throws {
+        var rows = [Row](repeating: .new, count: batch.count)
+        if let constraint {
+            let prepared = batch.keys?.constraint == constraint ? batch.keys : nil
+            let keys =
+                try prepared ?? RecordBatch.UniqueKeys(of: batch, entity, writer.model.entities[entity], constraint)
+            for row in keys.tooLong { rows[row] = .tooLong }
+            try Self.find(keys, &rows, in: writer)
+            self.keys = keys
+        } else {
+            keys = nil
         }
-        try findObjects(in: writer)
+        self.rows = rows
     }
 
-    private mutating func findObjects(in writer: StoreWriter) throws {
-        var rows = rows
+    private static func find(_ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter) throws {
         var last: [UInt8] = []
         var first = -1
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             var (isAtKey, hasMore) = (false, true)
-            try sorter.forEachSorted { keyAndRow in
-                let (key, row) = Self.split(keyAndRow)
+            try keys.forEach { key, row in
                 if first >= 0 && key.isEqual(to: last.span.bytes) {
                     rows[row] = .same(as: first)
                     return
@@ -222,25 +224,16 @@ private struct BatchKeys {
                 rows[row] = .stored(try writer.object(unique: last, value: cursor.value))
             }
         }
-        self.rows = rows
     }
 
     /// Writes the keys of the records that were inserted, in their order.
     func write(in writer: StoreWriter) throws {
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
-            try sorter.forEachSorted { keyAndRow in
-                let (key, row) = Self.split(keyAndRow)
+            try keys?.forEach { key, row in
                 guard case .inserted(let object) = rows[row] else { return }
                 let value = StoreWriter.uniqueValue(of: object, under: key)
                 try cursor.put(value.span.bytes, for: key)
             }
         }
-    }
-
-    @_lifetime(copy keyAndRow)
-    private static func split(_ keyAndRow: RawSpan) -> (key: RawSpan, row: Int) {
-        let end = keyAndRow.byteCount - rowLength
-        let row = keyAndRow.unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self)
-        return (keyAndRow.extracting(first: end), Int(UInt32(bigEndian: row)))
     }
 }
