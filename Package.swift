@@ -121,6 +121,9 @@ let package = Package(
         .testTarget(
             name: "CountedTreeTests", dependencies: ["Bytes", "CountedTree", "TestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "SortingTests", dependencies: ["Bytes", "Models", "Sorting", "SystemBasics", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
             name: "RecordsTests",
             dependencies: ["Bytes", "LMDB", "LMDBCheck", "Models", "Records", "TestSupport", "Values"],
             swiftSettings: strict),

@@ -33,7 +33,7 @@ extension PersistentContainer {
             let container = try PersistentContainer(path: path, options: options)
             let defects = state + (try container.check(progress: progress))
             if defects.isEmpty { return StoreRepair(defects: [], repairs: [], left: []) }
-            let writer = try container.store.beginWrite()
+            let writer = try container.store.beginWrite(changesRecords: false)
             let total = try container.recordCount()
             var repairs = state + (try writer.repair { progress($0, total) })
             for name in try CacheDirectory.names(in: writer) {

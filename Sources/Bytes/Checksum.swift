@@ -7,6 +7,10 @@ extension RawSpan {
         withUnsafeBytes { UInt32(truncatingIfNeeded: fi_xxh3($0.baseAddress, $0.count)) }
     }
 
+    /// XXH3-64.
+    @inlinable
+    package var hash: UInt64 { withUnsafeBytes { fi_xxh3($0.baseAddress, $0.count) } }
+
     /// Whether the bytes end with their checksum XOR `other`.
     @inlinable @inline(__always)
     package func endsWithChecksum(mixedWith other: UInt32 = 0) -> Bool {

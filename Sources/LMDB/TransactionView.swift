@@ -51,8 +51,8 @@ package struct TransactionView {
     // MARK: Writing: an error on a view of a read transaction.
 
     /// mdb_put: inserts or replaces.
-    package func put(_ value: RawSpan, for key: RawSpan, in table: Table) throws {
-        try withKey(key) { try put(value, &$0, in: table, flags: 0) }
+    package func put(_ value: RawSpan, for key: RawSpan, in table: Table, appending: Bool = false) throws {
+        try withKey(key) { try put(value, &$0, in: table, flags: UInt32(appending ? MDB_APPEND : 0)) }
     }
 
     package func put(_ value: [UInt8], for key: [UInt8], in table: Table) throws {

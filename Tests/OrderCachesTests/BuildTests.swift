@@ -9,83 +9,6 @@ import Testing
 
 @testable import OrderCaches
 
-@Suite struct KeySorterTests {
-    /// Keys that end in a 4-byte number, so that none begins another, with long common beginnings.
-    func keys(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
-        (0..<count).map { number in
-            let prefix = String(repeating: "section", count: Int.random(in: 0...3, using: &generator))
-            let text = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
-                UInt8.random(in: 97...99, using: &generator)
-            }
-            return Array(prefix.utf8) + text + [0] + withUnsafeBytes(of: UInt32(number).bigEndian) { [UInt8]($0) }
-        }
-    }
-
-    @Test(arguments: [(0, 1 << 30), (1, 1 << 30), (13, 1 << 30), (5000, 1 << 30), (30_000, 1 << 16), (30_000, 1 << 20)])
-    func keysComeOutSortedFromMemoryAndFromRuns(count: Int, budget: Int) throws {
-        var generator = SeededGenerator(seed: UInt64(count))
-        let folder = TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        let keys = keys(count, using: &generator)
-        let sorter = KeySorter(memoryBudget: budget, folder: folder.path)
-        for key in keys { try sorter.append(key) }
-        #expect((sorter.runCount > 0) == (budget == 1 << 16 || budget == 1 << 20))
-        var sorted: [[UInt8]] = []
-        try sorter.forEachSorted { sorted.append([UInt8](copying: $0)) }
-        #expect(sorted == keys.sorted { $0.lexicographicallyPrecedes($1) })
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "runs have no names")
-    }
-
-    @Test func equalAndHostileKeysAreSorted() throws {
-        let organPipe = (0..<4000).map { number -> [UInt8] in
-            let value = number < 2000 ? number : 4000 - number
-            return withUnsafeBytes(of: UInt64(value).bigEndian) { [UInt8]($0) }
-        }
-        let sorter = KeySorter(memoryBudget: 1 << 20, folder: "/")
-        for key in organPipe { try sorter.append(key) }
-        var sorted: [[UInt8]] = []
-        try sorter.forEachSorted { sorted.append([UInt8](copying: $0)) }
-        #expect(sorted == organPipe.sorted { $0.lexicographicallyPrecedes($1) })
-    }
-
-    #if os(Linux)
-        /// Some of the bytes of a run, as a failing disk may change them.
-        @Test func aRunThatChangedOnTheDiskIsAnError() throws {
-            let folder = TemporaryFolder()
-            try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-            let keys = (0..<4000).map { Array("key \($0)".utf8) }
-            for byte in stride(from: 0, to: 60_000, by: 997) {
-                let sorter = KeySorter(memoryBudget: 1 << 16, folder: folder.path)
-                for key in keys { try sorter.append(key) }
-                guard let file = try runs(in: folder.path).first else { return #expect(sorter.runCount > 0) }
-                let handle = try #require(FileHandle(forUpdatingAtPath: file))
-                try handle.seek(toOffset: UInt64(byte % 20_000))
-                let old = try #require(try handle.read(upToCount: 1))
-                try handle.seek(toOffset: UInt64(byte % 20_000))
-                try handle.write(contentsOf: Data(old.map { $0 ^ 0x81 }))
-                try handle.close()
-                #expect(throws: StoreError.temporaryFileDamaged, "byte \(byte % 20_000)") {
-                    try sorter.forEachSorted { _ in }
-                }
-            }
-        }
-
-        /// The nameless files of a folder that this process has open.
-        private func runs(in folder: String) throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map { "/proc/self/fd/" + $0 }.filter {
-                (try? FileManager.default.destinationOfSymbolicLink(atPath: $0))?.hasPrefix(folder) == true
-            }
-        }
-    #endif
-
-    @Test func aFolderThatCannotBeWrittenIsAnError() throws {
-        let sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
-        #expect(throws: StoreError.self) {
-            for number in 0..<20_000 { try sorter.append(Array("\(number)".utf8)) }
-        }
-    }
-}
-
 @Suite struct BuildTests {
     @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderIsSortAndGroup(order: TestOrder, seed: UInt64)
         throws
@@ -113,6 +36,33 @@ import Testing
             let path = section.map { RowPath(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
             let object = RecordKey(entity: 0, number: number)
             #expect(try built.position(of: object, record, placer) == path, "seed \(seed), \(order), object \(number)")
+        }
+    }
+
+    /// So many that several threads read them; some were deleted again.
+    @Test func anOrderIsTheSameOnAnyNumberOfThreads() throws {
+        var generator = SeededGenerator(seed: 15)
+        let order = TestOrder(hasSections: true, sectionOrder: .byCount())
+        var contents: [(name: String, rows: [UInt64])] = []
+        let rows = (0..<40_000).map { _ in TestRow.random(using: &generator, ranks: 500) }
+        for threads in [1, 2, 5] {
+            let test = try TestStore(model: TestRow.model, threads: threads)
+            try test.write { writer in
+                for row in rows {
+                    let record = try row.record()
+                    _ = try writer.insert(0, record.span.bytes)
+                }
+                for number in 5_000..<12_000 as Range<UInt64> {
+                    try writer.delete(RecordKey(entity: 0, number: number))
+                }
+            }
+            var request = try order.request()
+            request.builder.memoryBudget = 1 << 20
+            let built = try CacheEngine.compute(request, in: test.store.snapshot()).order
+            #expect(try built.check() == [])
+            let found = try built.contents()
+            if threads == 1 { contents = found }
+            #expect(isEqual(found, contents), "\(threads) threads")
         }
     }
 

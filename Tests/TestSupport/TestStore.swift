@@ -9,8 +9,9 @@ package final class TestStore {
     package let folder = TemporaryFolder()
     package let store: Store
 
-    package init(model: Model) throws {
+    package init(model: Model, threads: Int? = nil) throws {
         var options = Store.Options()
+        if let threads { options.threads = threads }
         options.durability = .none
         options.keptLogBytes = 0
         store = try Store(at: folder.path, model: model, options: options)

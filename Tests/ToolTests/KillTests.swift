@@ -37,10 +37,12 @@ import Testing
         return entities?.first?["count"] as? Int ?? 0
     }
 
-    @Test func aKilledImportKeepsWholeBatchesAndIsRunAgain() throws {
+    /// Rows that are not in the order of their keys get their unique keys at the end.
+    @Test(arguments: [false, true]) func aKilledImportKeepsWholeBatchesAndIsRunAgain(isShuffled: Bool) throws {
         var generator = SeededGenerator(seed: Self.seed)
         var text = "id\tsection\tsize\n"
-        for number in 0..<160_000 { text += "id-\(number)\ts\(number % 50)\t\(number)\n" }
+        let numbers = isShuffled ? (0..<160_000).shuffled(using: &generator) : Array(0..<160_000)
+        for number in numbers { text += "id-\(number)\ts\(number % 50)\t\(number)\n" }
         let file = try tool.file("rows.tsv", text)
         let arguments = ["import", tool.store, file, "--entity", "Row", "--key", "id"]
         var last = 0
@@ -60,6 +62,8 @@ import Testing
         #expect(finished["inserted"] as? Int == 160_000 - stored, "seed \(Self.seed)")
         #expect(finished["unchanged"] as? Int == stored, "seed \(Self.seed)")
         #expect(try tool.run("check", tool.store).status == 0)
+        let found = ["fetch", tool.store, "--entity", "Row", "--where", "id == 'id-\(numbers[77])'", "--explain"]
+        #expect(try tool.run(found).output.contains("unique key"), "seed \(Self.seed)")
     }
 
     @Test func aKilledBuildLeavesNoCacheAndAKilledApplyWholeTransactions() throws {

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import OrderCaches
 package import Records
 public import Models
@@ -20,14 +21,18 @@ public final class BatchWriter {
     private let container: PersistentContainer
     private let store: Store
     public let entity: Entity
-    private let entityNumber: Int
-    private let constraint: UniqueConstraint?
+    let entityNumber: Int
+    let constraint: UniqueConstraint?
     private let origin: ObjectOrigin
     private let author: String
     /// How long a transaction waits for a busy writer before it throws `StoreError.writerBusy`. Nil: without limit.
     public var writeTimeout: Duration?
     private var writer: StoreWriter?
-    public private(set) var counts = Counts()
+    /// Whether the unique keys of a first import may be left out, and are.
+    var mayDefer = false
+    var deferral: Deferral?
+    let isDeferring = Atomic(false)
+    public internal(set) var counts = Counts()
 
     /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws
     /// `StoreError.unknownEntity`, and `RequestError` when the key is not unique.
@@ -51,9 +56,9 @@ public final class BatchWriter {
     }
 
     /// The open transaction; begun at the first change.
-    private func transaction() throws -> StoreWriter {
+    func transaction() throws -> StoreWriter {
         if let writer { return writer }
-        let begun = try store.beginWrite(author: author, limit: writeTimeout)
+        let begun = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: deferral == nil)
         let stored = begun.model.entities[entityNumber]
         guard stored.hasSameRules(as: entity), entity.isReadable(with: stored), stored.slots.count == entity.slots.count
         else {
@@ -85,7 +90,7 @@ public final class BatchWriter {
         return note(try transaction().put(entityNumber, record, by: [constraint]))
     }
 
-    private func note(_ outcome: StoreWriter.PutOutcome) -> UInt64 {
+    func note(_ outcome: StoreWriter.PutOutcome) -> UInt64 {
         switch outcome {
         case .inserted(let object):
             counts.inserted += 1
@@ -96,28 +101,6 @@ public final class BatchWriter {
         case .unchanged(let object):
             counts.unchanged += 1
             return object.number
-        }
-    }
-
-    /// Prepares a batch for `put`, on any thread.
-    package func prepare(_ batch: inout RecordBatch) throws {
-        if let constraint { try batch.sortKeys(entityNumber, entity, constraint) }
-    }
-
-    /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or the
-    /// error that its values cause; what it throws ends the batch, and the records before are written.
-    package func put(
-        _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [],
-        done: (_ index: Int, Result<UInt64, StoreError>) throws -> Void
-    ) throws {
-        let merge =
-            kept.isEmpty
-            ? nil
-            : { (old: RawSpan, new: RawSpan) in
-                try self.entity.record(from: new, keeping: kept, of: old)
-            }
-        try transaction().put(entityNumber, batch, by: constraint, merge: merge) { index, outcome in
-            try done(index, outcome.map { note($0) })
         }
     }
 
@@ -192,12 +175,17 @@ public final class BatchWriter {
     @discardableResult
     public func commit() throws -> UInt64? {
         try withPublicErrors {
-            guard let ended = writer else { return nil }
-            writer = nil
-            try ended.seal()
-            try container.cacheEngine.keepAll(in: ended)
-            return try ended.commit()
+            try endDeferral()
+            return try commitTransaction()
         }
+    }
+
+    func commitTransaction() throws -> UInt64? {
+        guard let ended = writer else { return nil }
+        writer = nil
+        try ended.seal()
+        try container.cacheEngine.keepAll(in: ended)
+        return try ended.commit()
     }
 
     /// As `commit`, and catches up a cache in the same transaction. Returns `.hit` when nothing of the order changed,
@@ -207,6 +195,7 @@ public final class BatchWriter {
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
             if cacheName.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cacheName) }
+            try endDeferral()
             guard let ended = writer else { return nil }
             writer = nil
             let request = try definition.compile(in: ended.model)
@@ -225,10 +214,13 @@ public final class BatchWriter {
 
     /// Commits, and releases the mapped pages of the file: for imports of many batches.
     package func commitBatch() throws {
-        try commit()
+        try withPublicErrors { _ = try commitTransaction() }
         store.releasePages()
     }
 
     /// Drops what was written since the last commit.
-    public func rollback() { writer = nil }
+    public func rollback() {
+        writer = nil
+        leaveDeferral()
+    }
 }

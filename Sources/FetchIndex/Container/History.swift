@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
             guard commit > 0 else { return }
-            let writer = try container.store.beginWrite()
+            let writer = try container.store.beginWrite(changesRecords: false)
             try writer.trimLog(through: min(commit - 1, writer.commit))
             try writer.commit()
         }

@@ -116,7 +116,8 @@ struct FetchPlanner {
 
     /// Looks up at most `limit` keys: a scan is cheaper than more of them.
     private func uniqueKeys(_ limit: Int) throws -> [Candidates] {
-        try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
+        guard reader.hasUniqueKeys(of: entityNumber) else { return [] }
+        return try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
             guard case .values(let values) = constraint.demand, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
                 values.count <= limit, !values.contains(where: \.isNull)
             else { return nil }

@@ -125,6 +125,7 @@ struct ImportCommand: ParsableCommand {
         let converter = try RowConverter(source.columns, to: writer.entity, file: file)
         let bar = ProgressBar("importing")
         var rows = (written: 0, saved: 0)
+        if !replace { writer.deferUniqueKeys() }
         defer { bar.finish() }
         do {
             try Threads.pipe(threads.count, capacity: 2) { deliver in

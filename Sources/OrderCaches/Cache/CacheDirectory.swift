@@ -108,7 +108,7 @@ package struct CacheDirectory {
     /// Deletes a cache; nil: all but those of indexes. Returns the number of deleted caches.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
-        let writer = try store.beginWrite()
+        let writer = try store.beginWrite(changesRecords: false)
         if let name, name.hasPrefix(Self.indexPrefix) { throw StoreError.invalidCacheName(name) }
         let names = try name.map { [$0] } ?? Self.names(in: writer).filter { !$0.hasPrefix(Self.indexPrefix) }
         var count = 0

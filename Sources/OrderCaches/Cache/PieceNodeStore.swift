@@ -31,7 +31,7 @@ final class PieceNodeStore: NodeStore {
         length += bytes.count
         piece.append((node, bytes))
         if length < pieceLength { return }
-        let writer = try store.beginWrite()
+        let writer = try store.beginWrite(changesRecords: false)
         try writePiece(in: writer)
         try writer.commit()
     }
@@ -75,7 +75,7 @@ final class PieceNodeStore: NodeStore {
         piece = []
         guard let number else { return }
         self.number = nil
-        let writer = try store.beginWrite()
+        let writer = try store.beginWrite(changesRecords: false)
         guard try writer.markedBuild() == number else { return }
         try LMDBNodeStore.deleteNodes(of: number, in: writer)
         try writer.markBuild(nil)

@@ -37,7 +37,7 @@ extension CacheEngine {
             }
             try pieces.discard()
         }
-        let writer = try store.beginWrite()
+        let writer = try store.beginWrite(changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
         return try commit(bring(cache, .unusable(reason), to: .cache(writer)), writer)
     }
@@ -52,7 +52,7 @@ extension CacheEngine {
     /// Removes what a killed build has written.
     private func removeLeftovers() throws {
         guard try store.snapshot().markedBuild() != nil else { return }
-        let writer = try store.beginWrite()
+        let writer = try store.beginWrite(changesRecords: false)
         guard let left = try writer.markedBuild() else { return }
         try LMDBNodeStore.deleteNodes(of: left, in: writer)
         try writer.markBuild(nil)
@@ -79,7 +79,7 @@ extension CacheEngine {
         builder.releasesPages = true
         let order = try builder.build(from: snapshot, in: pieces)
 
-        let writer = try store.beginWrite()
+        let writer = try store.beginWrite(changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
         let oldNumber = try CacheDirectory.number(of: cache.name, in: writer)
         if let oldNumber { try LMDBNodeStore.deleteNodes(of: oldNumber, in: writer) }

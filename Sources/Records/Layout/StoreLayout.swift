@@ -10,7 +10,7 @@ package import LMDB
 ///     meta     "format"           version 4 | checksum 4
 ///              "model"            model | checksum 4                               -> Models/Model+Coding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
-///                                   | LMDB transaction 8 (version 2: none) | checksum 4
+///                                   | LMDB transaction 8 (version 2: none) | [entity without unique keys 2] | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
@@ -53,8 +53,9 @@ package import LMDB
 ///   declarations that they followed. Raised in the same way.
 /// - 6: models may have indexes and derived attributes, which every writer keeps. Raised in the same way.
 /// - 7: entities may be subentities of others. Raised in the same way.
+/// - 8: the state may name an entity whose objects may lack their unique keys. Raised in the same way.
 package enum StoreLayout {
-    package static let version: UInt32 = 7
+    package static let version: UInt32 = 8
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 

@@ -7,7 +7,8 @@ internal import Sorting
 package struct RecordBatch {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
-    private(set) var keys: UniqueKeys?
+    package private(set) var keys: UniqueKeys?
+    private var hashes: [KeyHash]?
 
     package init() {}
 
@@ -17,6 +18,11 @@ package struct RecordBatch {
     /// Adds what a builder has put together.
     package mutating func append(_ builder: inout RecordBuilder) {
         builder.finish(into: &bytes)
+        ends.append(bytes.count)
+    }
+
+    package mutating func append(_ record: RawSpan) {
+        bytes.appendBytes(record)
         ends.append(bytes.count)
     }
 
@@ -30,14 +36,47 @@ package struct RecordBatch {
         keys = try UniqueKeys(of: self, number, entity, constraint)
     }
 
+    /// What an import that leaves out unique keys knows of them.
+    package enum KeyHash: Sendable {
+        /// A value is null.
+        case noKey
+        /// The key is longer than LMDB's may be.
+        case tooLong
+        case hash(UInt64)
+    }
+
+    /// The hashes of the records' unique keys, as `hashKeys` has made them or made now.
+    package func keyHashes(
+        _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint
+    ) throws -> [KeyHash] {
+        if let hashes, hashes.count == count { return hashes }
+        var made: [KeyHash] = []
+        made.reserveCapacity(count)
+        for index in 0..<count {
+            guard let key = try StoreReader.uniqueKey(number, entity, constraint, self[index]) else {
+                made.append(.noKey)
+                continue
+            }
+            made.append(key.count > Table.maximumKeyLength ? .tooLong : .hash(key.span.bytes.hash))
+        }
+        return made
+    }
+
+    /// Makes the hashes of the unique keys, which a writer would do otherwise: on any thread, after the last record.
+    package mutating func hashKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
+        hashes = try keyHashes(number, entity, constraint)
+    }
+
     /// The unique keys of the records in order.
-    struct UniqueKeys {
+    package struct UniqueKeys {
         let constraint: UniqueConstraint
         /// The records with keys that are longer than LMDB's may be.
         private(set) var tooLong: [Int] = []
         /// The keys, each followed by its record's index.
         private let sorter = KeySorter(memoryBudget: .max, folder: "")
         private static let indexLength = 4
+        /// Whether nearly all records are in the order of their keys.
+        package private(set) var areInOrder = true
 
         init(
             of batch: borrowing RecordBatch, _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint
@@ -53,6 +92,12 @@ package struct RecordBatch {
                 }
             }
             try sorter.sort()
+            var (last, steps) = (-1, 0)
+            try forEach { _, index in
+                if index > last { steps += 1 }
+                last = index
+            }
+            areInOrder = steps * 10 >= sorter.count * 9
         }
 
         func forEach(_ body: (_ key: RawSpan, _ index: Int) throws -> Void) throws {

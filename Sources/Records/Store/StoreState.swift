@@ -16,6 +16,9 @@ package struct StoreState: Equatable, Sendable {
     /// Grows by one whenever the stored model changes.
     var modelVersion: UInt32 = 0
 
+    /// The entity whose objects may lack their unique keys: that of a first import which goes on, or was killed.
+    var unkeyedEntity: Int?
+
     /// The LMDB transaction that wrote the state; 0 in a store of version 2, which did not say.
     private var transaction: UInt64 = 0
 
@@ -32,6 +35,7 @@ package struct StoreState: Equatable, Sendable {
         logLimit = try reader.uint64()
         modelVersion = try reader.uint32()
         if !reader.isAtEnd { transaction = try reader.uint64() }
+        if !reader.isAtEnd { unkeyedEntity = Int(try reader.uint16()) }
         // Checksums find damage, not forgery: no sum of these may overflow.
         guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }) else {
             throw StoreError.corrupted("the store's state has a counter that is out of range")
@@ -43,6 +47,7 @@ package struct StoreState: Equatable, Sendable {
         for number in [commit, logStart, logBytes, logLimit] { bytes.appendNumber(number) }
         bytes.appendNumber(modelVersion)
         bytes.appendNumber(UInt64(view.identifier))
+        if let unkeyedEntity { bytes.appendNumber(UInt16(unkeyedEntity)) }
         bytes.appendChecksum()
         return bytes
     }

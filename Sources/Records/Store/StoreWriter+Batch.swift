@@ -12,7 +12,7 @@ extension StoreWriter {
     /// is written. O(k log n).
     package func put(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
-        merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])? = nil,
+        merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])?,
         done: (Int, Result<PutOutcome, StoreError>) throws -> Void
     ) throws {
         let stored = model.entities[entity]
@@ -34,6 +34,14 @@ extension StoreWriter {
             throw error
         }
         try insertion.end(in: self)
+    }
+
+    /// The same, with the batch's records as they are.
+    package func put(
+        _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
+        done: (Int, Result<PutOutcome, StoreError>) throws -> Void
+    ) throws {
+        try put(entity, batch, by: constraint, merge: nil, done: done)
     }
 
     private func put(

@@ -14,6 +14,7 @@ package final class StoreWriter: StoreReader {
     /// Where the numbers of the objects inserted by this transaction begin.
     private var firstInserted: [Int: UInt64] = [:]
     private var canAppend = true
+    var canAppendUniqueKeys = true
     private var isCounted = false
     /// Whether an entity has derived attributes. Asking one entity for each record would copy it.
     var hasDerivations = false
@@ -238,6 +239,14 @@ package final class StoreWriter: StoreReader {
         defer { finish() }
         try end()
         do { return try store.snapshot() } catch { throw CommittedWithoutSnapshot(reason: error) }
+    }
+
+    /// Commits, and hands the lock on to the next writer of the thread.
+    func commitAndKeepLock() throws -> FolderLock {
+        guard let kept = lock.take() else { preconditionFailure("A transaction is committed once.") }
+        defer { finish() }
+        try end()
+        return kept
     }
 
     /// Gives up what is left of the transaction, and only then the lock.

@@ -1,0 +1,112 @@
+internal import Models
+package import Records
+internal import Synchronization
+
+// Many records at once. The unique keys of a first import are written at its end, in their order.
+extension BatchWriter {
+    struct Deferral {
+        var seen = SeenKeys()
+        /// Records whose unique values, or their hashes, were seen before: they are written when the keys are.
+        var repeated = RecordBatch()
+        /// The number of the next object.
+        var next: UInt64
+
+        static let mostRepeated = 50_000
+        var isFull: Bool { seen.isFull || repeated.count >= Self.mostRepeated }
+    }
+
+    /// Prepares a batch for `put`, on any thread.
+    package func prepare(_ batch: inout RecordBatch) throws {
+        guard let constraint else { return }
+        if isDeferring.load(ordering: .relaxed) {
+            try batch.hashKeys(entityNumber, entity, constraint)
+        } else {
+            try batch.sortKeys(entityNumber, entity, constraint)
+        }
+    }
+
+    /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or the
+    /// error that its values cause; what it throws ends the batch, and the records before are written.
+    package func put(
+        _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [],
+        done: (_ index: Int, Result<UInt64, StoreError>) throws -> Void
+    ) throws {
+        if mayDefer { try beginDeferral(batch) }
+        if try putDeferred(batch, done) { return }
+        let merge =
+            kept.isEmpty
+            ? nil
+            : { (old: RawSpan, new: RawSpan) in
+                try self.entity.record(from: new, keeping: kept, of: old)
+            }
+        try transaction().put(entityNumber, batch, by: constraint, merge: merge) { index, outcome in
+            try done(index, outcome.map { note($0) })
+        }
+    }
+
+    /// Leaves out unique keys until `commit`, where the entity has no objects and the first batch is not in the order of its
+    /// keys: then they fill their pages one after the other anyway. Batches may be committed meanwhile.
+    package func deferUniqueKeys() { mayDefer = true }
+
+    private func beginDeferral(_ batch: borrowing RecordBatch) throws {
+        mayDefer = false
+        guard let constraint, batch.keys?.areInOrder == false,
+            try transaction().canDeferUniqueKeys(of: entityNumber, constraint)
+        else { return }
+        try transaction().setUnkeyed(entityNumber)
+        deferral = Deferral(next: try transaction().entityState(entityNumber).nextObject)
+        isDeferring.store(true, ordering: .relaxed)
+    }
+
+    /// Writes a batch without unique keys; false when they are not left out, or not any more.
+    private func putDeferred(
+        _ batch: borrowing RecordBatch, _ done: (Int, Result<UInt64, StoreError>) throws -> Void
+    ) throws -> Bool {
+        guard deferral != nil, let constraint else { return false }
+        let writer = try transaction()
+        guard !writer.hasUniqueKeys(of: entityNumber),
+            try writer.entityState(entityNumber).nextObject == deferral?.next
+        else {
+            // Another writer came between two batches, and has written the keys.
+            try endDeferral()
+            return false
+        }
+        let hashes = try batch.keyHashes(entityNumber, entity, constraint)
+        var isNew = [Bool](repeating: false, count: hashes.count)
+        var failure: (any Error)?
+        for (index, hash) in hashes.enumerated() {
+            switch hash {
+            case .noKey: isNew[index] = true
+            case .hash(let hash):
+                isNew[index] = deferral?.seen.insert(hash) ?? false
+                if !isNew[index] { deferral?.repeated.append(batch[index]) }
+            case .tooLong:
+                let name = entity.name(of: constraint)
+                let error = StoreError.uniqueValueTooLong(entity: entity.name, attribute: name)
+                do { try done(index, .failure(error)) } catch { failure = error }
+            }
+            if failure != nil { break }
+        }
+        try writer.appendUnkeyed(entityNumber, batch) { isNew[$0] }
+        let added = isNew.count { $0 }
+        deferral?.next += UInt64(added)
+        counts.inserted += added
+        if let failure { throw failure }
+        if deferral?.isFull ?? false { try endDeferral() }
+        return true
+    }
+
+    /// Writes the unique keys, and then the records that were put aside. The transaction stays open.
+    func endDeferral() throws {
+        guard let repeated = deferral?.repeated else { return }
+        leaveDeferral()
+        _ = try commitTransaction()
+        // Beginning it writes the keys.
+        try put(repeated) { _, _ in }
+    }
+
+    func leaveDeferral() {
+        deferral = nil
+        isDeferring.store(false, ordering: .relaxed)
+    }
+}

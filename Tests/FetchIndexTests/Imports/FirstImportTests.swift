@@ -1,0 +1,200 @@
+import FetchIndex
+import Foundation
+import Models
+import Records
+import TestSupport
+import Testing
+
+/// First imports by a key, whose unique keys are written at their end.
+@Suite struct FirstImportTests {
+    private let model = Model(entities: [
+        Entity(
+            "Row",
+            [
+                AttributeDescription("id", .string, isOptional: false, isUnique: true),
+                AttributeDescription("size", .integer),
+            ])
+    ])
+    private let folder = TemporaryFolder()
+    private let container: PersistentContainer
+
+    init() throws { container = try PersistentContainer(path: folder.path, model: model) }
+
+    private typealias Row = (id: String, size: Int64)
+
+    private func batch(_ rows: some Sequence<Row>, _ writer: BatchWriter) throws -> RecordBatch {
+        var batch = RecordBatch()
+        for row in rows {
+            let record = try writer.entity.record([.string(row.id), .integer(row.size)])
+            batch.append(record.span.bytes)
+        }
+        try writer.prepare(&batch)
+        return batch
+    }
+
+    private func writer() throws -> BatchWriter {
+        let writer = try BatchWriter(container, entity: "Row", key: "id")
+        writer.deferUniqueKeys()
+        return writer
+    }
+
+    /// The objects in the order of their numbers.
+    private func stored() throws -> [String] {
+        let context = container.newContext()
+        return try context.fetch(FetchRequest<ManagedObject>(entityName: "Row")).map {
+            "\($0.objectID.number) \($0["id"]) \($0["size"])"
+        }
+    }
+
+    private func expectWhole() throws {
+        let snapshot = try container.store.snapshot()
+        #expect(snapshot.hasUniqueKeys(of: 0))
+        #expect(try snapshot.check() == [])
+    }
+
+    private func count(of id: String) throws -> Int {
+        var request = FetchRequest<ManagedObject>(entityName: "Row")
+        request.predicate = try FetchPredicate(format: "id == %@", argumentArray: [id])
+        return try container.newContext().count(for: request)
+    }
+
+    /// What an upsert means: a dictionary, in the order in which its keys came.
+    private func expected(_ rows: [Row]) -> [String] {
+        var order: [String] = []
+        var sizes: [String: Int64] = [:]
+        for row in rows {
+            if sizes.updateValue(row.size, forKey: row.id) == nil { order.append(row.id) }
+        }
+        return order.enumerated().map { "\($0 + 1) \($1) \(sizes[$1] ?? 0)" }
+    }
+
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func shuffledRowsWithRepetitionsAreADictionary(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let rows = (0..<2000).map { _ -> Row in
+            (
+                "id-\(Int.random(in: 0..<(seed % 2 == 0 ? 100_000 : 1500), using: &generator))",
+                .random(in: 0...9, using: &generator)
+            )
+        }
+        let writer = try writer()
+        var isDeferred = false
+        for start in stride(from: 0, to: rows.count, by: 300) {
+            try writer.put(batch(rows[start..<min(start + 300, rows.count)], writer)) { _, outcome in
+                if case .failure(let error) = outcome { throw error }
+            }
+            try writer.commitBatch()
+            let snapshot = try container.store.snapshot()
+            isDeferred = isDeferred || !snapshot.hasUniqueKeys(of: 0)
+            #expect(try snapshot.check() == [])
+            // Found by a scan meanwhile.
+            #expect(try count(of: rows[start].id) == 1)
+        }
+        #expect(isDeferred)
+        try writer.commit()
+        try expectWhole()
+        #expect(try stored() == expected(rows), "seed \(seed)")
+        #expect(writer.counts.inserted == Set(rows.map(\.id)).count)
+        #expect(writer.counts.inserted + writer.counts.updated + writer.counts.unchanged == rows.count)
+        for row in rows.prefix(20) { #expect(try count(of: row.id) == 1) }
+    }
+
+    @Test func rowsInTheOrderOfTheirKeysHaveTheirKeysAtOnce() throws {
+        let writer = try writer()
+        try writer.put(batch((0..<500).map { ("id-\($0 + 1000)", 1) }, writer)) { _, _ in }
+        try writer.commitBatch()
+        try expectWhole()
+    }
+
+    /// A process that is killed leaves what it has committed; the next writer of records completes it.
+    @Test func whatAnImportLeftIsCompletedByTheNextWriter() throws {
+        let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
+        do {
+            let writer = try writer()
+            try writer.put(batch(rows[..<600], writer)) { _, _ in }
+            try writer.commitBatch()
+            try writer.put(batch(rows[600...], writer)) { _, _ in }
+        }
+        #expect(try !container.store.snapshot().hasUniqueKeys(of: 0))
+        // A writer that changes no records leaves it so.
+        try container.withOrder(.init(entity: "Row", sortKeys: [SortKey("size")]), .init(cacheName: "c")) { order in
+            #expect(order.rowCount == 600)
+        }
+        #expect(try !container.store.snapshot().hasUniqueKeys(of: 0))
+        let context = container.newContext()
+        let object = try context.insert("Row")
+        object["id"] = .string(rows[0].id)
+        #expect(throws: (any Error).self) { try context.save() }
+        try expectWhole()
+        #expect(try stored() == expected(Array(rows[..<600])))
+        let again = try writer()
+        try again.put(batch(rows, again)) { _, _ in }
+        try again.commit()
+        #expect(again.counts.unchanged == 600 && again.counts.inserted == 300)
+        try expectWhole()
+        #expect(try stored() == expected(rows))
+    }
+
+    /// Between two batches another writer inserts an object that the file has too.
+    @Test func anotherWriterMayComeBetweenBatches() throws {
+        let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
+        let writer = try writer()
+        try writer.put(batch(rows[..<300] + rows[..<5], writer)) { _, _ in }
+        try writer.commitBatch()
+        let other = try BatchWriter(container, entity: "Row", key: "id")
+        try other.insert([.string(rows[500].id), .integer(-1)])
+        try other.commit()
+        try expectWhole()
+        try writer.put(batch(rows[300...], writer)) { _, _ in }
+        try writer.commit()
+        try expectWhole()
+        #expect(writer.counts.inserted == 899 && writer.counts.updated == 1 && writer.counts.unchanged == 5)
+        let expected = expected(Array(rows[..<300]) + [(rows[500].id, -1)] + Array(rows[300...]))
+        #expect(try stored() == expected)
+    }
+
+    /// Attributes that a file does not have stay as they are stored.
+    @Test func storedValuesAreKept() throws {
+        let writer = try BatchWriter(container, entity: "Row", key: "id")
+        try writer.insert([.string("a"), .integer(7)])
+        let rows = [(id: "a", size: Int64(1)), (id: "b", size: 2)]
+        try writer.put(batch(rows, writer), keepingSlots: [1]) { _, _ in }
+        try writer.commit()
+        #expect(try stored() == expected([("a", 7), ("b", 2)]))
+    }
+
+    /// A unique value belongs to all entities of a hierarchy.
+    @Test func valuesOfAnotherEntityAreRefusedInTheirPlace() throws {
+        let id = AttributeDescription("id", .string, isUnique: true)
+        let works = Model(entities: [Entity("Work", [id]), Entity("Film", [id], superentity: "Work")])
+        let folder = TemporaryFolder()
+        let container = try PersistentContainer(path: folder.path, model: works)
+        let films = try BatchWriter(container, entity: "Film", key: "id")
+        try films.insert([.string("b")])
+        try films.commit()
+        let writer = try BatchWriter(container, entity: "Work", key: "id")
+        var batch = RecordBatch()
+        for id in ["a", "b", "c", "c"] {
+            let record = try writer.entity.record([.string(id)])
+            batch.append(record.span.bytes)
+        }
+        var refused: [Int] = []
+        try writer.put(batch) { index, outcome in if case .failure = outcome { refused.append(index) } }
+        try writer.commit()
+        #expect(refused == [1])
+        #expect(writer.counts.inserted == 2 && writer.counts.unchanged == 1)
+        #expect(try container.store.snapshot().check() == [])
+    }
+
+    @Test func aRollBackLeavesWhatWasCommitted() throws {
+        let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
+        let writer = try writer()
+        try writer.put(batch(rows[..<300], writer)) { _, _ in }
+        try writer.commitBatch()
+        try writer.put(batch(rows[300..<600], writer)) { _, _ in }
+        writer.rollback()
+        try writer.put(batch(rows[600...], writer)) { _, _ in }
+        try writer.commit()
+        try expectWhole()
+        #expect(try stored() == expected(Array(rows[..<300] + rows[600...])))
+    }
+}

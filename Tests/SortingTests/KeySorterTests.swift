@@ -1,0 +1,109 @@
+import Bytes
+import Foundation
+import Models
+import Sorting
+import TestSupport
+import Testing
+
+@Suite struct KeySorterTests {
+    /// Keys that end in a 4-byte number, so that none begins another, with long common beginnings.
+    func keys(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
+        (0..<count).map { number in
+            let prefix = String(repeating: "section", count: Int.random(in: 0...3, using: &generator))
+            let text = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
+                UInt8.random(in: 97...99, using: &generator)
+            }
+            return Array(prefix.utf8) + text + [0] + withUnsafeBytes(of: UInt32(number).bigEndian) { [UInt8]($0) }
+        }
+    }
+
+    @Test(arguments: [(0, 1 << 30), (1, 1 << 30), (13, 1 << 30), (5000, 1 << 30), (30_000, 1 << 16), (30_000, 1 << 20)])
+    func keysComeOutSortedFromMemoryAndFromRuns(count: Int, budget: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(count))
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let keys = keys(count, using: &generator)
+        let sorter = KeySorter(memoryBudget: budget, folder: folder.path)
+        for key in keys { try sorter.append(key) }
+        #expect((sorter.runCount > 0) == (budget == 1 << 16 || budget == 1 << 20))
+        var sorted: [[UInt8]] = []
+        try sorter.forEachSorted { sorted.append([UInt8](copying: $0)) }
+        #expect(sorted == keys.sorted { $0.lexicographicallyPrecedes($1) })
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "runs have no names")
+    }
+
+    @Test func equalAndHostileKeysAreSorted() throws {
+        let organPipe = (0..<4000).map { number -> [UInt8] in
+            let value = number < 2000 ? number : 4000 - number
+            return withUnsafeBytes(of: UInt64(value).bigEndian) { [UInt8]($0) }
+        }
+        let sorter = KeySorter(memoryBudget: 1 << 20, folder: "/")
+        for key in organPipe { try sorter.append(key) }
+        var sorted: [[UInt8]] = []
+        try sorter.forEachSorted { sorted.append([UInt8](copying: $0)) }
+        #expect(sorted == organPipe.sorted { $0.lexicographicallyPrecedes($1) })
+    }
+
+    #if os(Linux)
+        /// Some of the bytes of a run, as a failing disk may change them.
+        @Test func aRunThatChangedOnTheDiskIsAnError() throws {
+            let folder = TemporaryFolder()
+            try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+            let keys = (0..<4000).map { Array("key \($0)".utf8) }
+            for byte in stride(from: 0, to: 60_000, by: 997) {
+                let sorter = KeySorter(memoryBudget: 1 << 16, folder: folder.path)
+                for key in keys { try sorter.append(key) }
+                guard let file = try runs(in: folder.path).first else { return #expect(sorter.runCount > 0) }
+                let handle = try #require(FileHandle(forUpdatingAtPath: file))
+                try handle.seek(toOffset: UInt64(byte % 20_000))
+                let old = try #require(try handle.read(upToCount: 1))
+                try handle.seek(toOffset: UInt64(byte % 20_000))
+                try handle.write(contentsOf: Data(old.map { $0 ^ 0x81 }))
+                try handle.close()
+                #expect(throws: StoreError.temporaryFileDamaged, "byte \(byte % 20_000)") {
+                    try sorter.forEachSorted { _ in }
+                }
+            }
+        }
+
+        /// The nameless files of a folder that this process has open.
+        private func runs(in folder: String) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map { "/proc/self/fd/" + $0 }.filter {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: $0))?.hasPrefix(folder) == true
+            }
+        }
+    #endif
+
+    @Test func aFolderThatCannotBeWrittenIsAnError() throws {
+        let sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
+        #expect(throws: StoreError.self) {
+            for number in 0..<20_000 { try sorter.append(Array("\(number)".utf8)) }
+        }
+    }
+
+    /// Several sorters, some of which have runs, give one order.
+    @Test(arguments: [(1, 1 << 30), (2, 1 << 30), (3, 1 << 16), (5, 1 << 18)])
+    func keysOfSeveralSortersComeOutInOneOrder(sorterCount: Int, budget: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(sorterCount))
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let keys = keys(20_000, using: &generator)
+        let sorters = (0..<sorterCount).map { _ in KeySorter(memoryBudget: budget, folder: folder.path) }
+        // The last one has few keys, or none.
+        for (index, key) in keys.enumerated() {
+            try sorters[index % max(1, sorterCount - 1)].append(key)
+        }
+        var sorted: [[UInt8]] = []
+        try KeySorter.forEachSorted(of: sorters) { sorted.append([UInt8](copying: $0)) }
+        #expect(sorted == keys.sorted { $0.lexicographicallyPrecedes($1) })
+        // A reader that wants no more ends the merge.
+        struct Enough: Error {}
+        var taken = 0
+        #expect(throws: Enough.self) {
+            try KeySorter.forEachSorted(of: sorters) { _ in
+                taken += 1
+                if taken == 10 { throw Enough() }
+            }
+        }
+    }
+}
