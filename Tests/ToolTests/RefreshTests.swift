@@ -54,6 +54,57 @@ import Testing
         #expect(table.output.contains(": 200 rows"))
     }
 
+    /// So many records that several threads read them, once for all caches that are built.
+    @Test(arguments: [1, 3]) func severalCachesAreBuiltFromOneScan(threads: Int) throws {
+        let rows = (0..<30_000).map { "\($0 * 7919 % 30_000),k\($0 % 40),\($0 % 1000)\n" }
+        let file = try tool.file("many.csv", "id,kind,size\n" + rows.joined())
+        let store = tool.store + "-many"
+        let options = ["--threads", "\(threads)"]
+        _ = try tool.run(["import", store, file, "--entity", "Row", "--key", "id"] + options)
+        let requests = [
+            "all": ["--section", "kind", "--sort", "size,id"], "few": ["--where", "size < 10", "--sort", "id:desc"],
+            "none": ["--where", "size < 0", "--section", "kind", "--section-order", "count"],
+        ]
+        for (name, request) in requests {
+            _ = try tool.run(["fetch", store, "--entity", "Row", "--cache", name, "--sections-only"] + request)
+        }
+        let before = try tool.run(["fetch", store, "--cache", "all", "--output", "json"]).output
+        let rebuilt = try tool.run(["cache", "rebuild", store, "--all", "--output", "json"] + options)
+        let reports = try #require(rebuilt.json as? [[String: Any]], "\(rebuilt)")
+        #expect(reports.map { $0["name"] as? String } == ["all", "few", "none"])
+        #expect(reports.map { $0["rows"] as? Int } == [30_000, 300, 0])
+        let verified = try tool.run("cache", "verify", store)
+        #expect(verified.status == 0, "\(verified.output)")
+        #expect(try tool.run(["fetch", store, "--cache", "all", "--output", "json"]).output.count == before.count)
+        #expect(
+            kinds(
+                try #require(try tool.run(["refresh", store, "--output", "json"] + options).json as? [[String: Any]]))
+                == ["hit", "hit", "hit"])
+    }
+
+    /// The number of threads changes nothing of what is stored or found.
+    @Test func theNumberOfThreadsDoesNotShow() throws {
+        var generator = SeededGenerator(seed: 15)
+        let rows = (0..<30_000).shuffled(using: &generator).map { "path/\($0 / 100)/\($0),\($0 % 70),\"a, \(($0))\"\n" }
+        let file = try tool.file("many.csv", "path,kind,name\n" + rows.joined() + rows.prefix(50).joined())
+        var outputs: Set<String> = []
+        for threads in [1, 2, 4] {
+            let (store, options) = (tool.store + "-\(threads)", ["--threads", "\(threads)"])
+            let imported = try tool.run(["import", store, file, "--entity", "Row", "--key", "path"] + options)
+            #expect(imported.status == 0, "\(imported)")
+            let fetch = ["fetch", store, "--entity", "Row", "--output", "tsv"] + options
+            let found = try tool.run(fetch + ["--where", "name CONTAINS '77' AND kind < 60"]).output
+            let sorted = try tool.run(fetch + ["--where", "name CONTAINS '77'", "--sort", "kind:desc,path"]).output
+            let sections = try tool.run(
+                fetch + ["--section", "kind", "--sort", "name", "--cache", "c", "--sections-only"]
+            ).output
+            #expect(found.split(separator: "\n").count > 100)
+            outputs.insert(try tool.run("export", store, "-").output + found + sorted + sections)
+            #expect(try tool.run("check", store).status == 0)
+        }
+        #expect(outputs.count == 1)
+    }
+
     @Test func anUnknownCacheIsNamedBeforeAnythingIsDone() throws {
         try change(3)
         let result = try tool.run("refresh", tool.store, "b", "c")

@@ -183,7 +183,13 @@ struct CacheRebuildCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name; all caches by default.") var name: String?
+    @Flag(help: "All caches, which is the default too.") var all = false
+    @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        if all && name != nil { throw ValidationError("Name a cache or say --all, not both.") }
+    }
 
     private struct Rebuilt: Encodable {
         let name: String
@@ -192,22 +198,21 @@ struct CacheRebuildCommand: ParsableCommand {
     }
 
     func run() throws {
-        let container = try store.open()
+        let container = try store.open(threads: threads.count)
         let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
-        let options = try RequestOptions.parse([])
+        let bar = ProgressBar(names.count == 1 ? "building \(names[0])" : "building caches")
+        let requests = try names.map { try RequestOptions.cacheRequest($0, in: container, bar) }
         var reports: [Rebuilt] = []
-        for name in names {
-            let definition = try options.definition(ofExisting: name, entity: nil, in: container)
-            let bar = ProgressBar("building \(name)")
-            let start = ContinuousClock.now
-            let request = try container.compile(definition, options.orderOptions(cacheName: name, bar))
-            let opened = try container.cacheEngine.rebuild(CacheRequest(name: name, order: request), .requested).opened
-            bar.finish()
-            let outcome = OutcomeReport(.rebuilt(.requested), ContinuousClock.now - start)
-            reports.append(Rebuilt(name: name, rows: opened.order.rowCount, outcome: outcome))
-            if !output.isJSON {
-                Output.line("\(name.visible): \(outcome.sentence): \(Numbers.count(opened.order.rowCount, "row"))")
-            }
+        var start = ContinuousClock.now
+        try container.cacheEngine.open(requests, isForced: true) { index, result in
+            let rows = try result.get().order.rowCount
+            let outcome = OutcomeReport(FetchOutcome.rebuilt(.requested), ContinuousClock.now - start)
+            reports.append(Rebuilt(name: names[index], rows: rows, outcome: outcome))
+            start = .now
+        }
+        bar.finish()
+        for report in reports where !output.isJSON {
+            Output.line("\(report.name.visible): \(report.outcome.sentence): \(Numbers.count(report.rows, "row"))")
         }
         if output.isJSON { try Output.jsonLine(reports) }
     }

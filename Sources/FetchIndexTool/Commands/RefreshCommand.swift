@@ -28,36 +28,41 @@ struct RefreshCommand: ParsableCommand {
         let stored = try CacheDirectory.names(in: container.store.snapshot())
         // Before any cache is refreshed.
         if let unknown = names.first(where: { !stored.contains($0) }) { throw StoreError.unknownCache(unknown) }
-        var reports: [Refreshed] = []
         // Indexes are always up to date.
         let all = stored.filter { !$0.hasPrefix(CacheDirectory.indexPrefix) }
-        for name in names.isEmpty ? all : names {
-            let report = refresh(name, in: container)
-            reports.append(report)
-            if output.isJSON { continue }
+        let wanted = names.isEmpty ? all : names
+        let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")
+        var reports = [Refreshed?](repeating: nil, count: wanted.count)
+        var requests: [CacheRequest] = []
+        for (index, name) in wanted.enumerated() {
+            do {
+                requests.append(try RequestOptions.cacheRequest(name, in: container, bar))
+            } catch {
+                reports[index] = Refreshed(name: name, error: "\(error)")
+            }
+        }
+        let places = reports.indices.filter { reports[$0] == nil }
+        var start = ContinuousClock.now
+        try container.cacheEngine.open(requests) { index, result in
+            let name = requests[index].name
+            do {
+                let opened = try result.get()
+                let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
+                reports[places[index]] = Refreshed(name: name, rows: opened.order.rowCount, outcome: outcome)
+            } catch {
+                reports[places[index]] = Refreshed(name: name, error: "\(error)")
+            }
+            start = .now
+        }
+        bar.finish()
+        for report in reports.compactMap(\.self) where !output.isJSON {
             if let outcome = report.outcome {
-                Output.line("\(name.visible): \(outcome.sentence): \(Numbers.count(report.rows ?? 0, "row"))")
+                Output.line("\(report.name.visible): \(outcome.sentence): \(Numbers.count(report.rows ?? 0, "row"))")
             } else {
-                Output.error("\(name.visible): \(report.error ?? "")")
+                Output.error("\(report.name.visible): \(report.error ?? "")")
             }
         }
         if output.isJSON { try Output.jsonLine(reports) }
-        if reports.contains(where: { $0.error != nil }) { throw Failure("not all caches are up to date") }
-    }
-
-    private func refresh(_ name: String, in container: PersistentContainer) -> Refreshed {
-        let bar = ProgressBar("building \(name)")
-        defer { bar.finish() }
-        let start = ContinuousClock.now
-        do {
-            let options = try RequestOptions.parse([])
-            let definition = try options.definition(ofExisting: name, entity: nil, in: container)
-            return try container.withOrder(definition, options.orderOptions(cacheName: name, bar)) { order in
-                let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
-                return Refreshed(name: name, rows: order.rowCount, outcome: outcome)
-            }
-        } catch {
-            return Refreshed(name: name, error: "\(error)")
-        }
+        if reports.contains(where: { $0?.error != nil }) { throw Failure("not all caches are up to date") }
     }
 }

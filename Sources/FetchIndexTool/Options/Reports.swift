@@ -1,3 +1,4 @@
+internal import OrderCaches
 internal import Administration
 internal import FetchIndex
 
@@ -9,13 +10,27 @@ struct OutcomeReport: Encodable {
     let milliseconds: Double
 
     init(_ outcome: FetchOutcome, _ duration: Duration) {
-        milliseconds = (duration / .microseconds(1)).rounded() / 1000
         switch outcome {
-        case .hit: (kind, reason) = ("hit", nil)
-        case .caughtUp: (kind, reason) = ("caughtUp", nil)
-        case .rebuilt(let why): (kind, reason) = ("rebuilt", why.rawValue)
-        case .computed: (kind, reason) = ("computed", nil)
+        case .hit: self.init("hit", duration)
+        case .caughtUp: self.init("caughtUp", duration)
+        case .rebuilt(let why): self.init("rebuilt", duration, why)
+        case .computed: self.init("computed", duration)
         }
+    }
+
+    init(_ outcome: OrderOutcome, _ duration: Duration) {
+        switch outcome {
+        case .hit: self.init("hit", duration)
+        case .caughtUp: self.init("caughtUp", duration)
+        case .rebuilt(let why): self.init("rebuilt", duration, why)
+        case .computed: self.init("computed", duration)
+        }
+    }
+
+    private init(_ kind: String, _ duration: Duration, _ why: RebuildReason? = nil) {
+        self.kind = kind
+        milliseconds = (duration / .microseconds(1)).rounded() / 1000
+        reason = why?.rawValue
     }
 
     /// rebuilt (first), in 12.3 ms

@@ -136,6 +136,16 @@ struct RequestOptions: ParsableArguments {
         return wanted
     }
 
+    /// The request of a stored cache, with the options that a command without request options has.
+    static func cacheRequest(
+        _ name: String, in container: PersistentContainer, _ bar: ProgressBar
+    ) throws -> CacheRequest {
+        let options = try RequestOptions.parse([])
+        let definition = try options.definition(ofExisting: name, entity: nil, in: container)
+        return CacheRequest(
+            name: name, order: try container.compile(definition, options.orderOptions(cacheName: name, bar)))
+    }
+
     func orderOptions(
         cacheName: String?, _ bar: ProgressBar, needsExactChange: Bool = false
     ) -> PersistentContainer.OrderOptions {

@@ -1,4 +1,3 @@
-internal import Sorting
 package import Models
 package import Records
 
@@ -10,22 +9,43 @@ extension OrderBuilder {
         isSorted: Bool = false, _ body: (RecordKey) throws -> Bool
     ) throws {
         let own = replaced.filter { placer(of: $0.key.entity) != nil }
-        guard isSorted else { return try walkPlaced(of: reader, source, own) { object, _ in try body(object) } }
-        let sorter = KeySorter(memoryBudget: memoryBudget, folder: reader.store.path)
-        try walkPlaced(of: reader, source, own) { object, placement in
-            placement.finish(object)
-            try sorter.append(placement.key)
-            return true
-        }
+        guard isSorted else { return try walkUnsorted(reader, source, own, body) }
         var shouldContinue = true
-        try sorter.forEachSorted { key in
+        try forEachSortedKey(from: reader, source, replacing: own) { key in
             guard shouldContinue, let object = RowKey.object(in: key, entity: rowEntity) else { return }
             shouldContinue = try body(object)
         }
     }
 
+    /// By object number, on several threads where there are many records.
+    private func walkUnsorted(
+        _ reader: StoreReader, _ source: RecordSource, _ own: [RecordKey: [UInt8]?],
+        _ body: (RecordKey) throws -> Bool
+    ) throws {
+        let scan = try ParallelScan(of: reader, objects: source.objects == nil ? reader.count(of: entities) : 0)
+        guard scan.threadCount > 1 else {
+            return try walkPlaced(of: reader, source, own) { object, _ in try body(object) }
+        }
+        let threads = try placingThreads(scan.threadCount, of: reader)
+        var shouldContinue = true
+        for (index, entity) in entities.enumerated() where shouldContinue {
+            for thread in threads { thread.begin(index) }
+            try scan.forEachPart(of: entity) { thread, part in
+                var members: [RecordKey] = []
+                try part.forEachRecord { object, record in
+                    if try threads[thread].isMember(object, record, replacing: own) { members.append(object) }
+                }
+                return members
+            } deliver: { members in
+                for member in members where shouldContinue { shouldContinue = try body(member) }
+                return shouldContinue
+            }
+        }
+        if shouldContinue { try walkUnsaved(own) { object, _ in try body(object) } }
+    }
+
     /// Calls the body with the members and their placements, by object number, new ones last.
-    private func walkPlaced(
+    func walkPlaced(
         of reader: StoreReader, _ source: RecordSource, _ own: [RecordKey: [UInt8]?],
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws {
@@ -51,8 +71,16 @@ extension OrderBuilder {
                 return shouldContinue
             }
         }
-        for (object, record) in own.sorted(by: { $0.key < $1.key }) where shouldContinue && object.isTemporary {
-            if let record { shouldContinue = try place(object, record, &placement, body) }
+        if shouldContinue { try walkUnsaved(own, body) }
+    }
+
+    /// The members among new objects.
+    private func walkUnsaved(
+        _ own: [RecordKey: [UInt8]?], _ body: (RecordKey, inout RowPlacement) throws -> Bool
+    ) throws {
+        var placement = placement
+        for (object, record) in own.sorted(by: { $0.key < $1.key }) where object.isTemporary {
+            if let record, try !place(object, record, &placement, body) { return }
         }
     }
 

@@ -1,4 +1,3 @@
-internal import SystemBasics
 internal import Sorting
 internal import Bytes
 package import Models
@@ -47,12 +46,23 @@ package struct OrderBuilder {
     package func build(
         from reader: StoreReader, _ source: RecordSource = .all, in nodes: any NodeStore
     ) throws -> SectionedOrder {
+        try build(in: nodes, folder: reader.store.path) { try forEachSortedKey(from: reader, source, $0) }
+    }
+
+    /// The same from row keys that are sorted already.
+    func build(from sorted: [KeySorter], in nodes: any NodeStore, folder: String) throws -> SectionedOrder {
+        try build(in: nodes, folder: folder) { try KeySorter.forEachSorted(of: sorted, $0) }
+    }
+
+    private func build(
+        in nodes: any NodeStore, folder: String, _ forEachSortedKey: ((RawSpan) throws -> Void) throws -> Void
+    ) throws -> SectionedOrder {
         var rows = TreeBuilder(in: nodes)
-        let sections = KeySorter(memoryBudget: memoryBudget / 4, folder: reader.store.path)
+        let sections = KeySorter(memoryBudget: memoryBudget / 4, folder: folder)
         var current = OpenSection()
         // The closure would copy the builder for each row.
         let shape = shape
-        try forEachSortedKey(from: reader, source) { key in
+        try forEachSortedKey { key in
             try rows.append(key)
             guard shape.hasSections else { return }
             try current.add(key) { try sections.append($0.keyAndCount(shape)) }
@@ -60,87 +70,6 @@ package struct OrderBuilder {
         if current.count > 0 { try sections.append(current.keyAndCount(shape)) }
         let roots = OrderRoots(rows: try rows.finish().root, sections: try build(sections, in: nodes).root)
         return SectionedOrder(entity: rowEntity, shape: shape, in: nodes, roots)
-    }
-
-    /// Hands out the row keys of all members in order. All records are read and sorted on several threads.
-    func forEachSortedKey(
-        from reader: StoreReader, _ source: RecordSource = .all, _ body: (RawSpan) throws -> Void
-    ) throws {
-        guard case .objects(let objects) = source else { return try forEachSortedKey(from: reader, body) }
-        let sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
-        let total = objects.count
-        var placement = placement
-        var done = 0
-        for entity in entities {
-            guard let placer = placer(of: entity) else { continue }
-            try reader.forEachRecord(of: entity, from: source) { object, record in
-                placement.begin()
-                if try placer.place(record, &placement) {
-                    placement.finish(object)
-                    try sorter.append(placement.key)
-                }
-                done += 1
-                if done % 4096 == 0 { progress(done, total) }
-                return true
-            }
-        }
-        progress(done, total)
-        try sorter.forEachSorted(body)
-    }
-
-    private func forEachSortedKey(from reader: StoreReader, _ body: (RawSpan) throws -> Void) throws {
-        let total = try reader.count(of: entities)
-        let scan = ParallelScan(of: reader, objects: total)
-        let budget = memoryBudget / 4 * 3 / scan.threadCount
-        let threads = try (0..<scan.threadCount).map { thread in
-            let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
-            return PlacingThread(
-                placers: placers, placement: placement, passed: releasesPages ? PassedPages(of: reader.view) : nil,
-                sorter: KeySorter(memoryBudget: budget, folder: reader.store.path))
-        }
-        var done = 0
-        for (index, entity) in entities.enumerated() {
-            for thread in threads { thread.begin(index) }
-            try scan.forEachRecord(of: entity) { thread, _, object, record in
-                try threads[thread].place(object, record)
-                // The first thread is the caller's.
-                guard thread == 0 else { return }
-                done += 1
-                if done % 4096 == 0 { progress(min(done * scan.threadCount, Int(total)), Int(total)) }
-            }
-        }
-        progress(Int(total), Int(total))
-        try KeySorter.forEachSorted(of: threads.map(\.sorter), body)
-    }
-
-    /// What a thread that places records has of its own.
-    private final class PlacingThread {
-        private let placers: [(any RowPlacer)?]
-        private var placer: (any RowPlacer)?
-        private var placement: RowPlacement
-        private var passed: PassedPages?
-        let sorter: KeySorter
-
-        init(
-            placers: [(any RowPlacer)?], placement: RowPlacement, passed: PassedPages?, sorter: KeySorter
-        ) {
-            self.placers = placers
-            self.placement = placement
-            self.passed = passed
-            self.sorter = sorter
-        }
-
-        /// The records of the entity with this index come next.
-        func begin(_ entity: Int) { placer = placers[entity] }
-
-        func place(_ object: RecordKey, _ record: RawSpan) throws {
-            passed?.pass(record)
-            placement.begin()
-            if try placer?.place(record, &placement) ?? false {
-                placement.finish(object)
-                try sorter.append(placement.key)
-            }
-        }
     }
 
     /// A section whose rows are coming in.

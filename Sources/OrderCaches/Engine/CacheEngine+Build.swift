@@ -18,7 +18,7 @@ extension CacheEngine {
     /// Builds a cache; an unforced build returns the cache that another build has just finished. Builds in memory when the
     /// store is read-only or this process is writing: the open writer may be the caller's own, and waiting a deadlock.
     func build(
-        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false
+        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false, from scan: SharedScan? = nil
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: Self.patience) else {
             return try computeAtNewest(cache.order, .rebuilt(reason))
@@ -26,16 +26,18 @@ extension CacheEngine {
         defer { withExtendedLifetime(build) {} }
         if !isForced, try isBuilt(cache) { return try open(cache) }
         try removeLeftovers()
+        var scan = scan?.keys(of: cache.name)
         for _ in 0..<Self.maximumAttempts {
             let pieces = PieceNodeStore(store, pieceLength: Self.pieceLength(cache.order.builder.memoryBudget))
             do {
-                if let built = try buildOnce(cache, reason, build, pieces) { return built }
+                if let built = try buildOnce(cache, reason, build, pieces, scan) { return built }
             } catch {
                 // What was written is of no use; the next build removes what cannot be removed now.
                 try? pieces.discard()
                 throw error
             }
             try pieces.discard()
+            scan = nil
         }
         let writer = try store.beginWrite(changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
@@ -70,14 +72,24 @@ extension CacheEngine {
     /// Nil when too much has changed during the build. The snapshot ends with this function, so that the pages of a failed build
     /// can be used again.
     private func buildOnce(
-        _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore
+        _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
+        _ scan: SharedScan.Keys?
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot)? {
-        let snapshot = try store.snapshot()
-        build.begin(at: snapshot.commit)
-        try Self.requireEntity(of: cache.order, in: snapshot)
-        var builder = cache.order.builder
-        builder.releasesPages = true
-        let order = try builder.build(from: snapshot, in: pieces)
+        let start: UInt64
+        let order: SectionedOrder
+        if let scan {
+            start = scan.commit
+            build.begin(at: start)
+            order = try cache.order.builder.build(from: scan.sorters, in: pieces, folder: store.path)
+        } else {
+            let snapshot = try store.snapshot()
+            start = snapshot.commit
+            build.begin(at: start)
+            try Self.requireEntity(of: cache.order, in: snapshot)
+            var builder = cache.order.builder
+            builder.releasesPages = true
+            order = try builder.build(from: snapshot, in: pieces)
+        }
 
         let writer = try store.beginWrite(changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
@@ -85,7 +97,7 @@ extension CacheEngine {
         if let oldNumber { try LMDBNodeStore.deleteNodes(of: oldNumber, in: writer) }
         let number = try pieces.finish(in: writer)
         var header = CacheHeader(replacing: cache, number: number, in: writer)
-        header.take(order, commit: snapshot.commit, time: currentTime())
+        header.take(order, commit: start, time: currentTime())
         try CacheDirectory.put(header, in: writer)
         // Without `needsExactChange`: a long catch-up would block other writers.
         let assessment = try assess(CacheRequest(name: cache.name, order: cache.order), in: writer)

@@ -67,4 +67,61 @@ package final class ParallelScan {
         try first.requireCount(of: entity, progress.withLock { $0.scanned })
         first.noteVerified(entity)
     }
+
+    /// Numbers that this thread scans alone first: many callers want only the first objects.
+    private static let firstLength: UInt64 = 8192
+    private static let longestPart: UInt64 = 1 << 16
+
+    /// Makes a result of each part of an entity's numbers, on several threads, and hands them out here in the order of the
+    /// numbers, until `deliver` returns false. The body scans its part with the reader. Throws as `scan`.
+    package func forEachPart<Result>(
+        of entity: Int, _ body: (_ thread: Int, ScannedPart) throws -> Result, deliver: (Result) throws -> Bool
+    ) throws {
+        let end = try first.entityState(entity).nextObject
+        var start: UInt64 = 0
+        var length = Self.firstLength
+        var scanned: UInt64 = 0
+        while start < end {
+            let count = start == 0 ? 1 : threadCount
+            var results = [(Result, UInt64)?](repeating: nil, count: count)
+            try results.withUnsafeMutableBufferPointer { buffer in
+                // Each thread has an element and a reader of its own.
+                nonisolated(unsafe) let (buffer, first, others) = (buffer, first, others)
+                try Threads.run(count) { thread in
+                    let lower = min(end, start + UInt64(thread) * length)
+                    let part = ScannedPart(
+                        reader: thread == 0 ? first : others[thread - 1], entity: entity,
+                        numbers: lower..<min(end, lower + length))
+                    let result = try body(thread, part)
+                    buffer[thread] = (result, part.count.scanned)
+                }
+            }
+            for case (let result, let count)? in results {
+                scanned += count
+                if try !deliver(result) { return }
+            }
+            start += UInt64(count) * length
+            length = min(2 * length, Self.longestPart)
+        }
+        try first.requireCount(of: entity, scanned)
+        first.noteVerified(entity)
+    }
+}
+
+/// Some of an entity's numbers, for one thread.
+package struct ScannedPart {
+    fileprivate final class Count { var scanned: UInt64 = 0 }
+
+    fileprivate let reader: StoreReader
+    fileprivate let entity: Int
+    fileprivate let numbers: Range<UInt64>
+    fileprivate let count = Count()
+
+    /// Calls the body with the records of the part, by number.
+    package func forEachRecord(_ body: (RecordKey, RawSpan) throws -> Void) throws {
+        count.scanned += try reader.scan(entity, numbers: numbers) { object, record in
+            try body(object, record)
+            return true
+        }
+    }
 }

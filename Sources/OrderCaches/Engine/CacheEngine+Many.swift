@@ -1,0 +1,59 @@
+internal import Models
+internal import Records
+internal import Sorting
+
+/// The sorted row keys of several caches, from one scan of the records.
+struct SharedScan {
+    struct Keys {
+        /// The commit of the state that was scanned.
+        let commit: UInt64
+        let sorters: [KeySorter]
+    }
+
+    private let commit: UInt64
+    private let sorters: [String: [KeySorter]]
+
+    init(of caches: [CacheRequest], in reader: StoreReader) throws {
+        var builders = caches.map(\.order.builder)
+        for index in builders.indices { builders[index].releasesPages = index == 0 }
+        commit = reader.commit
+        sorters = Dictionary(uniqueKeysWithValues: zip(caches.map(\.name), try OrderBuilder.sort(builders, reader)))
+    }
+
+    func keys(of name: String) -> Keys? { sorters[name].map { Keys(commit: commit, sorters: $0) } }
+}
+
+extension CacheEngine {
+    /// Opens several caches, one after the other, as `open` does; those that must be built are built from one scan of the
+    /// records. With `isForced`, all are built. `done` gets each cache's index and order, or error.
+    package func open(
+        _ caches: [CacheRequest], isForced: Bool = false,
+        done: (Int, Result<OpenedOrder, any Error>) throws -> Void
+    ) throws {
+        let scan = try sharedScan(of: caches, isForced: isForced)
+        for (index, cache) in caches.enumerated() {
+            try done(index, Result { try open(cache, isForced: isForced, from: scan) })
+        }
+    }
+
+    private func open(_ cache: CacheRequest, isForced: Bool, from scan: SharedScan?) throws -> OpenedOrder {
+        try CacheDirectory.validate(cache.name)
+        if isForced { return try build(cache, .requested, isForced: true, from: scan).opened }
+        if case .unusable(let reason) = try assess(cache, in: store.snapshot()) {
+            return try build(cache, reason, from: scan).opened
+        }
+        return try open(cache).opened
+    }
+
+    /// Nil where it would save nothing. Damaged records, and a full disk, are met by the build of each cache.
+    private func sharedScan(of caches: [CacheRequest], isForced: Bool) throws -> SharedScan? {
+        let snapshot = try store.snapshot()
+        let built = try caches.filter { cache in
+            if case .unusable = try assess(cache, in: snapshot) { true } else { isForced }
+        }
+        guard built.count > 1, !store.isReadOnly, !store.hasOpenWriter,
+            Set(built.map(\.name)).count == built.count
+        else { return nil }
+        return try? SharedScan(of: built, in: snapshot)
+    }
+}
