@@ -42,52 +42,56 @@ extension OrderBuilder {
         let count = try reader.count(of: entities)
         let total = Int(clamping: count)
         let scan = ParallelScan(of: reader, objects: count)
-        let parts = scan.threadCount * builders.count
         let orders = try builders.map { builder in
-            let threads = try builder.placingThreads(scan.threadCount, of: reader)
-            let sorters = threads.map { _ in
-                KeySorter(memoryBudget: builder.memoryBudget / 4 * 3 / parts, folder: reader.store.path)
-            }
-            return (threads: threads, sorters: sorters)
+            let budget = builder.memoryBudget / 4 * 3 / (scan.threadCount * builders.count)
+            return try builder.placingThreads(scan.threadCount, of: reader, sortingIn: budget)
         }
         var done = 0
         for entity in entities {
-            // For each thread, one of each order that has the entity.
-            var placing: [[(PlacingThread, KeySorter)]] = Array(repeating: [], count: scan.threadCount)
-            for (builder, order) in zip(builders, orders) {
-                guard let index = builder.entities.firstIndex(of: entity) else { continue }
-                for (thread, placer) in order.threads.enumerated() {
-                    placer.begin(index)
-                    placing[thread].append((placer, order.sorters[thread]))
+            // For each thread, those of the orders that have the entity: unmanaged, because retaining them for each record
+            // would cost a sixth of a scan.
+            var placing: [Unmanaged<PlacingThread>] = []
+            for thread in 0..<scan.threadCount {
+                for (builder, threads) in zip(builders, orders) {
+                    guard let index = builder.entities.firstIndex(of: entity) else { continue }
+                    threads[thread].begin(index)
+                    placing.append(.passUnretained(threads[thread]))
                 }
             }
-            nonisolated(unsafe) let threads = placing
-            try scan.forEachRecord(of: entity) { thread, _, object, record in
-                for (placer, sorter) in threads[thread] {
-                    try placer.place(object, record, unless: replaced, in: sorter)
+            let each = placing.count / scan.threadCount
+            try placing.withUnsafeBufferPointer { placing in
+                try scan.forEachRecord(of: entity) { thread, _, object, record in
+                    for index in thread * each..<(thread + 1) * each {
+                        try placing[index]._withUnsafeGuaranteedRef {
+                            try $0.place(object, record, unless: replaced)
+                        }
+                    }
+                    // The first thread is the caller's.
+                    guard thread == 0 else { return }
+                    done += 1
+                    if done % 4096 == 0 { builders[0].progress(min(done * scan.threadCount, total), total) }
                 }
-                // The first thread is the caller's.
-                guard thread == 0 else { return }
-                done += 1
-                if done % 4096 == 0 { builders[0].progress(min(done * scan.threadCount, total), total) }
             }
         }
-        for (builder, order) in zip(builders, orders) {
+        for (builder, threads) in zip(builders, orders) {
             var placement = builder.placement
             for (object, record) in replaced {
                 let key = try builder.placer(of: object.entity)?.key(of: object, record, &placement)
-                if let key { try order.sorters[0].append(key.bytes) }
+                if let key { try threads[0].sorter.append(key.bytes) }
             }
         }
         builders[0].progress(total, total)
-        return orders.map(\.sorters)
+        return orders.map { $0.map(\.sorter) }
     }
 
-    func placingThreads(_ count: Int, of reader: StoreReader) throws -> [PlacingThread] {
+    func placingThreads(
+        _ count: Int, of reader: StoreReader, sortingIn budget: Int = 0
+    ) throws -> [PlacingThread] {
         try (0..<count).map { thread in
             let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
             return PlacingThread(
-                placers: placers, placement: placement, passed: releasesPages ? PassedPages(of: reader.view) : nil)
+                placers: placers, placement: placement, passed: releasesPages ? PassedPages(of: reader.view) : nil,
+                sorter: KeySorter(memoryBudget: budget, folder: reader.store.path))
         }
     }
 
@@ -97,19 +101,21 @@ extension OrderBuilder {
         private var placer: (any RowPlacer)?
         private var placement: RowPlacement
         private var passed: PassedPages?
+        let sorter: KeySorter
 
-        init(placers: [(any RowPlacer)?], placement: RowPlacement, passed: PassedPages?) {
+        init(
+            placers: [(any RowPlacer)?], placement: RowPlacement, passed: PassedPages?, sorter: KeySorter
+        ) {
             self.placers = placers
             self.placement = placement
             self.passed = passed
+            self.sorter = sorter
         }
 
         /// The records of the entity with this index come next.
         func begin(_ entity: Int) { placer = placers[entity] }
 
-        func place(
-            _ object: RecordKey, _ record: RawSpan, unless replaced: [RecordKey: [UInt8]?], in sorter: KeySorter
-        ) throws {
+        func place(_ object: RecordKey, _ record: RawSpan, unless replaced: [RecordKey: [UInt8]?]) throws {
             passed?.pass(record)
             if !replaced.isEmpty && replaced.index(forKey: object) != nil { return }
             placement.begin()
