@@ -54,15 +54,17 @@ enum KeyMerger {
         func isLess(than other: Head) -> Bool { key.bytes.compare(other.key.bytes) < 0 }
     }
 
-    /// Hands out the keys of all sources in order. O(n log sources).
-    static func merge(_ sources: [Source], _ body: (RawSpan) throws -> Void) throws {
+    /// Hands out the first keys of all sources in order. O(k log sources) for k keys.
+    static func merge(_ sources: [Source], first: Int, _ body: (RawSpan) throws -> Void) throws {
         try withExtendedLifetime(sources) {
             var heap: [Head] = []
             for source in sources where try source.advance() {
                 heap.append(Head(key: source.key, source: .passUnretained(source)))
             }
             for index in stride(from: heap.count / 2, through: 0, by: -1) { siftDown(index, in: &heap) }
-            while let least = heap.first {
+            var left = first
+            while left > 0, let least = heap.first {
+                left -= 1
                 try body(least.key.bytes)
                 let source = least.source
                 if try source._withUnsafeGuaranteedRef({ try $0.advance() }) {

@@ -13,6 +13,8 @@ package final class KeySorter {
 
     static let lengthSize = 4
     private static let smallestBudget = 1 << 16
+    /// So few that handing them to another thread does not pay.
+    private static let fewKeys = 10_000
 
     private let memoryBudget: Int
     /// Where runs are made.
@@ -21,7 +23,8 @@ package final class KeySorter {
     private var entries = Memory<Entry>()
     private(set) var runs: [SortedRun] = []
     package private(set) var count = 0
-    private var isSorted = false
+    /// How many keys in memory stand in their places.
+    private var sortedCount = 0
 
     package init(memoryBudget: Int, folder: String) {
         self.memoryBudget = max(memoryBudget, Self.smallestBudget)
@@ -49,7 +52,7 @@ package final class KeySorter {
                 throw StoreError.notSaved("there is no memory to sort keys in")
             }
         }
-        isSorted = false
+        sortedCount = 0
         entries.append(Entry(cache: 0, offset: keys.count))
         keys.append(key)
         count += 1
@@ -60,14 +63,17 @@ package final class KeySorter {
         try Self.forEachSorted(of: [self], body)
     }
 
-    /// Calls the body with the keys of several sorters in one order, once. They are sorted on a thread each, and merged on
+    /// Calls the body with the keys of several sorters in one order, once; only with the first of them, if so many are
+    /// enough: O(n + k log k) for k of n in memory. They are sorted on a thread each, and merged on
     /// another than this one, where there are several.
-    package static func forEachSorted(of sorters: [KeySorter], _ body: (RawSpan) throws -> Void) throws {
-        try Threads.run(sorters.count) { try sorters[$0].sort() }
-        guard sorters.count > 1 else { return try merge(sorters, body) }
+    package static func forEachSorted(
+        of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
+    ) throws {
+        try Threads.run(sorters.count) { try sorters[$0].sort(first: first) }
+        guard sorters.count > 1, first > Self.fewKeys else { return try merge(sorters, first: first, body) }
         try Threads.pipe(2, capacity: 4) { deliver in
             var block = KeyBlock()
-            try merge(sorters) { key in
+            try merge(sorters, first: first) { key in
                 block.append(key)
                 if block.isFull { try deliver(block.take()) }
             }
@@ -77,7 +83,10 @@ package final class KeySorter {
         }
     }
 
-    private static func merge(_ sorters: [KeySorter], _ body: (RawSpan) throws -> Void) throws {
+    private static func merge(
+        _ sorters: [KeySorter], first: Int, _ body: (RawSpan) throws -> Void
+    ) throws {
+        for sorter in sorters { try sorter.sort(first: first) }
         let runCount = sorters.reduce(0) { $0 + $1.runCount }
         let budget = sorters.reduce(0) { $0 + $1.memoryBudget }
         let sources =
@@ -85,18 +94,18 @@ package final class KeySorter {
             + sorters.flatMap(\.runs).map {
                 KeyMerger.Source(run: $0, bufferLength: max(budget / (runCount + 1), 1 << 16))
             }
-        try withExtendedLifetime(sorters) { try KeyMerger.merge(sources, body) }
+        try withExtendedLifetime(sorters) { try KeyMerger.merge(sources, first: first, body) }
     }
 
     private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(entries.elements) }
 
     /// Sorts what is in memory, so that a merge begins at once. Where there are runs, it becomes another one: the memory is
     /// needed for reading them.
-    package func sort() throws {
+    package func sort(first: Int = .max) throws {
         if !runs.isEmpty && entries.count > 0 { return try spill(isLast: true) }
-        if isSorted { return }
-        isSorted = true
-        MultikeyQuicksort.sort(entries.elements, in: keys.bytes)
+        if sortedCount >= min(first, entries.count) { return }
+        sortedCount = min(first, entries.count)
+        MultikeyQuicksort.sort(entries.elements, in: keys.bytes, first: first)
     }
 
     private func spill(isLast: Bool = false) throws {

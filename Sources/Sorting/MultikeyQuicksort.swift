@@ -15,27 +15,37 @@ enum MultikeyQuicksort {
         return UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(length)])
     }
 
-    static func sort(_ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer) {
+    /// Sorts keys, or only so far that the first of them stand in their places: O(n + k log k) for k of n.
+    static func sort(
+        _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, first: Int = .max
+    ) {
         load(entries, in: arena, depth: 0)
         // Twice the depth of balanced partitions; beyond it, adversarial keys are sorted by comparison.
         let limit = 2 * (Int.bitWidth - entries.count.leadingZeroBitCount) + 8
-        sort(entries, in: arena, depth: 0, limit: limit)
+        sort(entries, in: arena, depth: 0, limit: limit, first: first)
     }
 
     /// Sorts keys that are equal up to a depth, whose next bytes are in their caches.
     private static func sort(
-        _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int, limit: Int
+        _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int, limit: Int,
+        first: Int
     ) {
         var entries = entries
         var depth = depth
+        var first = first
         while entries.count > smallCount {
             if limit == 0 {
                 entries.sort { isLess($0, $1, in: arena, depth: depth) }
                 return
             }
             let (less, equal) = partition(entries, by: pivot(of: entries))
-            sort(part(entries, 0..<less), in: arena, depth: depth, limit: limit - 1)
-            sort(part(entries, equal..<entries.count), in: arena, depth: depth, limit: limit - 1)
+            sort(part(entries, 0..<less), in: arena, depth: depth, limit: limit - 1, first: first)
+            if first > equal {
+                let greater = part(entries, equal..<entries.count)
+                sort(greater, in: arena, depth: depth, limit: limit - 1, first: first - equal)
+            }
+            first -= less
+            if first <= 0 { return }
             entries = part(entries, less..<equal)
             depth += cacheLength
             guard load(entries, in: arena, depth: depth) else { return }

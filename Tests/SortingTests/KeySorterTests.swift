@@ -96,6 +96,13 @@ import Testing
         var sorted: [[UInt8]] = []
         try KeySorter.forEachSorted(of: sorters) { sorted.append([UInt8](copying: $0)) }
         #expect(sorted == keys.sorted { $0.lexicographicallyPrecedes($1) })
+        for first in [0, 1, 13, 500, 19_999, 20_000] {
+            let sorters = (0..<sorterCount).map { _ in KeySorter(memoryBudget: budget, folder: folder.path) }
+            for (index, key) in keys.enumerated() { try sorters[index % sorterCount].append(key) }
+            var some: [[UInt8]] = []
+            try KeySorter.forEachSorted(of: sorters, first: first) { some.append([UInt8](copying: $0)) }
+            #expect(some == Array(sorted.prefix(first)), "the first \(first)")
+        }
         // A reader that wants no more ends the merge.
         struct Enough: Error {}
         var taken = 0

@@ -120,7 +120,9 @@ extension ManagedObjectContext {
         processPendingChanges()
         var skipped = 0
         var found: [RecordKey] = []
-        try walk(request.definition(), includesPending: request.includesPendingChanges) { id in
+        // An offset and a limit may be as large as can be.
+        let most = request.limit.map { request.offset.addingReportingOverflow($0) }.map { $1 ? .max : $0 }
+        try walk(request.definition(), includesPending: request.includesPendingChanges, atMost: most ?? .max) { id in
             if skipped < request.offset {
                 skipped += 1
             } else {
@@ -131,11 +133,14 @@ extension ManagedObjectContext {
         return found
     }
 
-    private func walk(_ definition: OrderDefinition, includesPending: Bool, _ body: (RecordKey) throws -> Bool) throws {
+    private func walk(
+        _ definition: OrderDefinition, includesPending: Bool, atMost most: Int = .max,
+        _ body: (RecordKey) throws -> Bool
+    ) throws {
         let (request, source) = try plan(definition)
         try request.builder.walkMembers(
             of: try snapshot(), from: source, replacing: includesPending ? edits.reported : [:],
-            isSorted: !definition.sortKeys.isEmpty, body)
+            isSorted: !definition.sortKeys.isEmpty, atMost: most, body)
     }
 
     /// A definition's request, and the records of the context's state among which its members are.

@@ -4,16 +4,16 @@ internal import Records
 internal import Sorting
 
 extension OrderBuilder {
-    /// Hands out the row keys of all members in order. `replaced` substitutes records; nil excludes one. All records are read
+    /// Hands out the row keys of all members, or of the first, in order. `replaced` substitutes records; nil excludes one. All records are read
     /// and their keys sorted on several threads. O(n log n).
     func forEachSortedKey(
         from reader: StoreReader, _ source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
-        _ body: (RawSpan) throws -> Void
+        first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {
         let sorters =
             try source.objects == nil
             ? Self.sort([self], reader, replacing: replaced)[0] : [sortSome(reader, source, replacing: replaced)]
-        try KeySorter.forEachSorted(of: sorters, body)
+        try KeySorter.forEachSorted(of: sorters, first: first, body)
     }
 
     private func sortSome(

@@ -3,15 +3,16 @@ package import Records
 
 extension OrderBuilder {
     /// Calls the body with each member of an order among a reader's records, until it returns false. `replaced` substitutes
-    /// records; nil excludes one. By object number in O(n), or with `isSorted` in the order of the rows in O(n log n).
+    /// records; nil excludes one. By object number in O(n), or with `isSorted` in the order of the rows in O(n log n); O(n + k log k)
+    /// when the caller takes k of them at most.
     package func walkMembers(
         of reader: StoreReader, from source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
-        isSorted: Bool = false, _ body: (RecordKey) throws -> Bool
+        isSorted: Bool = false, atMost most: Int = .max, _ body: (RecordKey) throws -> Bool
     ) throws {
         let own = replaced.filter { placer(of: $0.key.entity) != nil }
         guard isSorted else { return try walkUnsorted(reader, source, own, body) }
         var shouldContinue = true
-        try forEachSortedKey(from: reader, source, replacing: own) { key in
+        try forEachSortedKey(from: reader, source, replacing: own, first: most) { key in
             guard shouldContinue, let object = RowKey.object(in: key, entity: rowEntity) else { return }
             shouldContinue = try body(object)
         }
