@@ -21,6 +21,7 @@ package final class KeySorter {
     private let folder: String
     private var keys = Memory<UInt8>()
     private var entries = Memory<Entry>()
+    private var runFile: RunFile?
     private(set) var runs: [SortedRun] = []
     package private(set) var count = 0
     /// How many keys in memory stand in their places.
@@ -109,7 +110,9 @@ package final class KeySorter {
     }
 
     private func spill(isLast: Bool = false) throws {
-        let run = try SortedRun(inFolder: folder)
+        let file = try runFile ?? RunFile(inFolder: folder)
+        runFile = file
+        let run = SortedRun(in: file)
         MultikeyQuicksort.sort(entries.elements, in: keys.bytes)
         for entry in entries.elements { try run.append(MultikeyQuicksort.key(of: entry, in: keys.bytes).bytes) }
         try run.finish()

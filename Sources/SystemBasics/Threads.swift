@@ -2,8 +2,10 @@ internal import Synchronization
 
 /// Work on several threads.
 package enum Threads {
-    /// How many threads the process may run at once.
-    package static var available: Int { ProcessInfo.processInfo.activeProcessorCount }
+    /// The most that work is divided among: each has a reader of the store, files and memory of its own.
+    package static let most = 8
+    /// How many threads work is divided among unless it is said.
+    package static var available: Int { min(ProcessInfo.processInfo.activeProcessorCount, most) }
 
     /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have. Of
     /// several errors throws that of the least number. Where the system gives no more threads, this one does their work:

@@ -38,6 +38,18 @@ import Testing
         #expect(inserted.nodeCount <= built.nodeCount + 3)
     }
 
+    /// A key without the others' common beginning costs a node, not all that the others save.
+    @Test(arguments: [0, 255] as [UInt8]) func oneOtherKeyDoesNotShatterALeaf(other: UInt8) throws {
+        let store = MemoryNodeStore()
+        var tree = CountedTree(in: store)
+        let common = [UInt8](repeating: 97, count: 900)
+        for number in 0..<600 { try tree.insert(common + [UInt8(number / 256), UInt8(number % 256)]) }
+        let before = store.nodeCount
+        try tree.insert([other])
+        #expect(tree.check() == [])
+        #expect(store.nodeCount <= before + 3)
+    }
+
     /// What the leaves' keys have in common is stored once, whether they are appended, inserted or both removed and inserted.
     @Test func longCommonBeginningsCostLittle() throws {
         var generator = SeededGenerator(seed: 15)

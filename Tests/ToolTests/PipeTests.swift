@@ -48,7 +48,12 @@ import Testing
             "gzip -c $FOLDER/a.csv | head -c 4000 > $FOLDER/cut.csv.gz; "
                 + "$FETCHINDEX import \"$STORE\" $FOLDER/cut.csv.gz --entity E --key k 2>&1")
         #expect(result.status == 1)
-        #expect(result.output.contains("cut.csv.gz ends within its gzip data; 0 rows before it are saved"))
+        let saved = try #require(try count())
+        #expect(saved > 1000 && saved < 3000)
+        let said = saved / 1000 * 1000 == 0 ? "\(saved)" : "\(saved / 1000)," + "\(1000 + saved % 1000)".dropFirst()
+        #expect(
+            result.output.contains("cut.csv.gz ends within its gzip data; \(said) rows before it are saved"),
+            "\(result.output)")
         // The same import again, with the whole file.
         #expect(try tool.run("import", tool.store, tool.file("a.csv", rows), "--entity", "E", "--key", "k").status == 0)
         #expect(try count() == 3000)

@@ -138,9 +138,16 @@ struct NodeWriter {
     /// How to split cells that do not fit into one node: into full nodes when all were added at the end, so that ascending
     /// keys leave full nodes; otherwise into nodes of equal size.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
-        let parts = (byteCount + capacity - 1) / capacity
-        // With whole keys: the bytes of a part depend on the prefix that it gets.
-        let wanted = fillsNodes ? Int.max : cells.count / parts
+        let full = cuts(capacity: capacity, wanted: .max)
+        if fillsNodes { return full }
+        // With whole keys: the bytes of a part depend on the prefix that it gets. One key without the others' common beginning
+        // makes its part so large that equal parts would be more.
+        let equal = cuts(capacity: capacity, wanted: cells.count / full.count)
+        return equal.count > full.count ? full : equal
+    }
+
+    /// Parts that fit into a node, and end when they have so many bytes with whole keys.
+    private func cuts(capacity: Int, wanted: Int) -> [Cut] {
         var cuts: [Cut] = []
         var cut = Cut(slots: 0..<1, prefixLength: inlineKey(of: 0).count)
         for slot in 1..<slotCount {

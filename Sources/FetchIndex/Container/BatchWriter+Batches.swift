@@ -8,11 +8,17 @@ extension BatchWriter {
         var seen = SeenKeys()
         /// Records whose unique values, or their hashes, were seen before: they are written when the keys are.
         var repeated = RecordBatch()
+        /// The slots whose stored values these keep.
+        var kept: Set<Int> = []
         /// The number of the next object.
         var next: UInt64
 
-        static let mostRepeated = 50_000
-        var isFull: Bool { seen.isFull || repeated.count >= Self.mostRepeated }
+        private static let mostRepeated = 50_000
+        private static let mostBytes = 32 << 20
+
+        var isFull: Bool {
+            seen.isFull || repeated.count >= Self.mostRepeated || repeated.byteCount >= Self.mostBytes
+        }
     }
 
     /// Prepares a batch for `put`, on any thread.
@@ -32,6 +38,7 @@ extension BatchWriter {
         done: (_ index: Int, Result<UInt64, StoreError>) throws -> Void
     ) throws {
         if mayDefer { try beginDeferral(batch) }
+        deferral?.kept = kept
         if try putDeferred(batch, done) { return }
         let merge =
             kept.isEmpty
@@ -98,11 +105,13 @@ extension BatchWriter {
 
     /// Writes the unique keys, and then the records that were put aside. The transaction stays open.
     func endDeferral() throws {
-        guard let repeated = deferral?.repeated else { return }
+        guard let ended = deferral else { return }
         leaveDeferral()
         _ = try commitTransaction()
         // Beginning it writes the keys.
-        try put(repeated) { _, _ in }
+        try put(ended.repeated, keepingSlots: ended.kept) { _, outcome in
+            if case .failure(let error) = outcome { throw error }
+        }
     }
 
     func leaveDeferral() {

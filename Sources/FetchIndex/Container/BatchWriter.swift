@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import OrderCaches
-package import Records
+internal import Records
 public import Models
 /// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
 /// change.

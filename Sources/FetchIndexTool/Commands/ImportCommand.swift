@@ -159,11 +159,15 @@ struct ImportCommand: ParsableCommand {
                 writer.rollback()
                 throw Failure("\(error); --replace changed nothing")
             }
-            // What came before the bad row is right, and stays.
+            // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
             if error is BadInput { try writer.commit() }
-            var isUnsaved = error is UnreadableFile
-            if case StoreError.notSaved = error { isUnsaved = true }
-            if isUnsaved { throw Failure("\(error); \(Numbers.count(rows.saved, "row")) before it are saved") }
+            if error is UnreadableFile {
+                try writer.commit()
+                throw Failure("\(error); \(Numbers.count(rows.written, "row")) before it are saved")
+            }
+            if case StoreError.notSaved = error {
+                throw Failure("\(error); \(Numbers.count(rows.saved, "row")) before it are saved")
+            }
             throw error
         }
         if replace { report.deleted = try deleteOthers(than: seen, of: count, with: writer, report) }

@@ -18,13 +18,16 @@ struct OutputOption: ParsableArguments {
 }
 
 struct ThreadsOption: ParsableArguments {
-    @Option(help: "How many threads read, convert and sort; as many as there are processors, if it is not given.")
+    @Option(
+        help: "How many threads read, convert and sort; as many as there are processors, up to 8, if it is not given.")
     var threads: Int?
 
     var count: Int { threads ?? Threads.available }
 
     func validate() throws {
-        if let threads, threads < 1 { throw ValidationError("--threads is 1 or more.") }
+        if let threads, !(1...Threads.most).contains(threads) {
+            throw ValidationError("--threads is from 1 to \(Threads.most).")
+        }
     }
 }
 

@@ -26,7 +26,7 @@ extension CacheEngine {
         defer { withExtendedLifetime(build) {} }
         if !isForced, try isBuilt(cache) { return try open(cache) }
         try removeLeftovers()
-        var scan = scan?.keys(of: cache.name)
+        var scan = scan?.takeKeys(of: cache.name)
         for _ in 0..<Self.maximumAttempts {
             let pieces = PieceNodeStore(store, pieceLength: Self.pieceLength(cache.order.builder.memoryBudget))
             do {

@@ -3,7 +3,7 @@ internal import Records
 internal import Sorting
 
 /// The sorted row keys of several caches, from one scan of the records.
-struct SharedScan {
+final class SharedScan {
     struct Keys {
         /// The commit of the state that was scanned.
         let commit: UInt64
@@ -11,7 +11,7 @@ struct SharedScan {
     }
 
     private let commit: UInt64
-    private let sorters: [String: [KeySorter]]
+    private var sorters: [String: [KeySorter]]
 
     init(of caches: [CacheRequest], in reader: StoreReader) throws {
         var builders = caches.map(\.order.builder)
@@ -20,7 +20,10 @@ struct SharedScan {
         sorters = Dictionary(uniqueKeysWithValues: zip(caches.map(\.name), try OrderBuilder.sort(builders, reader)))
     }
 
-    func keys(of name: String) -> Keys? { sorters[name].map { Keys(commit: commit, sorters: $0) } }
+    /// The keys of a cache, once: then their memory is free for the next.
+    func takeKeys(of name: String) -> Keys? {
+        sorters.removeValue(forKey: name).map { Keys(commit: commit, sorters: $0) }
+    }
 }
 
 extension CacheEngine {

@@ -13,7 +13,8 @@ import Testing
             [
                 AttributeDescription("id", .string, isOptional: false, isUnique: true),
                 AttributeDescription("size", .integer),
-            ])
+            ]),
+        Entity("Other", [AttributeDescription("id", .string, isUnique: true)]),
     ])
     private let folder = TemporaryFolder()
     private let container: PersistentContainer
@@ -183,6 +184,45 @@ import Testing
         #expect(refused == [1])
         #expect(writer.counts.inserted == 2 && writer.counts.unchanged == 1)
         #expect(try container.store.snapshot().check() == [])
+    }
+
+    /// A row that came twice is written at the end, when another program may have changed the object.
+    @Test func aRepeatedRowKeepsWhatTheFileDoesNotHave() throws {
+        let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
+        let writer = try writer()
+        try writer.put(batch(rows + [(rows[7].id, -1)], writer), keepingSlots: [1]) { _, _ in }
+        try writer.commitBatch()
+        let other = try BatchWriter(container, entity: "Row", key: "id")
+        let object = try #require(try other.object(key: .string(rows[7].id)))
+        try other.update(object, [.string(rows[7].id), .integer(99)])
+        try other.commit()
+        try writer.commit()
+        try expectWhole()
+        #expect(try stored() == expected(rows + [(rows[7].id, 99)]))
+    }
+
+    /// A damaged record keeps the unique keys of its entity from being written, but no other entity's objects from being saved.
+    @Test func aDamagedRecordStopsItsEntityAlone() throws {
+        let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900 + 1000)", size: Int64($0)) }
+        do {
+            let writer = try writer()
+            try writer.put(batch(rows, writer)) { _, _ in }
+            try writer.commitBatch()
+        }
+        let path = folder.path + "/data.mdb"
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        let place = try #require(data.range(of: Data(rows[100].id.utf8)))
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        try file.seek(toOffset: UInt64(place.lowerBound))
+        try file.write(contentsOf: Data("xx".utf8))
+        try file.close()
+        let others = try BatchWriter(container, entity: "Other")
+        try others.insert([.string("a")])
+        try others.commit()
+        let row = try BatchWriter(container, entity: "Row", key: "id")
+        #expect(throws: StoreError.self) { try row.insert([.string(rows[3].id), .integer(1)]) }
+        row.rollback()
+        #expect(throws: StoreError.self) { try row.put(batch(rows, row)) { _, _ in } }
     }
 
     @Test func aRollBackLeavesWhatWasCommitted() throws {

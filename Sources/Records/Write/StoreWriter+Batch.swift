@@ -21,6 +21,7 @@ extension StoreWriter {
             && !stored.isAbstract
         guard isSimple else { return try putOneByOne(entity, batch, by: constraint, merge, done) }
         try requireChangeable()
+        try requireUniqueKeys(of: entity)
         var insertion = BatchInsertion(
             keys: try BatchKeys(batch, entity, constraint, in: self), entity: entity,
             next: try entityState(entity).nextObject)

@@ -167,6 +167,7 @@ package final class StoreWriter: StoreReader {
     private func putCompleted(
         _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]
     ) throws -> PutOutcome {
+        try requireUniqueKeys(of: entity)
         for constraint in constraints {
             if let key = try storableUniqueKey(entity, constraint, record), let object = try object(unique: key),
                 object.entity == entity
@@ -200,30 +201,7 @@ package final class StoreWriter: StoreReader {
         }
     }
 
-    /// Deletes all objects of an entity, and the entity from the model. Returns how many there were. O(n log n).
-    package func dropEntity(_ entity: Int) throws -> Int {
-        var objects: [RecordKey] = []
-        try scan(entity) { object, _ in
-            objects.append(object)
-            return true
-        }
-        for object in objects { try delete(object) }
-        var model = model
-        model.entities[entity] = .dropped
-        try setModel(model)
-        return objects.count
-    }
-
     // MARK: Commit
-
-    func setModel(_ model: Model) throws {
-        let key = StoreLayout.modelKey
-        try view.put(model.encoded, for: key, in: tables.meta)
-        self.model = store.prepared(model)
-        hasDerivations = model.entities.contains { $0.hasDerivations }
-        state.modelVersion &+= 1
-        isStateChanged = true
-    }
 
     /// Makes everything that was done here the store's newest state, on disk as the store's durability says. Returns
     /// the number of the newest commit, which is a new one only when records changed.

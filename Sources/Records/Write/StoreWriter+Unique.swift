@@ -16,7 +16,8 @@ extension StoreWriter {
     /// The unique keys of a record, in the order of the entity's constraints; nil for one with a null. Throws when a key is
     /// longer than LMDB's may be.
     func uniqueKeys(_ entity: Int, _ record: RawSpan) throws -> [[UInt8]?] {
-        try model.entities[entity].uniqueConstraints.map { try storableUniqueKey(entity, $0, record) }
+        try requireUniqueKeys(of: entity)
+        return try model.entities[entity].uniqueConstraints.map { try storableUniqueKey(entity, $0, record) }
     }
 
     /// Throws when another object has one of a record's unique keys. Those that the old record has too are not looked up.

@@ -17,8 +17,14 @@ extension Store {
     /// Throws `corrupted` when two of them have the same unique value.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
         var writer = try StoreWriter(self, author: "", lock)
-        guard let entity = writer.state.unkeyedEntity else { return try writer.commitAndKeepLock() }
-        let sorters = try sortedUniqueKeys(of: entity)
+        guard let entity = writer.state.unkeyedEntity, writer.model.entities.indices.contains(entity) else {
+            writer.setUnkeyed(nil)
+            return try writer.commitAndKeepLock()
+        }
+        // Damaged records must not keep those of other entities from being saved.
+        guard let sorters = try unlessDamaged({ try sortedUniqueKeys(of: entity) }) else {
+            return try writer.commitAndKeepLock()
+        }
         var last: [UInt8] = []
         var written = 0
         try KeySorter.forEachSorted(of: sorters) { keyAndNumber in
@@ -39,6 +45,10 @@ extension Store {
         }
         writer.setUnkeyed(nil)
         return try writer.commitAndKeepLock()
+    }
+
+    private func unlessDamaged<Result>(_ body: () throws -> Result) throws -> Result? {
+        do { return try body() } catch  where error.isDamage { return nil }
     }
 
     /// The keys of an entity, each followed by its object's number. Under the writer's lock, the newest state is that of the writer.
@@ -83,6 +93,13 @@ extension StoreWriter {
         let entity = model.entities[number]
         return try state.unkeyedEntity == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
             && !entity.isAbstract && model.family(of: number).count == 1 && entityState(number).count == 0
+    }
+
+    /// Throws `corrupted` when unique keys of an entity are missing: damaged records kept them from being written.
+    func requireUniqueKeys(of entity: Int) throws {
+        guard !hasUniqueKeys(of: entity) else { return }
+        throw StoreError.corrupted(
+            "unique keys of \(model.entities[entity].name) are missing, because a record is damaged; repair the store")
     }
 
     package func setUnkeyed(_ entity: Int?) {
