@@ -66,10 +66,10 @@ extension OrderBuilder {
                             try $0.place(object, record, unless: replaced)
                         }
                     }
-                    // The first thread is the caller's.
+                    // The first thread is the caller's, and may read more than its share.
                     guard thread == 0 else { return }
                     done += 1
-                    if done % 4096 == 0 { builders[0].progress(min(done * scan.threadCount, total), total) }
+                    if done % 4096 == 0 { builders[0].progress(min(done * scan.threadCount, total - 1), total) }
                 }
             }
         }
