@@ -1,6 +1,6 @@
 import Foundation
 
-// usage: report JMH.json [FIGURES.json] OUT.json OUT.svg
+// usage: report JMH.json [FIGURES.json] OUT.json OUT.svg | --compare OLD.json NEW.json
 // Pairs the results of both sides, prints a table, and writes it as JSON and the costs against rows as a plot.
 
 struct Result: Decodable {
@@ -23,7 +23,7 @@ struct Figure: Codable {
     let unit: String
 }
 
-struct Pair: Encodable {
+struct Pair: Codable {
     let question: String
     let rows: Int
     /// Median seconds.
@@ -32,20 +32,26 @@ struct Pair: Encodable {
     /// What the peer is: SQLite through GRDB, or our own rebuild.
     var peerName = ""
     var ratio: Double?
+    /// Of our times: from the 25th to the 75th percentile, as a share of the median.
+    var spread: Double?
 }
 
-struct Report: Encodable {
+struct Report: Codable {
+    /// What was measured, where and when: FETCHINDEX_BENCHMARK_COMMIT, _MACHINE and the date.
+    var commit: String?
+    var machine: String?
+    var date: String?
     let pairs: [Pair]
     let figures: [Figure]
 }
 
-func seconds(_ metric: Result.Metric) -> Double {
-    let median = metric.scorePercentiles["50.0"] ?? metric.scorePercentiles["50"] ?? 0
+func seconds(_ metric: Result.Metric, percentile: Int = 50) -> Double {
+    let score = metric.scorePercentiles["\(percentile).0"] ?? metric.scorePercentiles["\(percentile)"] ?? 0
     switch metric.scoreUnit.prefix(while: { $0 != "/" }) {
-    case "ns": return median / 1e9
-    case "μs", "us", "µs": return median / 1e6  // two code points look alike
-    case "ms": return median / 1e3
-    default: return median
+    case "ns": return score / 1e9
+    case "μs", "us", "µs": return score / 1e6  // two code points look alike
+    case "ms": return score / 1e3
+    default: return score
     }
 }
 
@@ -66,7 +72,11 @@ func pairs(_ results: [Result]) -> [Pair] {
         let name = parts[0]
         var pair = pairs["\(name) \(rows)"] ?? Pair(question: name, rows: rows)
         if parts[2] == "ours" {
-            pair.ours = seconds(wallClock)
+            let ours = seconds(wallClock)
+            pair.ours = ours
+            if ours > 0 {
+                pair.spread = (seconds(wallClock, percentile: 75) - seconds(wallClock, percentile: 25)) / ours
+            }
         } else {
             pair.peer = seconds(wallClock)
             pair.peerName = parts[2] == "peer" ? "SQLite" : parts[2]
@@ -141,15 +151,25 @@ func plot(_ pairs: [Pair]) -> String {
 }
 
 let arguments = Array(CommandLine.arguments.dropFirst())
+if arguments.first == "--compare", arguments.count == 3 {
+    func read(_ path: String) throws -> Report {
+        try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+    let isSlower = try Comparison(of: read(arguments[1]), with: read(arguments[2])).print()
+    exit(isSlower ? 1 : 0)
+}
 guard arguments.count >= 3 else {
-    print("usage: report JMH.json [FIGURES.json] OUT.json OUT.svg")
+    print("usage: report JMH.json [FIGURES.json] OUT.json OUT.svg | --compare OLD.json NEW.json")
     exit(2)
 }
 let results = try JSONDecoder().decode([Result].self, from: Data(contentsOf: URL(fileURLWithPath: arguments[0])))
 let figures =
     arguments.count > 3
     ? try JSONDecoder().decode([Figure].self, from: Data(contentsOf: URL(fileURLWithPath: arguments[1]))) : []
-let report = Report(pairs: pairs(results), figures: figures)
+let environment = ProcessInfo.processInfo.environment
+let report = Report(
+    commit: environment["FETCHINDEX_BENCHMARK_COMMIT"], machine: environment["FETCHINDEX_BENCHMARK_MACHINE"],
+    date: Date().ISO8601Format(), pairs: pairs(results), figures: figures)
 printTable(report)
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
