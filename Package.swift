@@ -54,7 +54,7 @@ let package = Package(
         // malloc_trim, where there is glibc
         .systemLibrary(name: "CMalloc"),
 
-        // the system's C library and Foundation's essentials, under one name
+        // the system's C library and Foundation's essentials, under one name; work on several threads
         .target(name: "SystemBasics", swiftSettings: strict),
         // spans of bytes: compare, append, numbers and varints, checksums
         .target(name: "Bytes", dependencies: ["CXXHash", "SystemBasics"], swiftSettings: strict),

@@ -26,17 +26,18 @@ package struct FieldRow {
         ends.append(~bytes.count)
     }
 
-    /// Appends the fields of a line; one with nothing in it has no value.
-    mutating func appendFields(of line: UnsafeRawBufferPointer, separatedBy separator: UInt8) {
+    /// Appends the fields of a line; one with nothing in it has no value. False when there are more than so many.
+    mutating func appendFields(
+        of line: UnsafeRawBufferPointer, separatedBy separator: UInt8, atMost most: Int
+    ) -> Bool {
         var start = 0
-        while true {
+        while count < most {
             let end = line.firstOffset(of: separator, from: start) ?? line.count
             if start == end { appendNull() } else { append(UnsafeRawBufferPointer(rebasing: line[start..<end])) }
-            if end == line.count { return }
+            if end == line.count { return true }
             start = end + 1
-            // A separator at the end has a field behind it.
-            if start == line.count { return appendNull() }
         }
+        return false
     }
 
     package func isNull(_ column: Int) -> Bool { ends[column] < 0 }

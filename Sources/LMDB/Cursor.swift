@@ -162,13 +162,8 @@ package struct Cursor: ~Copyable {
     /// The same with a key of bytes.
     package mutating func put(_ value: RawSpan, for key: RawSpan) throws {
         begin()
-        let code = key.withUnsafeBytes { key in
-            value.withUnsafeBytes { value in
-                var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
-                var mdbValue = MDB_val(
-                    mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
-                return mdb_cursor_put(handle, &mdbKey, &mdbValue, 0)
-            }
+        let code = withKey(key) { mdbKey in
+            withKey(value) { mdbValue in mdb_cursor_put(handle, &mdbKey, &mdbValue, 0) }
         }
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }

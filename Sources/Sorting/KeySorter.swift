@@ -17,8 +17,8 @@ package final class KeySorter {
     private static let fewKeys = 10_000
 
     private let memoryBudget: Int
-    /// Where runs are made.
-    private let folder: String
+    /// Where runs are made; nil: nowhere.
+    private let folder: String?
     private var keys = Memory<UInt8>()
     private var entries = Memory<Entry>()
     private var runFile: RunFile?
@@ -27,7 +27,7 @@ package final class KeySorter {
     /// How many keys in memory stand in their places.
     private var sortedCount = 0
 
-    package init(memoryBudget: Int, folder: String) {
+    package init(memoryBudget: Int, folder: String?) {
         self.memoryBudget = max(memoryBudget, Self.smallestBudget)
         self.folder = folder
     }
@@ -87,7 +87,6 @@ package final class KeySorter {
     private static func merge(
         _ sorters: [KeySorter], first: Int, _ body: (RawSpan) throws -> Void
     ) throws {
-        for sorter in sorters { try sorter.sort(first: first) }
         let runCount = sorters.reduce(0) { $0 + $1.runCount }
         let budget = sorters.reduce(0) { $0 + $1.memoryBudget }
         let sources =
@@ -110,6 +109,7 @@ package final class KeySorter {
     }
 
     private func spill(isLast: Bool = false) throws {
+        guard let folder else { throw StoreError.notSaved("there is no memory to sort keys in") }
         let file = try runFile ?? RunFile(inFolder: folder)
         runFile = file
         let run = SortedRun(in: file)

@@ -1,7 +1,7 @@
 internal import CCSV
 
-/// Comma-separated values. Lines without quotation marks are cut at their commas; all others are read by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and
-/// "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field.
+/// Comma-separated values. Lines without quotation marks are cut at their commas; all others are read by libcsv: quotes,
+/// quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
@@ -58,7 +58,8 @@ package final class CommaSeparatedSource: RowSource {
                 let line = UnsafeRawBufferPointer(rebasing: piece[start..<min(end, nextReturn)])
                 plainRow.begin(line: collector.takeLine())
                 if !line.isEmpty {
-                    plainRow.appendFields(of: line, separatedBy: 0x2C)
+                    let fits = plainRow.appendFields(of: line, separatedBy: 0x2C, atMost: CatalogueInput.maximumColumns)
+                    if !fits { throw input.tooWide("the row", line: plainRow.line) }
                     try verify(plainRow, line: plainRow.line)
                     try body(plainRow)
                 }

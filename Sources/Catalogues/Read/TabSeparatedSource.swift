@@ -33,14 +33,8 @@ package final class TabSeparatedSource: RowSource {
 
     private func split(_ line: UnsafeRawBufferPointer, _ number: Int, into row: inout FieldRow) throws {
         row.begin(line: number)
-        var start = 0
-        func append(_ field: UnsafeRawBufferPointer) { field.isEmpty ? row.appendNull() : row.append(field) }
-        while let end = line.firstOffset(of: 0x09, from: start) {
-            append(UnsafeRawBufferPointer(rebasing: line[start..<end]))
-            start = end + 1
-            if row.count >= CatalogueInput.maximumColumns { throw input.tooWide("the line", line: number) }
-        }
-        append(UnsafeRawBufferPointer(rebasing: line[start...]))
+        let fits = row.appendFields(of: line, separatedBy: 0x09, atMost: CatalogueInput.maximumColumns)
+        if !fits { throw input.tooWide("the line", line: number) }
     }
 }
 

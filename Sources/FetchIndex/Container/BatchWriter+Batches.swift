@@ -105,11 +105,12 @@ extension BatchWriter {
 
     /// Writes the unique keys, and then the records that were put aside. The transaction stays open.
     func endDeferral() throws {
-        guard let ended = deferral else { return }
+        // Not the hashes: their memory is needed for sorting the keys.
+        guard let (repeated, kept) = deferral.map({ ($0.repeated, $0.kept) }) else { return }
         leaveDeferral()
         _ = try commitTransaction()
         // Beginning it writes the keys.
-        try put(ended.repeated, keepingSlots: ended.kept) { _, outcome in
+        try put(repeated, keepingSlots: kept) { _, outcome in
             if case .failure(let error) = outcome { throw error }
         }
     }

@@ -76,7 +76,9 @@ struct ImportCommand: ParsableCommand {
         }
         let types = try givenTypes(source.columns)
         if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
-        let container = try PersistentContainer(path: store.store, model: nil)
+        var options = StoreArgument.options(creates: true)
+        options.threads = threads.count
+        let container = try PersistentContainer(path: store.store, options: options)
         try prepareEntity(
             container, columns: source.columns, given: types, inferred: try inferTypes(source, format, input))
         input.endSampling()

@@ -73,7 +73,7 @@ package struct RecordBatch {
         /// The records with keys that are longer than LMDB's may be.
         private(set) var tooLong: [Int] = []
         /// The keys, each followed by its record's index.
-        private let sorter = KeySorter(memoryBudget: .max, folder: "")
+        private let sorter = KeySorter(memoryBudget: .max, folder: nil)
         private static let indexLength = 4
         /// Whether nearly all records are in the order of their keys.
         package private(set) var areInOrder = true

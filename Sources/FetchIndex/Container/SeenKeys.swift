@@ -1,18 +1,18 @@
 /// Hashes of unique keys, 64 bits each, in an open-addressing table: 8 to 22 bytes a key.
-package struct SeenKeys {
+struct SeenKeys {
     /// With more, the table would take more memory than an import may.
-    package static let most = 12_000_000
+    static let most = 12_000_000
 
     private var slots = [UInt64](repeating: 0, count: 1 << 16)
     private(set) var count = 0
 
-    package init() {}
+    init() {}
 
-    package var isFull: Bool { count >= Self.most }
+    var isFull: Bool { count >= Self.most }
 
     /// False when the hash is there: the key was seen, or, with a probability of 1 to 250,000 in 12 million keys, another with
     /// the same hash.
-    package mutating func insert(_ hash: UInt64) -> Bool {
+    mutating func insert(_ hash: UInt64) -> Bool {
         if 4 * count >= 3 * slots.count { grow() }
         // 0 is an empty slot.
         guard Self.insert(max(hash, 1), into: &slots) else { return false }
