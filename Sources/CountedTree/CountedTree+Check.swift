@@ -46,6 +46,10 @@ private struct Checker {
                 if let measure, measure != counted {
                     defects.append("node \(node) counts \(counted) in node \(child), which holds \(measure)")
                 }
+                guard measure != nil, tree.summarizer != nil else { continue }
+                if try tree.summary(of: child, level: level - 1) != contents.summaries[slot] {
+                    defects.append("node \(node) sums node \(child) up wrongly")
+                }
             }
             return contents.measure
         } catch {
@@ -57,6 +61,8 @@ private struct Checker {
     private struct Contents {
         var keys: [[UInt8]] = []
         var children: [(NodeNumber, Measure)] = []
+        /// Of the children, in a tree with summaries.
+        var summaries: [[UInt8]] = []
         var measure = Measure.zero
     }
 
@@ -68,7 +74,10 @@ private struct Checker {
                 let cell = try view.cell(at: slot)
                 let measure = try view.measure(of: cell)
                 contents.measure += measure
-                if level > 0 { contents.children.append((view.child(of: cell), measure)) }
+                if level > 0 {
+                    contents.children.append((view.child(of: cell), measure))
+                    contents.summaries.append([UInt8](copying: view.summary(of: cell)))
+                }
                 contents.keys.append(
                     cell.hasLongKey ? try tree.store.longKey(of: cell, in: view) : view.inlineKey(of: cell))
                 rest += try tree.store.overflowNodes(of: cell, in: view)

@@ -27,6 +27,7 @@ extension CountedTree {
                     var line = "\(indent)  \(Self.text(view.inlineKey(of: cell)))\(cell.hasLongKey ? "…" : "")"
                     if level > 0 { line += " count \(measure.count)" }
                     if root.isWeighted { line += " weight \(measure.weight)" }
+                    if summarizer != nil { line += " summary \([UInt8](copying: view.summary(of: cell)))" }
                     if level > 0 {
                         children.append((view.child(of: cell), line))
                     } else {

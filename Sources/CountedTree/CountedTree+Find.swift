@@ -8,6 +8,21 @@ package struct Rank: Equatable, Sendable {
     package let weight: Int
 }
 
+/// An entry of a tree.
+package struct TreeEntry: ~Escapable {
+    package let key: RawSpan
+    package let weight: Int
+    /// Empty in a tree without summaries.
+    package let summary: RawSpan
+
+    @_lifetime(copy key, copy summary)
+    init(key: RawSpan, weight: Int, summary: RawSpan) {
+        self.key = key
+        self.weight = weight
+        self.summary = summary
+    }
+}
+
 extension CountedTree {
     /// How many entries have a lesser key, and whether the key is there. O(log n).
     package func rank(of key: RawSpan) throws -> Rank {
@@ -30,35 +45,35 @@ extension CountedTree {
             isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
         } body: { view, slot, before in
             isFound = slot < view.slotCount
-            if isFound { try handOut(slot, of: view) { key, _ in try body(key, before.count) } }
+            if isFound { try handOut(slot, of: view) { try body($0.key, before.count) } }
         }
         // The leaf's keys may all be less; then the next leaf begins with the entry.
         guard !isFound, before.count < count else { return isFound }
-        try entry(at: before.count) { key, _, before in try body(key, before.count) }
+        try entry(at: before.count) { entry, before in try body(entry.key, before.count) }
         return true
     }
 
     /// Hands out the entry that `rank` entries stand before, and the measure of those entries.
     /// Traps unless 0 <= rank < count. O(log n).
-    package func entry(at rank: Int, _ body: (_ key: RawSpan, _ weight: Int, _ before: Measure) throws -> Void) throws {
+    package func entry(at rank: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void) throws {
         precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
         _ = try descend { view, _, before in
             try slot(in: view) { $0.count > rank - before.count }
         } body: { view, slot, before in
-            try handOut(slot, of: view) { key, weight in try body(key, weight, before) }
+            try handOut(slot, of: view) { try body($0, before) }
         }
     }
 
     /// Hands out the entry in which the weight lies, and what stands before it.
     /// Traps unless 0 <= weight < total weight. O(log n).
     package func entry(
-        atWeight weight: Int, _ body: (_ key: RawSpan, _ weight: Int, _ before: Measure) throws -> Void
+        atWeight weight: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void
     ) throws {
         precondition(weight >= 0 && weight < self.weight, "A weight must be less than the tree's.")
         _ = try descend { view, _, before in
             try slot(in: view) { $0.weight > weight - before.weight }
         } body: { view, slot, before in
-            try handOut(slot, of: view) { key, weight in try body(key, weight, before) }
+            try handOut(slot, of: view) { try body($0, before) }
         }
     }
 
@@ -152,15 +167,16 @@ extension CountedTree {
         return key.compare(whole.span.bytes)
     }
 
-    /// Calls the body with a leaf slot's key and weight.
-    func handOut(_ slot: Int, of view: NodeView, _ body: (RawSpan, Int) throws -> Void) throws {
+    /// Calls the body with the entry in a slot of a leaf.
+    func handOut(_ slot: Int, of view: NodeView, _ body: (borrowing TreeEntry) throws -> Void) throws {
         let cell = try view.cell(at: slot)
         let weight = try view.measure(of: cell).weight
+        let summary = view.summary(of: cell)
         if cell.hasLongKey {
             let key = try store.longKey(of: cell, in: view)
-            try body(key.span.bytes, weight)
+            try body(TreeEntry(key: key.span.bytes, weight: weight, summary: summary))
         } else {
-            try view.withInlineKey(of: cell) { try body($0, weight) }
+            try view.withInlineKey(of: cell) { try body(TreeEntry(key: $0, weight: weight, summary: summary)) }
         }
     }
 }

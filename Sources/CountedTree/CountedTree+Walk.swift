@@ -8,7 +8,7 @@ extension CountedTree {
     /// the end (or -1) has nothing to hand out. O(log n + entries). The body writes nothing to the store.
     package func walk(
         from rank: Int, _ direction: Direction = .forward,
-        _ body: (_ key: RawSpan, _ weight: Int) throws -> Bool
+        _ body: (borrowing TreeEntry) throws -> Bool
     ) throws {
         guard root.node != 0, rank >= 0, rank < count else { return }
         let skipped = direction == .forward ? rank : count - 1 - rank
@@ -19,7 +19,7 @@ extension CountedTree {
     /// Skips entries at the side where the walk begins. Returns how many entries it visited; nil when the body ended the walk.
     private func walk(
         _ node: NodeNumber, level: Int, skipping: Int, _ direction: Direction,
-        _ body: (RawSpan, Int) throws -> Bool
+        _ body: (borrowing TreeEntry) throws -> Bool
     ) throws -> Int? {
         var skipping = skipping
         var handedOut: Int? = 0
@@ -32,7 +32,7 @@ extension CountedTree {
                 if skipping >= count {
                     skipping -= count
                 } else if level == 0 {
-                    try handOut(slot, of: view) { key, weight in handedOut = try body(key, weight) ? sum + 1 : nil }
+                    try handOut(slot, of: view) { handedOut = try body($0) ? sum + 1 : nil }
                 } else {
                     let child = view.child(of: cell)
                     let below = try walk(child, level: level - 1, skipping: skipping, direction, body)

@@ -6,15 +6,18 @@
 package struct CountedTree {
     package let store: any NodeStore
     package internal(set) var root: TreeRoot
+    /// Nil: entries carry no summaries.
+    package let summarizer: (any Summarizer)?
 
-    package init(in store: any NodeStore, root: TreeRoot) {
+    package init(in store: any NodeStore, root: TreeRoot, summarizer: (any Summarizer)? = nil) {
         self.store = store
         self.root = root
+        self.summarizer = summarizer
     }
 
     /// An empty tree; in a weighted one each entry carries a weight, else every weight is 1.
-    package init(in store: any NodeStore, isWeighted: Bool = false) {
-        self.init(in: store, root: TreeRoot(isWeighted: isWeighted))
+    package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
+        self.init(in: store, root: TreeRoot(isWeighted: isWeighted), summarizer: summarizer)
     }
 
     package var count: Int { root.measure.count }
@@ -22,12 +25,16 @@ package struct CountedTree {
     package var isEmpty: Bool { count == 0 }
 
     /// The same tree on another store that continues this one's: a fork, or the base after its publishing.
-    package func reopened(in store: any NodeStore) -> CountedTree { CountedTree(in: store, root: root) }
+    package func reopened(in store: any NodeStore) -> CountedTree {
+        CountedTree(in: store, root: root, summarizer: summarizer)
+    }
+
+    var form: CellForm { CellForm(isWeighted: root.isWeighted, hasSummaries: summarizer != nil) }
 
     /// Reads a node of this tree.
     func read(_ node: NodeNumber, level: Int, _ body: (NodeView) throws -> Void) throws {
         try store.read(node) { bytes in
-            try body(try NodeView(bytes, node: node, level: level, isWeighted: root.isWeighted))
+            try body(try NodeView(bytes, node: node, level: level, form))
         }
     }
 }

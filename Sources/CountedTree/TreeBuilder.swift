@@ -6,34 +6,38 @@ package struct TreeBuilder {
         var writer: NodeWriter
         var measure = Measure.zero
         var separator = StoredKey.empty
+        var summary: (any RunningSummary)?
     }
 
     private let store: any NodeStore
-    private let isWeighted: Bool
+    private let summarizer: (any Summarizer)?
+    private let form: CellForm
     private var levels: [OpenNode]
     private var lastKey: [UInt8] = []
     private var measure = Measure.zero
 
-    package init(in store: any NodeStore, isWeighted: Bool = false) {
+    package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
         self.store = store
-        self.isWeighted = isWeighted
-        self.levels = [OpenNode(writer: NodeWriter(level: 0, isWeighted: isWeighted))]
+        self.summarizer = summarizer
+        form = CellForm(isWeighted: isWeighted, hasSummaries: summarizer != nil)
+        levels = [OpenNode(writer: NodeWriter(level: 0, form), summary: summarizer?.begin())]
     }
 
     package var count: Int { measure.count }
 
     /// Adds an entry. Throws `corrupted` unless its key is greater than the last one's: records that are damaged may give
     /// two of the same key.
-    package mutating func append(_ key: RawSpan, weight: Int = 1) throws {
+    package mutating func append(_ key: RawSpan, weight: Int = 1, summary: RawSpan = RawSpan()) throws {
         guard count == 0 || key.compare(lastKey.span.bytes) > 0 else {
             throw TreeError.corrupted(node: 0, "its keys do not ascend")
         }
-        let stored = try store.storedForm(of: key)
-        if levels[0].writer.byteCount(adding: stored) > store.capacity {
+        let stored = try store.storedForm(of: key, form)
+        if levels[0].writer.byteCount(adding: stored, summaryLength: summary.byteCount) > store.capacity {
             let length = key.commonPrefixLength(lastKey.span.bytes) + 1
-            try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length)))
+            try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length), form))
         }
-        levels[0].writer.appendLeafCell(stored, weight: weight)
+        levels[0].writer.appendLeafCell(stored, weight: weight, summary)
+        try levels[0].summary?.add(summary)
         let added = Measure(count: 1, weight: weight)
         levels[0].measure += added
         measure += added
@@ -43,7 +47,9 @@ package struct TreeBuilder {
 
     /// Writes what is still open and returns the tree.
     package mutating func finish() throws -> CountedTree {
-        guard measure.count > 0 else { return CountedTree(in: store, isWeighted: isWeighted) }
+        guard measure.count > 0 else {
+            return CountedTree(in: store, isWeighted: form.isWeighted, summarizer: summarizer)
+        }
         var level = 0
         while level < levels.count - 1 {
             try close(level: level, separator: .empty)
@@ -51,8 +57,8 @@ package struct TreeBuilder {
         }
         let node = try store.allocate()
         try store.write(node, levels[level].writer.node())
-        let root = TreeRoot(node: node, level: level, measure: measure, isWeighted: isWeighted)
-        return CountedTree(in: store, root: root)
+        let root = TreeRoot(node: node, level: level, measure: measure, isWeighted: form.isWeighted)
+        return CountedTree(in: store, root: root, summarizer: summarizer)
     }
 
     /// Writes a level's node, hands it to the level above, and begins the next one with its separator.
@@ -60,14 +66,17 @@ package struct TreeBuilder {
         let node = try store.allocate()
         try store.write(node, levels[level].writer.node())
         if level + 1 == levels.count {
-            levels.append(OpenNode(writer: NodeWriter(level: level + 1, isWeighted: isWeighted)))
+            levels.append(OpenNode(writer: NodeWriter(level: level + 1, form), summary: summarizer?.begin()))
         }
         let closed = levels[level].separator
-        if levels[level + 1].writer.byteCount(adding: closed) > store.capacity {
+        let summary = levels[level].summary?.take() ?? []
+        if levels[level + 1].writer.byteCount(adding: closed, summaryLength: summary.count) > store.capacity {
             try close(level: level + 1, separator: closed)
         }
         let isFirst = levels[level + 1].writer.slotCount == 0
-        levels[level + 1].writer.appendBranchCell(child: node, levels[level].measure, isFirst ? .empty : closed)
+        levels[level + 1].writer.appendBranchCell(
+            child: node, levels[level].measure, summary.span.bytes, isFirst ? .empty : closed)
+        try levels[level + 1].summary?.add(summary.span.bytes)
         levels[level + 1].measure += levels[level].measure
         levels[level].writer.removeAll()
         levels[level].measure = .zero

@@ -5,6 +5,7 @@ public enum RebuildReason: String, Hashable, Sendable {
     case predicateChanged
     case sortChanged
     case sectionKeyChanged
+    case aggregatesChanged
     case modelChanged
     /// ICU, its collator or its time zones have another version.
     case collationChanged

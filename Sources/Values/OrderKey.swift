@@ -187,6 +187,16 @@ extension OrderKey {
         }
     }
 
+    /// Whether an ascending key begins with null.
+    package static func isNull(_ key: RawSpan) -> Bool {
+        key.byteCount > 0 && key.unsafeLoad(as: UInt8.self) == nullTag
+    }
+
+    /// Whether an ascending key begins with a value of a type.
+    package static func hasType(_ type: ValueType, _ key: RawSpan) -> Bool {
+        key.byteCount > 0 && key.unsafeLoad(as: UInt8.self) == tag(type)
+    }
+
     private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
     private static func double(_ bytes: ArraySlice<UInt8>) -> Double {

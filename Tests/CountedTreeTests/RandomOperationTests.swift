@@ -5,7 +5,7 @@ import Testing
 @testable import CountedTree
 
 private enum Operation: CaseIterable {
-    case insert, remove, setWeight, batch, select, selectByWeight, rank, walk
+    case insert, remove, setWeight, batch, select, selectByWeight, rank, walk, sum
 }
 
 /// Random operations on a tree and on a sorted array, which must agree after each step.
@@ -17,7 +17,7 @@ private enum Operation: CaseIterable {
     {
         let store = MemoryNodeStore(capacity: capacity)
         var model = SortedArray()
-        var tree = CountedTree(in: store, isWeighted: seed % 2 == 0)
+        var tree = CountedTree(in: store, isWeighted: seed % 2 == 0, summarizer: seed % 3 == 0 ? nil : Numbers())
         try run(&tree, &model, seed: seed, steps: 1500, growth: 0.7)
         try run(&tree, &model, seed: seed + 100, steps: 2500, growth: 0.25)
         for key in model.keys { try tree.remove(key) }
@@ -28,7 +28,7 @@ private enum Operation: CaseIterable {
     @Test(arguments: seeds) func aForkOverAForkAgreesAndLeavesItsBaseAlone(seed: UInt64) throws {
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()
-        var tree = CountedTree(in: base, isWeighted: true)
+        var tree = CountedTree(in: base, isWeighted: true, summarizer: seed % 2 == 0 ? nil : Numbers())
         try run(&tree, &model, seed: seed, steps: 400, growth: 0.8)
 
         let fork = ForkNodeStore(over: base)
@@ -106,15 +106,22 @@ private enum Operation: CaseIterable {
         switch operation {
         case .insert:
             let weight = isWeighted ? Int.random(in: 0...9, using: &generator) : 1
-            let outcome = try tree.insert(key, weight: weight)
-            #expect(outcome == model.insert(key, weight: weight), context)
+            let number = randomNumber(for: tree, &generator)
+            let edit = TreeEdit(key, .insert(weight: weight), summary: summary(of: number, for: tree))
+            let outcome = try !tree.apply([edit])[0].wasPresent
+            #expect(outcome == model.insert(key, weight: weight, number: number), context)
         case .remove:
             let outcome = try tree.remove(key)
             #expect(outcome == (model.remove(key) != nil), context)
-        case .setWeight where isWeighted:
+        case .setWeight where isWeighted && tree.summarizer == nil:
             let isSet = try tree.setWeight(33, of: key)
             #expect(isSet == expected.isPresent, context)
             if expected.isPresent { model.weights[expected.rank] = 33 }
+        case .sum:
+            let bounds = (0..<2).map { _ in Int.random(in: 0...model.keys.count, using: &generator) }
+            let range = min(bounds[0], bounds[1])..<max(bounds[0], bounds[1])
+            let sum = tree.summarizer == nil ? [] : Numbers.summary(of: model.numbers[range])
+            #expect(try tree.summary(ofRanks: range) == sum, context)
         case .batch: try applyBatch(&tree, &model, &generator, context)
         case .rank, .setWeight:
             let rank = try tree.rank(of: key.span.bytes)
@@ -124,16 +131,16 @@ private enum Operation: CaseIterable {
         case .select:
             guard !model.keys.isEmpty else { return }
             let rank = Int.random(in: 0..<model.keys.count, using: &generator)
-            try tree.entry(at: rank) { key, weight, _ in
-                #expect([UInt8](copying: key) == model.keys[rank] && weight == model.weights[rank], context)
+            try tree.entry(at: rank) { entry, _ in
+                #expect([UInt8](copying: entry.key) == model.keys[rank] && entry.weight == model.weights[rank], context)
             }
         case .selectByWeight:
             guard tree.weight > 0 else { return }
             let weight = Int.random(in: 0..<tree.weight, using: &generator)
-            try tree.entry(atWeight: weight) { key, found, before in
-                #expect([UInt8](copying: key) == model.keys[before.count], context)
+            try tree.entry(atWeight: weight) { entry, before in
+                #expect([UInt8](copying: entry.key) == model.keys[before.count], context)
                 #expect(before.weight <= weight, context)
-                #expect(weight < before.weight + found, context)
+                #expect(weight < before.weight + entry.weight, context)
             }
         case .walk:
             let rank = Int.random(in: -1...model.keys.count, using: &generator)
@@ -144,6 +151,16 @@ private enum Operation: CaseIterable {
             #expect(backward.keys == (isInside ? model.keys[...rank].reversed() : []), context)
         }
     }
+}
+
+/// Small ones and very large ones, so that summaries have different lengths.
+private func randomNumber(for tree: CountedTree, _ generator: inout SeededGenerator) -> UInt32 {
+    if tree.summarizer == nil { return 0 }
+    return UInt32.random(in: 0...(Bool.random(using: &generator) ? 9 : .max), using: &generator)
+}
+
+private func summary(of number: UInt32, for tree: CountedTree) -> [UInt8] {
+    tree.summarizer == nil ? [] : Numbers.summary(of: [number])
 }
 
 /// Applies many random edits at once, and holds what it says of each against the array before and after.
@@ -160,18 +177,20 @@ private func applyBatch(
         let weight = isWeighted ? Int.random(in: 0...9, using: &generator) : 1
         let kinds: [TreeEdit.Change] =
             [.find, .insert(weight: weight), isRemoval ? .remove : .insert(weight: weight)]
-            + (isWeighted ? [.setWeight(weight)] : [])
+            + (isWeighted || tree.summarizer != nil ? [.update(weight: weight)] : [])
         changes[key] = kinds.randomElement(using: &generator)
     }
-    let edits = changes.map { TreeEdit($0.key, $0.value) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    let sorted = changes.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    let numbers = sorted.map { _ in randomNumber(for: tree, &generator) }
+    let edits = zip(sorted, numbers).map { TreeEdit($0.key, $0.value, summary: summary(of: $1, for: tree)) }
     let old = edits.map { model.rank(of: $0.key) }
-    for edit in edits {
+    for (edit, number) in zip(edits, numbers) {
         switch edit.change {
-        case .insert(let weight): _ = model.insert(edit.key, weight: weight)
+        case .insert(let weight): _ = model.insert(edit.key, weight: weight, number: number)
         case .remove: _ = model.remove(edit.key)
-        case .setWeight(let weight):
+        case .update(let weight):
             let (rank, isPresent) = model.rank(of: edit.key)
-            if isPresent { model.weights[rank] = weight }
+            if isPresent { (model.weights[rank], model.numbers[rank]) = (weight, number) }
         case .find: break
         }
     }

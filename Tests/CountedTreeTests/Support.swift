@@ -7,6 +7,8 @@ import TestSupport
 struct SortedArray: Equatable {
     var keys: [[UInt8]] = []
     var weights: [Int] = []
+    /// What summaries are of.
+    var numbers: [UInt32] = []
 
     func rank(of key: [UInt8]) -> (rank: Int, isPresent: Bool) {
         var (rank, end) = (0, keys.count)
@@ -17,9 +19,10 @@ struct SortedArray: Equatable {
         return (rank, rank < keys.count && keys[rank] == key)
     }
 
-    mutating func insert(_ key: [UInt8], weight: Int) -> Bool {
+    mutating func insert(_ key: [UInt8], weight: Int, number: UInt32 = 0) -> Bool {
         let (rank, isPresent) = rank(of: key)
         if isPresent { return false }
+        numbers.insert(number, at: rank)
         keys.insert(key, at: rank)
         weights.insert(weight, at: rank)
         return true
@@ -29,7 +32,61 @@ struct SortedArray: Equatable {
         let (rank, isPresent) = rank(of: key)
         guard isPresent else { return nil }
         keys.remove(at: rank)
+        numbers.remove(at: rank)
         return weights.remove(at: rank)
+    }
+}
+
+/// Sums numbers up: the sum in as many bytes as it takes, after the least number, 4, and their count, 1 to 3 bytes.
+struct Numbers: Summarizer {
+    struct Malformed: Error {}
+
+    final class Sum: RunningSummary {
+        var count = 0
+        var sum: UInt64 = 0
+        var least = UInt32.max
+
+        func add(_ summary: RawSpan) throws {
+            guard summary.byteCount >= 5 else { throw Malformed() }
+            let bytes = [UInt8](copying: summary)
+            let length = Int(bytes[4])
+            guard length <= 8, bytes.count >= 5 + length, bytes.count <= 13 + length else { throw Malformed() }
+            least = min(least, Numbers.least(in: summary))
+            sum &+= bytes[5..<5 + length].reduce(0) { $0 << 8 | UInt64($1) }
+            count +=
+                Int(truncatingIfNeeded: bytes[(5 + length)...].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) % (1 << 40)
+        }
+
+        func take() -> [UInt8] {
+            func digits(_ number: UInt64) -> [UInt8] {
+                let bytes = withUnsafeBytes(of: number.bigEndian) { [UInt8]($0.drop { $0 == 0 }) }
+                return bytes
+            }
+            let digitsOfSum = digits(sum)
+            let summary =
+                withUnsafeBytes(of: least.bigEndian) { [UInt8]($0) } + [UInt8(digitsOfSum.count)] + digitsOfSum
+                + digits(UInt64(count))
+            (count, sum, least) = (0, 0, .max)
+            return summary
+        }
+    }
+
+    func begin() -> any RunningSummary { Sum() }
+
+    static func summary(of numbers: some Sequence<UInt32>) -> [UInt8] {
+        let sum = Sum()
+        for number in numbers {
+            sum.count += 1
+            sum.sum += UInt64(number)
+            sum.least = min(sum.least, number)
+        }
+        return sum.take()
+    }
+
+    /// 0 in a tree without summaries.
+    static func least(in summary: RawSpan) -> UInt32 {
+        summary.byteCount < 4
+            ? 0 : UInt32(bigEndian: summary.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self))
     }
 }
 
@@ -37,9 +94,10 @@ extension CountedTree {
     /// All entries, read by a walk.
     func contents(from rank: Int = 0, _ direction: Direction = .forward) throws -> SortedArray {
         var contents = SortedArray()
-        try walk(from: rank, direction) { key, weight in
-            contents.keys.append([UInt8](copying: key))
-            contents.weights.append(weight)
+        try walk(from: rank, direction) { entry in
+            contents.keys.append([UInt8](copying: entry.key))
+            contents.weights.append(entry.weight)
+            contents.numbers.append(Numbers.least(in: entry.summary))
             return true
         }
         return contents

@@ -12,12 +12,17 @@ import Testing
         for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             model.keys.append(key)
             model.weights.append(Int.random(in: 1...5, using: &generator))
+            model.numbers.append(UInt32.random(in: 0...(.max), using: &generator))
         }
         let store = MemoryNodeStore(capacity: 256)
-        var builder = TreeBuilder(in: store, isWeighted: true)
-        for (key, weight) in zip(model.keys, model.weights) { try builder.append(key.span.bytes, weight: weight) }
+        var builder = TreeBuilder(in: store, isWeighted: true, summarizer: Numbers())
+        for (index, key) in model.keys.enumerated() {
+            let summary = Numbers.summary(of: [model.numbers[index]])
+            try builder.append(key.span.bytes, weight: model.weights[index], summary: summary.span.bytes)
+        }
         var tree = try builder.finish()
         #expect(tree.check() == [])
+        #expect(try tree.summary(ofRanks: 0..<tree.count) == Numbers.summary(of: model.numbers))
         #expect(try tree.contents() == model)
         for key in model.keys { try tree.remove(key) }
         #expect(store.nodeCount == 0)
@@ -76,15 +81,16 @@ import Testing
 
 @Suite struct DamagedNodeTests {
     /// Every byte of every node, flipped in turn: each operation throws or answers, and the check never traps.
-    @Test func flippedBytesNeverTrap() throws {
+    @Test(arguments: [false, true]) func flippedBytesNeverTrap(hasSummaries: Bool) throws {
         var generator = SeededGenerator(seed: 9)
         let store = MemoryNodeStore(capacity: 256)
-        var tree = CountedTree(in: store, isWeighted: true)
+        var tree = CountedTree(in: store, isWeighted: true, summarizer: hasSummaries ? Numbers() : nil)
         var keys: [[UInt8]] = []
+        let summary = hasSummaries ? Numbers.summary(of: [700]) : []
         for _ in 0..<60 {
             let key = randomKey(using: &generator, longest: 400)
             keys.append(key)
-            try tree.insert(key, weight: 2)
+            try tree.apply([TreeEdit(key, .insert(weight: 2), summary: summary)])
         }
         var defectsFound = 0
         for node in 1..<store.nextNode {
@@ -101,12 +107,13 @@ import Testing
                 _ = try? forked.contents()
                 for key in keys.prefix(8) {
                     _ = try? forked.rank(of: key.span.bytes)
-                    _ = try? forked.setWeight(5, of: key)
+                    _ = try? forked.apply([TreeEdit(key, .update(weight: 5), summary: summary)])
                     _ = try? forked.remove(key)
-                    _ = try? forked.insert(key, weight: 2)
+                    _ = try? forked.apply([TreeEdit(key, .insert(weight: 2), summary: summary)])
                 }
                 for rank in stride(from: 0, to: max(0, forked.count), by: 7) {
-                    _ = try? forked.entry(at: rank) { _, _, _ in }
+                    _ = try? forked.entry(at: rank) { _, _ in }
+                    _ = try? forked.summary(ofRanks: rank / 2..<rank)
                 }
             }
         }

@@ -78,7 +78,8 @@ import Testing
             entity: "Book", predicate: try FetchPredicate("title CONTAINS[c] %@ OR price < 5", "\"影, \\"),
             sortKeys: [SortKey("title", .descending, .localized("ja")), SortKey("price")],
             sectionKey: .prefix("title", 1),
-            sectionOrder: .byName(descending: true, .caseInsensitive))
+            sectionOrder: .byName(descending: true, .caseInsensitive),
+            aggregates: [.max("price"), .sum("price")])
         let identity = try definition.compile(in: model).identity
         #expect(try OrderDefinition(identity, in: model) == definition)
         #expect(identity.collation.contains("ICU"))

@@ -30,7 +30,7 @@ import Testing
         #expect(built.sectionCount == expected.count)
         #expect(built.rowCount == expected.reduce(0) { $0 + $1.rows.count })
         try expectRandomAccess(to: built, agreesWith: expected)
-        let placer = TestPlacer(hasSections: order.hasSections, isDescending: order.isDescending)
+        let placer = order.placer
         for (number, record) in try test.contents() {
             let section = expected.firstIndex { $0.rows.contains(number) }
             let path = section.map { RowPath(section: $0, row: expected[$0].rows.firstIndex(of: number) ?? -1) }
@@ -43,7 +43,7 @@ import Testing
     @Test func anOrderIsTheSameOnAnyNumberOfThreads() throws {
         var generator = SeededGenerator(seed: 15)
         let order = TestOrder(hasSections: true, sectionOrder: .byCount())
-        var contents: [(name: String, rows: [UInt64])] = []
+        var contents: [SectionContents] = []
         let rows = (0..<40_000).map { _ in TestRow.random(using: &generator, ranks: 500) }
         for threads in [1, 2, 5] {
             let test = try TestStore(model: TestRow.model, threads: threads)
@@ -67,7 +67,7 @@ import Testing
     }
 
     private func expectRandomAccess(
-        to order: SectionedOrder, agreesWith expected: [(name: String, rows: [UInt64])]
+        to order: SectionedOrder, agreesWith expected: [SectionContents]
     ) throws {
         var row = 0
         for (index, section) in expected.enumerated() {

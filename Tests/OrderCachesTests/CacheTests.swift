@@ -47,6 +47,7 @@ import Values
             let context: Comment = "\(order), round \(round), \(opened.outcome)"
             #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), context)
             let objects = try opened.order.objects()
+            try checkRanges(of: opened.order, as: order, &generator, context)
             switch opened.outcome {
             case .hit: #expect(objects == shown, context)
             case .caughtUp(let change): #expect(change.replay(on: shown) == objects && !change.isEmpty, context)
@@ -55,6 +56,29 @@ import Values
             }
             shown = objects
             #expect(try caches.verify("rows", request) == [], context)
+        }
+    }
+
+    /// Sums of ranges of rows, and of windows' sections.
+    private func checkRanges(
+        of opened: SectionedOrder, as order: TestOrder, _ generator: inout SeededGenerator, _ context: Comment
+    ) throws {
+        let all = try rows()
+        let shown = try opened.contents().flatMap(\.rows).compactMap { all[$0] }
+        for _ in 0..<4 {
+            let bounds = (0..<2).map { _ in Int.random(in: 0...shown.count, using: &generator) }.sorted()
+            let range = bounds[0]..<bounds[1]
+            #expect(try opened.sums(opened.summary(ofRows: range)) == order.sums(of: Array(shown[range])), context)
+            let window = try OrderWindow(opened, offset: range.lowerBound, limit: range.count)
+            var next = range.lowerBound
+            try window.walkSections { section in
+                let own = Array(shown[next..<next + section.count])
+                let sums = try opened.sums(section.summary)
+                #expect(sums == order.sums(of: own), context)
+                next += section.count
+                return true
+            }
+            #expect(throws: (any Error).self) { try opened.summary(ofRows: 0..<shown.count + 1) }
         }
     }
 

@@ -55,7 +55,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         var generator = SeededGenerator(seed: seed * 77)
         var rows: [UInt64: TestRow] = [:]
         let store = MemoryNodeStore(capacity: 256)
-        let shape = try OrderShape(hasSections: order.hasSections, sectionOrder: order.sectionOrder)
+        let shape = try order.shape()
         var current = SectionedOrder(entity: 0, shape: shape, in: store)
         for batch in 0..<60 {
             let (newRows, edits) = try randomEdits(rows, order, &generator)
@@ -94,7 +94,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
             default: new[number] = TestRow.random(using: &generator)
             }
         }
-        let placer = TestPlacer(hasSections: order.hasSections, isDescending: order.isDescending)
+        let placer = order.placer
         var placement = RowPlacement()
         let touched = Set(rows.keys).union(new.keys).filter { rows[$0] != new[$0] }
         let edits = try touched.map { number in
@@ -111,7 +111,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
 struct TestState {
     let rows: [UInt64: TestRow]
     let objects: [[RecordKey]]
-    let sections: [(name: String, rows: [UInt64])]
+    let sections: [SectionContents]
 
     init(_ rows: [UInt64: TestRow], _ order: SectionedOrder, _ test: TestOrder) throws {
         self.rows = rows
@@ -164,15 +164,16 @@ func defects(
         require(reported.contains(RecordKey(entity: 0, number: number)), "row \(number) changed without an event")
     }
     var expectedMoves = 0
-    for (name, rows) in newSections {
-        guard let oldSection = oldSections.first(where: { $0.name == name }) else { continue }
+    for section in newSections {
+        let rows = section.rows
+        guard let oldSection = oldSections.first(where: { $0.name == section.name }) else { continue }
         let staying = Set(oldSection.rows).intersection(rows)
         expectedMoves += fewestMoves(
             oldSection.rows.filter(staying.contains).map(Int.init), rows.filter(staying.contains).map(Int.init))
     }
     require(rowMoves == expectedMoves, "\(rowMoves) moves of rows where \(expectedMoves) are enough")
     let names = Set(oldSections.map { $0.name }).intersection(newSections.map { $0.name }).sorted()
-    func places(_ sections: [(name: String, rows: [UInt64])]) -> [Int] {
+    func places(_ sections: [SectionContents]) -> [Int] {
         sections.compactMap { names.firstIndex(of: $0.name) }
     }
     let fewest = fewestMoves(places(oldSections), places(newSections))

@@ -37,8 +37,8 @@ import Testing
             #expect(tree.check(visiting: &visited) == [], context)
             #expect(try LMDBNodeStore.inspectNodes(of: 7, in: snapshot, reachable: visited).defects == [], context)
             var keys: [[UInt8]] = []
-            try tree.walk(from: 0) { key, _ in
-                keys.append([UInt8](copying: key))
+            try tree.walk(from: 0) { entry in
+                keys.append([UInt8](copying: entry.key))
                 return true
             }
             #expect(keys == model, context)

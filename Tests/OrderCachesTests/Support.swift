@@ -58,10 +58,12 @@ struct TestRow: Hashable {
 final class TestPlacer: RowPlacer {
     let hasSections: Bool
     let isDescending: Bool
+    let columns: AggregateColumns
 
-    init(hasSections: Bool, isDescending: Bool = false) {
+    init(hasSections: Bool, isDescending: Bool = false, columns: AggregateColumns = .none) {
         self.hasSections = hasSections
         self.isDescending = isDescending
+        self.columns = columns
     }
 
     func copy() -> any RowPlacer { self }
@@ -73,6 +75,10 @@ final class TestPlacer: RowPlacer {
         placement.sectionLength = placement.key.count
         try record.appendOrderKey(of: 1, as: .integer, to: &placement.key)
         if isDescending { OrderKey.reverse(&placement.key, from: placement.sectionLength) }
+        for column in columns.columns {
+            let slot = ["group", "rank", "member", "note"].firstIndex(of: column.attribute)!
+            try placement.appendAggregated(column) { try record.appendOrderKey(of: slot, as: column.type, to: &$0) }
+        }
         return true
     }
 }
@@ -82,6 +88,16 @@ struct TestOrder: CustomStringConvertible {
     var hasSections: Bool
     var isDescending = false
     var sectionOrder = OrderShape.SectionOrder.byFirstRow
+
+    /// Descending orders keep aggregates.
+    var columns: AggregateColumns {
+        if !isDescending { return .none }
+        return AggregateColumns([
+            .init(attribute: "group", type: .string, keepsSum: false, keepsExtremes: false),
+            .init(attribute: "note", type: .integer, keepsSum: true, keepsExtremes: false),
+            .init(attribute: "rank", type: .integer, keepsSum: true, keepsExtremes: true),
+        ])
+    }
 
     static let all: [TestOrder] =
         [false, true].flatMap { isDescending in
@@ -97,20 +113,43 @@ struct TestOrder: CustomStringConvertible {
 
     var description: String { "sections \(hasSections) \(sectionOrder), descending \(isDescending)" }
 
+    var placer: TestPlacer { TestPlacer(hasSections: hasSections, isDescending: isDescending, columns: columns) }
+
+    func shape() throws -> OrderShape {
+        try OrderShape(hasSections: hasSections, sectionOrder: sectionOrder, aggregates: columns)
+    }
+
     func request() throws -> OrderRequest {
-        let shape = try OrderShape(hasSections: hasSections, sectionOrder: sectionOrder)
-        let builder = OrderBuilder(
-            entity: 0, shape: shape, placer: TestPlacer(hasSections: hasSections, isDescending: isDescending))
+        let builder = try OrderBuilder(entity: 0, shape: shape(), placer: placer)
         return OrderRequest(
             builder: builder,
             identity: CacheIdentity(
                 entity: "Row", reads: "0:6,1:2,2:1", predicate: "member == TRUE",
                 sort: isDescending ? "rank:desc" : "rank",
-                section: "\(hasSections) \(sectionOrder)", collation: ""))
+                section: hasSections ? "\(sectionOrder)" : "",
+                aggregates: columns.isEmpty ? "" : columns.layout + " of the test", collation: ""))
     }
 
-    /// The sections with their names and object numbers, computed from all rows.
-    func sections(of rows: [UInt64: TestRow]) -> [(name: String, rows: [UInt64])] {
+    /// The sections with their names, object numbers and sums, computed from all rows.
+    func sections(of rows: [UInt64: TestRow]) -> [SectionContents] {
+        plainSections(of: rows).map { section in
+            SectionContents(
+                name: section.name, rows: section.rows, sums: sums(of: section.rows.compactMap { rows[$0] }))
+        }
+    }
+
+    /// What an order keeps of some rows.
+    func sums(of rows: [TestRow]) -> [Value] {
+        if columns.isEmpty { return [] }
+        let ranks = rows.map(\.rank)
+        return [
+            .integer(Int64(rows.count { $0.group != nil })), .integer(rows.reduce(0) { $0 + $1.note }),
+            .integer(ranks.reduce(0, +)), ranks.min().map { .integer($0) } ?? .null,
+            ranks.max().map { .integer($0) } ?? .null,
+        ]
+    }
+
+    private func plainSections(of rows: [UInt64: TestRow]) -> [(name: String, rows: [UInt64])] {
         func isBefore(_ left: UInt64, _ right: UInt64) -> Bool {
             guard let leftRank = rows[left]?.rank, let rightRank = rows[right]?.rank, leftRank != rightRank else {
                 return left < right
@@ -125,16 +164,23 @@ struct TestOrder: CustomStringConvertible {
             case .byName(let isDescending, _): .byName(isDescending: isDescending)
             case .byCount(let isDescending): .byCount(isDescending: isDescending)
             }
-        return plainSections(of: members, by: isBefore, in: hasSections ? value : nil, order)
+        return TestSupport.plainSections(of: members, by: isBefore, in: hasSections ? value : nil, order)
     }
 }
 
+struct SectionContents: Equatable {
+    let name: String
+    var rows: [UInt64] = []
+    /// Empty without aggregates.
+    var sums: [Value] = []
+}
+
 extension SectionedOrder {
-    /// Names and object numbers, read by walks.
-    func contents() throws -> [(name: String, rows: [UInt64])] {
-        var contents: [(name: String, rows: [UInt64])] = []
+    /// Names, object numbers and sums, read by walks.
+    func contents() throws -> [SectionContents] {
+        var contents: [SectionContents] = []
         try walkSections { section in
-            contents.append((section.name, []))
+            contents.append(SectionContents(name: section.name, sums: try sums(section.summary)))
             return true
         }
         try walkRows(from: 0) { object, path in
@@ -144,14 +190,22 @@ extension SectionedOrder {
         return contents
     }
 
+    /// As `TestOrder.sums`.
+    func sums(_ summary: [UInt8]) throws -> [Value] {
+        if shape.aggregates.isEmpty { return [] }
+        let columns = try shape.aggregates.columns(of: summary)
+        return [
+            .integer(Int64(columns[0].count)), columns[1].total, columns[2].total, columns[2].minimum,
+            columns[2].maximum,
+        ]
+    }
+
     func objects() throws -> [[RecordKey]] {
         try contents().map { section in section.rows.map { RecordKey(entity: 0, number: $0) } }
     }
 }
 
-func isEqual(_ left: [(name: String, rows: [UInt64])], _ right: [(name: String, rows: [UInt64])]) -> Bool {
-    left.count == right.count && zip(left, right).allSatisfy { $0.name == $1.name && $0.rows == $1.rows }
-}
+func isEqual(_ left: [SectionContents], _ right: [SectionContents]) -> Bool { left == right }
 
 /// What opening a cache gave.
 struct TestOpened {

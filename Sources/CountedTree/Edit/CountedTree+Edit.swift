@@ -5,17 +5,21 @@ package struct TreeEdit {
         /// Leaves an entry as it is that is there already.
         case insert(weight: Int = 1)
         case remove
-        case setWeight(Int)
+        /// Gives an entry that is there another weight and summary.
+        case update(weight: Int = 1)
         /// Changes nothing; only the rank is wanted.
         case find
     }
 
     package let key: [UInt8]
     package let change: Change
+    /// Of an inserted or updated entry, in a tree with summaries.
+    package let summary: [UInt8]
 
-    package init(_ key: [UInt8], _ change: Change) {
+    package init(_ key: [UInt8], _ change: Change, summary: [UInt8] = []) {
         self.key = key
         self.change = change
+        self.summary = summary
     }
 }
 
@@ -48,7 +52,7 @@ extension CountedTree {
             switch edit.change {
             case .insert where !found.isPresent: added += 1
             case .remove where found.isPresent: added -= 1
-            case .insert, .remove, .setWeight, .find: break
+            case .insert, .remove, .update, .find: break
             }
             return outcome
         }
@@ -67,7 +71,7 @@ extension CountedTree {
     /// Gives an entry another weight; false when the key is not there. O(log n).
     @discardableResult
     package mutating func setWeight(_ weight: Int, of key: [UInt8]) throws -> Bool {
-        try wasPresent(key, .setWeight(weight))
+        try wasPresent(key, .update(weight: weight))
     }
 
     private mutating func wasPresent(_ key: [UInt8], _ change: TreeEdit.Change) throws -> Bool {

@@ -39,9 +39,8 @@ extension EditPass {
         }
         if !isChanged { return .unchanged }
         let outcome =
-            keepsChildren
-            ? try patch(node, level: level, children, measure)
-            : try rewrite(node, level: level, children, measure)
+            try (keepsChildren ? patch(node, level: level, children, measure) : nil)
+            ?? rewrite(node, level: level, children, measure)
         return sparse.isEmpty ? outcome : try merge(sparse, below: node, level: level, outcome)
     }
 
@@ -79,46 +78,53 @@ extension EditPass {
         return children
     }
 
-    /// Changes the measures of children that stayed where they are.
+    /// Changes the measures and summaries of children that stayed where they are. Nil when a summary has another length now.
     private func patch(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
-    ) throws -> Outcome {
+    ) throws -> Outcome? {
         var bytes: [UInt8] = []
+        var fits = true
         try read(node, level: level) { view in
             bytes.reserveCapacity(view.bytes.byteCount + 8)
             bytes.appendBytes(view.bytes)
-            for child in children {
+            for child in children where fits {
                 guard case .changed(let now, _) = child.outcome else { continue }
-                let offset = try view.cell(at: child.slot).range.lowerBound + 8
+                let cell = try view.cell(at: child.slot)
+                let offset = cell.range.lowerBound + 8
                 bytes.replaceNumber(UInt64(truncatingIfNeeded: now.count), at: offset)
-                if isWeighted { bytes.replaceNumber(UInt64(truncatingIfNeeded: now.weight), at: offset + 8) }
+                if form.isWeighted { bytes.replaceNumber(UInt64(truncatingIfNeeded: now.weight), at: offset + 8) }
+                if !form.hasSummaries { continue }
+                let summary = try tree.summary(of: child.node, level: level - 1)
+                fits = summary.count == view.summary(of: cell).byteCount
+                if fits { bytes.replaceSubrange(view.summaryRange(of: cell), with: summary) }
             }
         }
+        if !fits { return nil }
         let isUnderfull = bytes.count < store.capacity / 4
         try store.write(node, bytes)
         return .changed(measure, isUnderfull: isUnderfull)
     }
 
-    /// Writes a branch whose children were emptied or split.
+    /// Writes a branch whose children were emptied or split, or take more or fewer bytes.
     private func rewrite(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome {
-        var branch = BranchBuilder(writer: NodeWriter(level: level, isWeighted: isWeighted), store: store)
-        var isAppended = true
+        var branch = BranchBuilder(writer: NodeWriter(level: level, form), tree: tree, level: level)
+        var isAppended = children.contains { if case .split = $0.outcome { true } else { false } }
         try read(node, level: level) { view in
             var next = 0
             for child in children {
                 try branch.append(next..<child.slot, of: view)
                 next = child.slot + 1
                 switch child.outcome {
-                case .unchanged: try branch.append(child.node, child.measure, at: child.slot, of: view)
+                case .unchanged: try branch.append(child.slot..<next, of: view)
                 case .changed(let now, _): try branch.append(child.node, now, at: child.slot, of: view)
                 case .emptied: try branch.drop(child.slot, of: view)
                 case .split(let pieces):
                     isAppended = isAppended && next == view.slotCount
                     try branch.append(pieces[0].node, pieces[0].measure, at: child.slot, of: view)
                     for piece in pieces.dropFirst() {
-                        branch.writer.appendBranchCell(child: piece.node, piece.measure, piece.separator)
+                        try branch.append(piece)
                     }
                 }
             }
@@ -132,18 +138,29 @@ extension EditPass {
 /// A branch that is being rewritten from its old cells. The first child's separator is empty, whichever is the first now.
 private struct BranchBuilder {
     var writer: NodeWriter
-    let store: any NodeStore
+    let tree: CountedTree
+    let level: Int
     /// The overflow nodes of long separators that are no longer needed.
     var freed: [NodeNumber] = []
 
-    /// Adds a child with the separator that a slot has.
+    /// Adds a child that was changed, with the separator that a slot has.
     mutating func append(_ child: NodeNumber, _ measure: Measure, at slot: Int, of view: NodeView) throws {
-        if writer.slotCount == 0 {
-            try drop(slot, of: view)
-            writer.appendBranchCell(child: child, measure, .empty)
-        } else {
-            writer.appendBranchCell(child: child, measure, try view.storedKey(at: slot))
-        }
+        let summary = try tree.summary(of: child, level: level - 1)
+        try append(child, measure, summary.span.bytes, at: slot, of: view)
+    }
+
+    private mutating func append(
+        _ child: NodeNumber, _ measure: Measure, _ summary: RawSpan, at slot: Int, of view: NodeView
+    ) throws {
+        let isFirst = writer.slotCount == 0
+        if isFirst { try drop(slot, of: view) }
+        writer.appendBranchCell(child: child, measure, summary, isFirst ? .empty : try view.storedKey(at: slot))
+    }
+
+    /// Adds a child that was split off another one.
+    mutating func append(_ piece: EditPass.Piece) throws {
+        let summary = try tree.summary(of: piece.node, level: level - 1)
+        writer.appendBranchCell(child: piece.node, piece.measure, summary.span.bytes, piece.separator)
     }
 
     /// Adds children as they are.
@@ -151,7 +168,7 @@ private struct BranchBuilder {
         var slots = slots
         if writer.slotCount == 0, let first = slots.first {
             let cell = try view.cell(at: first)
-            try append(view.child(of: cell), try view.measure(of: cell), at: first, of: view)
+            try append(view.child(of: cell), try view.measure(of: cell), view.summary(of: cell), at: first, of: view)
             slots = slots.dropFirst()
         }
         try writer.append(slots, of: view)
@@ -159,6 +176,6 @@ private struct BranchBuilder {
 
     /// Leaves out a slot's separator.
     mutating func drop(_ slot: Int, of view: NodeView) throws {
-        freed += try store.overflowNodes(of: view.cell(at: slot), in: view)
+        freed += try tree.store.overflowNodes(of: view.cell(at: slot), in: view)
     }
 }

@@ -37,28 +37,29 @@ extension EditPass {
     private func takeFirstSeparator(
         of bytes: [UInt8], _ node: NodeNumber, level: Int
     ) throws -> (StoredKey, remaining: [UInt8]) {
-        let view = try NodeView(bytes.span.bytes, node: node, level: level, isWeighted: isWeighted)
+        let view = try NodeView(bytes.span.bytes, node: node, level: level, form)
         let first = try view.cell(at: 0)
-        var writer = NodeWriter(level: level, isWeighted: isWeighted)
-        writer.appendBranchCell(child: view.child(of: first), try view.measure(of: first), .empty)
+        var writer = NodeWriter(level: level, form)
+        writer.appendBranchCell(
+            child: view.child(of: first), try view.measure(of: first), view.summary(of: first), .empty)
         try writer.append(1..<view.slotCount, of: view)
         return (try view.storedKey(at: 0), writer.node())
     }
 
     private func measure(of bytes: [UInt8], _ node: NodeNumber, level: Int) throws -> Measure {
-        let view = try NodeView(bytes.span.bytes, node: node, level: level, isWeighted: isWeighted)
+        let view = try NodeView(bytes.span.bytes, node: node, level: level, form)
         return try view.measure(of: 0..<view.slotCount)
     }
 
     /// The shortest key that divides two leaves: a prefix of the upper one's first key.
     private func separator(between lower: [UInt8], and upper: [UInt8], of node: NodeNumber) throws -> StoredKey {
-        let lowerView = try NodeView(lower.span.bytes, node: node, level: 0, isWeighted: isWeighted)
-        let upperView = try NodeView(upper.span.bytes, node: node, level: 0, isWeighted: isWeighted)
+        let lowerView = try NodeView(lower.span.bytes, node: node, level: 0, form)
+        let upperView = try NodeView(upper.span.bytes, node: node, level: 0, form)
         var last: [UInt8] = []
         var first: [UInt8] = []
-        try tree.handOut(lowerView.slotCount - 1, of: lowerView) { key, _ in last = [UInt8](copying: key) }
-        try tree.handOut(0, of: upperView) { key, _ in first = [UInt8](copying: key) }
+        try tree.handOut(lowerView.slotCount - 1, of: lowerView) { last = [UInt8](copying: $0.key) }
+        try tree.handOut(0, of: upperView) { first = [UInt8](copying: $0.key) }
         let key = first.span.bytes
-        return try store.storedForm(of: key.extracting(first: key.commonPrefixLength(last.span.bytes) + 1))
+        return try store.storedForm(of: key.extracting(first: key.commonPrefixLength(last.span.bytes) + 1), form)
     }
 }

@@ -25,11 +25,14 @@ extension EditPass {
                 switch edits[index].change {
                 case .insert where !isPresent, .remove where isPresent:
                     leafEdits.append(LeafEdit(edit: index, slot: slot))
-                case .setWeight(let weight) where isPresent:
-                    if try view.measure(of: view.cell(at: slot)).weight != weight {
+                case .update(let weight) where isPresent:
+                    let cell = try view.cell(at: slot)
+                    let summary = edits[index].summary
+                    let isSame = view.summary(of: cell).isEqual(to: summary.span.bytes)
+                    if try !isSame || view.measure(of: cell).weight != weight {
                         leafEdits.append(LeafEdit(edit: index, slot: slot))
                     }
-                case .insert, .remove, .setWeight, .find: break
+                case .insert, .remove, .update, .find: break
                 }
             }
             guard before + slot <= tree.count else {
@@ -41,7 +44,7 @@ extension EditPass {
         for index in leafEdits.indices {
             guard case .insert = edits[leafEdits[index].edit].change else { continue }
             let key = edits[leafEdits[index].edit].key
-            leafEdits[index].key = try store.storedForm(of: key.span.bytes)
+            leafEdits[index].key = try store.storedForm(of: key.span.bytes, form)
         }
         return try change(node, leafEdits, slotCount, measure)
     }
@@ -53,25 +56,28 @@ extension EditPass {
         var isAppended = true
         var freed: [NodeNumber] = []
         var bytes: [UInt8]?
-        var writer = NodeWriter(level: 0, isWeighted: isWeighted)
+        var writer = NodeWriter(level: 0, form)
         try read(node, level: 0) { view in
             var changes: [CellChange] = []
             changes.reserveCapacity(leafEdits.count)
             for leafEdit in leafEdits {
                 let slot = leafEdit.slot
+                let summary = edits[leafEdit.edit].summary
                 switch edits[leafEdit.edit].change {
                 case .insert(let weight):
-                    changes.append(CellChange(slot: slot, drops: false, key: leafEdit.key, weight: weight))
+                    changes.append(
+                        CellChange(slot: slot, drops: false, key: leafEdit.key, weight: weight, summary: summary))
                     measure += Measure(count: 1, weight: weight)
                     isAppended = isAppended && slot == slotCount
                 case .remove:
                     let cell = try view.cell(at: slot)
-                    changes.append(CellChange(slot: slot, drops: true, key: nil, weight: 0))
+                    changes.append(CellChange(slot: slot, drops: true, key: nil))
                     measure -= try view.measure(of: cell)
                     if cell.hasLongKey { freed += try store.overflowNodes(of: cell, in: view) }
-                case .setWeight(let weight):
+                case .update(let weight):
                     let key = try view.storedKey(at: slot)
-                    changes.append(CellChange(slot: slot, drops: true, key: key, weight: weight))
+                    changes.append(
+                        CellChange(slot: slot, drops: true, key: key, weight: weight, summary: summary))
                     measure.weight += weight - (try view.measure(of: view.cell(at: slot)).weight)
                 case .find: break
                 }

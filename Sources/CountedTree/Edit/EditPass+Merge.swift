@@ -41,7 +41,7 @@ extension EditPass {
         var children: (lower: NodeNumber, upper: NodeNumber) = (0, 0)
         var separator = StoredKey.empty
         var rest: [NodeNumber] = []
-        var parent = NodeWriter(level: level, isWeighted: isWeighted)
+        var parent = NodeWriter(level: level, form)
         try read(node, level: level) { view in
             let lower = try view.cell(at: slot)
             let upper = try view.cell(at: slot + 1)
@@ -51,11 +51,18 @@ extension EditPass {
             if level == 1 { rest = try store.overflowNodes(of: upper, in: view) }
             var measure = try view.measure(of: lower)
             measure += try view.measure(of: upper)
+            let sum = tree.summarizer?.begin()
+            try sum?.add(view.summary(of: lower))
+            try sum?.add(view.summary(of: upper))
+            let summary = sum?.take() ?? []
             try parent.append(0..<slot, of: view)
-            parent.appendBranchCell(child: children.lower, measure, try view.storedKey(at: slot))
+            parent.appendBranchCell(
+                child: children.lower, measure, summary.span.bytes, try view.storedKey(at: slot))
             try parent.append(slot + 2..<view.slotCount, of: view)
         }
-        var merged = NodeWriter(level: level - 1, isWeighted: isWeighted)
+        // The summary of two parts may take more bytes than both of them.
+        guard parent.byteCount <= store.capacity else { return nil }
+        var merged = NodeWriter(level: level - 1, form)
         try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
         var fits = false
         try read(children.upper, level: level - 1) { view in
@@ -64,7 +71,8 @@ extension EditPass {
             guard merged.byteCount + added <= store.capacity else { return }
             if level > 1 {
                 let first = try view.cell(at: 0)
-                merged.appendBranchCell(child: view.child(of: first), try view.measure(of: first), separator)
+                merged.appendBranchCell(
+                    child: view.child(of: first), try view.measure(of: first), view.summary(of: first), separator)
             }
             try merged.append((level > 1 ? 1 : 0)..<view.slotCount, of: view)
             fits = merged.byteCount <= store.capacity

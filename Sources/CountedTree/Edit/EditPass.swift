@@ -5,7 +5,7 @@ struct EditPass {
     /// For each edit, how many entries have a lesser key before all edits, and whether the key is there.
     private(set) var found: [(rank: Int, isPresent: Bool)]
     let store: any NodeStore
-    let isWeighted: Bool
+    let form: CellForm
 
     /// What became of a node.
     enum Outcome {
@@ -29,11 +29,11 @@ struct EditPass {
         self.tree = tree
         self.edits = edits
         store = tree.store
-        isWeighted = tree.root.isWeighted
+        form = tree.form
         found = Array(repeating: (0, false), count: edits.count)
         for edit in edits {
             guard case .insert(let weight) = edit.change else { continue }
-            precondition(isWeighted || weight == 1, "Only entries of a weighted tree have weights.")
+            precondition(form.isWeighted || weight == 1, "Only entries of a weighted tree have weights.")
         }
     }
 
@@ -46,7 +46,7 @@ struct EditPass {
             ? try fillFirstLeaf(of: &root) : try edit(edits.indices, of: root.node, level: root.level, 0, root.measure)
         switch outcome {
         case .unchanged: return root
-        case .emptied: return TreeRoot(isWeighted: isWeighted)
+        case .emptied: return TreeRoot(isWeighted: form.isWeighted)
         case .changed(let measure, _): root.measure = measure
         case .split(let pieces): try raise(&root, over: pieces)
         }
@@ -59,11 +59,12 @@ struct EditPass {
     }
 
     private func fillFirstLeaf(of root: inout TreeRoot) throws -> Outcome {
-        var writer = NodeWriter(level: 0, isWeighted: isWeighted)
+        var writer = NodeWriter(level: 0, form)
         var measure = Measure.zero
         for edit in edits {
             guard case .insert(let weight) = edit.change else { continue }
-            writer.appendLeafCell(try store.storedForm(of: edit.key.span.bytes), weight: weight)
+            let key = try store.storedForm(of: edit.key.span.bytes, form)
+            writer.appendLeafCell(key, weight: weight, edit.summary.span.bytes)
             measure += Measure(count: 1, weight: weight)
         }
         if writer.slotCount == 0 { return .unchanged }
@@ -83,9 +84,10 @@ struct EditPass {
             }
             root.node = try store.allocate()
             root.measure = .zero
-            var writer = NodeWriter(level: root.level, isWeighted: isWeighted)
+            var writer = NodeWriter(level: root.level, form)
             for piece in pieces {
-                writer.appendBranchCell(child: piece.node, piece.measure, piece.separator)
+                let summary = try tree.summary(of: piece.node, level: root.level - 1)
+                writer.appendBranchCell(child: piece.node, piece.measure, summary.span.bytes, piece.separator)
                 root.measure += piece.measure
             }
             guard

@@ -13,8 +13,8 @@ struct StoredKey {
 /// Keys that are too long for a cell: their other bytes are in a chain of overflow nodes.
 extension NodeStore {
     /// The form of a key for a cell; writes the rest of a long one.
-    func storedForm(of key: RawSpan) throws -> StoredKey {
-        let maximum = NodeLayout.maximumInlineKey(capacity: capacity)
+    func storedForm(of key: RawSpan, _ form: CellForm) throws -> StoredKey {
+        let maximum = NodeLayout.maximumInlineKey(capacity: capacity, form)
         if key.byteCount <= maximum { return StoredKey(bytes: [UInt8](copying: key), isLong: false) }
         var bytes = [UInt8](copying: key.extracting(0..<maximum))
         bytes.appendNumber(try writeOverflow(key.extracting(maximum..<key.byteCount)))

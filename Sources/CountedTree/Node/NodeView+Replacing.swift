@@ -6,7 +6,9 @@ struct CellChange {
     let drops: Bool
     /// The key of a cell that stands before the slot then, or in its place; nil when there is none.
     let key: StoredKey?
-    let weight: Int
+    var weight = 0
+    /// In trees with summaries.
+    var summary: [UInt8] = []
 }
 
 extension NodeView {
@@ -23,7 +25,8 @@ extension NodeView {
             }
             if let key = change.key {
                 guard hasPrefix(key) else { return nil }
-                byteCount += 2 + (isWeighted ? 8 : 0) + key.bytes.count - prefixLength
+                byteCount += 2 + NodeLayout.fixedLength(isLeaf: true, form) + change.summary.count
+                byteCount += key.bytes.count - prefixLength
                 count += 1
             }
         }
@@ -36,7 +39,7 @@ extension NodeView {
             bytes.withUnsafeBytes { old in
                 var copy = CellCopy(
                     from: old, slotCount: slotCount, to: node, slotCount: count, prefixLength: prefixLength)
-                isWhole = copy.copy(changes, isWeighted: isWeighted)
+                isWhole = copy.copy(changes, form)
             }
         }
         guard isWhole else { throw TreeError.corrupted(node: self.node, "its cells overlap") }
@@ -80,11 +83,11 @@ private struct CellCopy {
     private func cellsStart(_ slotCount: Int) -> Int { NodeLayout.headerLength + 2 * slotCount + prefixLength }
 
     /// False when the old node is damaged, or the changes do not fit it.
-    mutating func copy(_ changes: [CellChange], isWeighted: Bool) -> Bool {
+    mutating func copy(_ changes: [CellChange], _ form: CellForm) -> Bool {
         for change in changes {
             guard copyCells(upTo: change.slot) else { return false }
             if change.drops { oldEnd = end(of: oldSlot); oldSlot += 1 }
-            if let key = change.key { guard append(key, isWeighted ? change.weight : nil) else { return false } }
+            if let key = change.key { guard append(key, change, form) else { return false } }
         }
         return copyCells(upTo: oldCount) && newSlot == newCount
     }
@@ -119,13 +122,21 @@ private struct CellCopy {
         return true
     }
 
-    private mutating func append(_ key: StoredKey, _ weight: Int?) -> Bool {
+    private mutating func append(_ key: StoredKey, _ change: CellChange, _ form: CellForm) -> Bool {
         var to = cellsStart(newCount) + newEnd
-        let length = key.bytes.count - prefixLength + (weight == nil ? 0 : 8)
+        let length =
+            NodeLayout.fixedLength(isLeaf: true, form) + change.summary.count + key.bytes.count - prefixLength
         guard newSlot < newCount, to + length <= new.count else { return false }
-        if let weight {
-            new.storeBytes(of: UInt64(truncatingIfNeeded: weight).littleEndian, toByteOffset: to, as: UInt64.self)
+        if form.isWeighted {
+            let weight = UInt64(truncatingIfNeeded: change.weight)
+            new.storeBytes(of: weight.littleEndian, toByteOffset: to, as: UInt64.self)
             to += 8
+        }
+        if form.hasSummaries {
+            let length = UInt16(truncatingIfNeeded: change.summary.count)
+            new.storeBytes(of: length.littleEndian, toByteOffset: to, as: UInt16.self)
+            new[(to + NodeLayout.summaryLengthLength)...].copyBytes(from: change.summary)
+            to += NodeLayout.summaryLengthLength + change.summary.count
         }
         new[to...].copyBytes(from: key.bytes[prefixLength...])
         newEnd += length

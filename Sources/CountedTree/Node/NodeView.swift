@@ -6,9 +6,10 @@ struct NodeView: ~Escapable {
     let node: NodeNumber
     let slotCount: Int
     let prefixLength: Int
-    private let keyOffset: Int
+    /// What precedes a cell's summary, or its key where there are no summaries.
+    private let fixedLength: Int
     private let isLeaf: Bool
-    let isWeighted: Bool
+    let form: CellForm
 
     /// Where a cell's parts are.
     struct Cell {
@@ -20,19 +21,19 @@ struct NodeView: ~Escapable {
     }
 
     @_lifetime(copy bytes)
-    init(_ bytes: RawSpan, node: NodeNumber, level: Int, isWeighted: Bool) throws(TreeError) {
+    init(_ bytes: RawSpan, node: NodeNumber, level: Int, _ form: CellForm) throws(TreeError) {
         guard bytes.byteCount >= NodeLayout.headerLength else {
             throw TreeError.corrupted(node: node, "\(bytes.byteCount) bytes are too few for a node")
         }
-        let kind = NodeLayout.kind(level: level, isWeighted: isWeighted)
+        let kind = NodeLayout.kind(level: level, form)
         guard bytes.unsafeLoad(as: UInt8.self) == kind.rawValue,
             bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self) == level
         else { throw TreeError.corrupted(node: node, "it is not a \(kind) of level \(level)") }
         self.node = node
         self.isLeaf = level == 0
-        self.isWeighted = isWeighted
+        self.form = form
         self.slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt16.self)))
-        self.keyOffset = NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted)
+        self.fixedLength = NodeLayout.fixedLength(isLeaf: level == 0, form)
         self.prefixLength = Int(
             UInt16(
                 littleEndian: bytes.unsafeLoadUnaligned(
@@ -72,14 +73,32 @@ struct NodeView: ~Escapable {
         let rawEnd = rawEnd(of: slot)
         let end = Int(rawEnd & ~NodeLayout.longKeyMark)
         let hasLongKey = rawEnd & NodeLayout.longKeyMark != 0
-        let keyEnd = start + keyOffset + (hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
-        guard keyEnd <= end, cellsStart + end <= bytes.byteCount else {
+        var keyStart = start + fixedLength
+        guard keyStart <= end, cellsStart + end <= bytes.byteCount else {
+            throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
+        }
+        if form.hasSummaries { keyStart += summaryLength(before: cellsStart + keyStart) }
+        guard keyStart + (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) <= end else {
             throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
         }
         return Cell(
             range: cellsStart + start..<cellsStart + end,
-            suffixRange: cellsStart + start + keyOffset..<cellsStart + end, hasLongKey: hasLongKey)
+            suffixRange: cellsStart + keyStart..<cellsStart + end, hasLongKey: hasLongKey)
     }
+
+    private func summaryLength(before offset: Int) -> Int {
+        let start = offset - NodeLayout.summaryLengthLength
+        return Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt16.self)))
+    }
+
+    /// Where a cell's summary stands; empty in a tree without summaries.
+    func summaryRange(of cell: Cell) -> Range<Int> {
+        cell.range.lowerBound + fixedLength..<cell.suffixRange.lowerBound
+    }
+
+    /// A cell's summary; empty in a tree without summaries.
+    @_lifetime(copy self)
+    func summary(of cell: Cell) -> RawSpan { bytes.extracting(summaryRange(of: cell)) }
 
     /// What follows the prefix in a key, as far as it is in the cell: all of it, or the first bytes of a long key.
     @_lifetime(copy self)
@@ -129,23 +148,26 @@ struct NodeView: ~Escapable {
     /// The number of entries below a cell, and their weight.
     func measure(of cell: Cell) throws(TreeError) -> Measure {
         let count = isLeaf ? 1 : number(at: cell.range.lowerBound + 8)
-        let weight = isWeighted ? number(at: cell.suffixRange.lowerBound - 8) : count
+        let weight =
+            form.isWeighted ? number(at: cell.range.lowerBound + NodeLayout.weightOffset(isLeaf: isLeaf)) : count
         guard count <= Measure.limit, weight <= Measure.limit else { throw impossible(count, weight) }
         return Measure(count: Int(count), weight: Int(weight))
     }
 
     /// The sum over some slots, in O(slots). A branch's descent spends its time here, so it is one tight loop.
     func measure(of slots: Range<Int>) throws(TreeError) -> Measure {
-        if isLeaf && !isWeighted { return Measure(count: slots.count, weight: slots.count) }
+        if isLeaf && !form.isWeighted { return Measure(count: slots.count, weight: slots.count) }
+        let isWeighted = form.isWeighted
+        let weightOffset = NodeLayout.weightOffset(isLeaf: isLeaf)
         var sum = Measure.zero
         var start = slots.lowerBound == 0 ? 0 : Int(rawEnd(of: slots.lowerBound - 1) & ~NodeLayout.longKeyMark)
         for slot in slots {
             let end = Int(rawEnd(of: slot) & ~NodeLayout.longKeyMark)
-            guard start + keyOffset <= end, cellsStart + end <= bytes.byteCount else {
+            guard start + fixedLength <= end, cellsStart + end <= bytes.byteCount else {
                 throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
             }
             let count = isLeaf ? 1 : number(at: cellsStart + start + 8)
-            let weight = isWeighted ? number(at: cellsStart + start + keyOffset - 8) : count
+            let weight = isWeighted ? number(at: cellsStart + start + weightOffset) : count
             guard count <= Measure.limit, weight <= Measure.limit else { throw impossible(count, weight) }
             sum.count += Int(truncatingIfNeeded: count)
             sum.weight += Int(truncatingIfNeeded: weight)

@@ -3,8 +3,8 @@ internal import Bytes
 /// common beginning once.
 struct NodeWriter {
     private let level: Int
-    private let isWeighted: Bool
-    private let keyOffset: Int
+    private let form: CellForm
+    private let fixedLength: Int
     private var ends: [UInt32] = []
     private var cells: [UInt8] = []
     /// How many bytes all keys of a leaf have in common at their start.
@@ -12,10 +12,10 @@ struct NodeWriter {
     /// In the ends here, which may be too many for a node.
     private static let longKeyMark: UInt32 = 1 << 31
 
-    init(level: Int, isWeighted: Bool) {
+    init(level: Int, _ form: CellForm) {
         self.level = level
-        self.isWeighted = isWeighted
-        keyOffset = NodeLayout.keyOffset(isLeaf: level == 0, isWeighted: isWeighted)
+        self.form = form
+        fixedLength = NodeLayout.fixedLength(isLeaf: level == 0, form)
     }
 
     var slotCount: Int { ends.count }
@@ -26,10 +26,10 @@ struct NodeWriter {
         NodeLayout.headerLength + 2 * slotCount + cellBytes - max(0, slotCount - 1) * prefixLength
     }
 
-    /// The bytes that the node would have with another cell of this key.
-    func byteCount(adding key: StoredKey) -> Int {
+    /// The bytes that the node would have with another cell of this key and a summary of so many bytes.
+    func byteCount(adding key: StoredKey, summaryLength: Int) -> Int {
         let prefix = prefixLength(with: key.bytes.span.bytes.extracting(first: key.inlineCount))
-        return Self.byteCount(slotCount + 1, cells.count + keyOffset + key.bytes.count, prefix)
+        return Self.byteCount(slotCount + 1, cells.count + fixedLength + summaryLength + key.bytes.count, prefix)
     }
 
     // MARK: Adding cells
@@ -52,22 +52,30 @@ struct NodeWriter {
         var next = 0
         for change in changes {
             try append(next..<change.slot, of: view)
-            if let key = change.key { appendLeafCell(key, weight: change.weight) }
+            if let key = change.key { appendLeafCell(key, weight: change.weight, change.summary.span.bytes) }
             next = change.slot + (change.drops ? 1 : 0)
         }
         try append(next..<view.slotCount, of: view)
     }
 
-    mutating func appendLeafCell(_ key: StoredKey, weight: Int) {
-        if isWeighted { cells.appendNumber(UInt64(truncatingIfNeeded: weight)) }
+    mutating func appendLeafCell(_ key: StoredKey, weight: Int, _ summary: RawSpan) {
+        append(weight: weight, summary)
         appendKey(key)
     }
 
-    mutating func appendBranchCell(child: NodeNumber, _ measure: Measure, _ key: StoredKey) {
+    mutating func appendBranchCell(child: NodeNumber, _ measure: Measure, _ summary: RawSpan, _ key: StoredKey) {
         cells.appendNumber(child)
         cells.appendNumber(UInt64(truncatingIfNeeded: measure.count))
-        if isWeighted { cells.appendNumber(UInt64(truncatingIfNeeded: measure.weight)) }
+        append(weight: measure.weight, summary)
         appendKey(key)
+    }
+
+    private mutating func append(weight: Int, _ summary: RawSpan) {
+        if form.isWeighted { cells.appendNumber(UInt64(truncatingIfNeeded: weight)) }
+        if form.hasSummaries {
+            cells.appendNumber(UInt16(truncatingIfNeeded: summary.byteCount))
+            cells.appendBytes(summary)
+        }
     }
 
     private mutating func appendKey(_ key: StoredKey) {
@@ -86,7 +94,7 @@ struct NodeWriter {
     private func prefixLength(with key: RawSpan) -> Int {
         if level > 0 { return 0 }
         if ends.isEmpty { return key.byteCount }
-        return key.commonPrefixLength(cells.span.bytes.extracting(keyOffset..<keyOffset + prefixLength))
+        return key.commonPrefixLength(cells.span.bytes.extracting(keyStart(of: 0)..<keyStart(of: 0) + prefixLength))
     }
 
     // MARK: Finished nodes
@@ -101,7 +109,7 @@ struct NodeWriter {
         return [UInt8](unsafeUninitializedCapacity: byteCount) { node, count in
             count = byteCount
             let node = UnsafeMutableRawBufferPointer(node)
-            node[0] = NodeLayout.kind(level: level, isWeighted: isWeighted).rawValue
+            node[0] = NodeLayout.kind(level: level, form).rawValue
             node[1] = UInt8(level)
             node.storeBytes(of: UInt16(slots.count).littleEndian, toByteOffset: 2, as: UInt16.self)
             node.storeBytes(
@@ -113,13 +121,13 @@ struct NodeWriter {
                         from: UnsafeRawBufferPointer(rebasing: cells[bytes]))
                     offset += bytes.count
                 }
-                let first = start(of: slots.lowerBound)
-                copy(first + keyOffset..<first + keyOffset + prefixLength)
+                let first = keyStart(of: slots.lowerBound)
+                copy(first..<first + prefixLength)
                 let cellsStart = offset
                 for (index, slot) in slots.enumerated() {
-                    let start = start(of: slot)
-                    copy(start..<start + keyOffset)
-                    copy(start + keyOffset + prefixLength..<end(of: slot))
+                    let keyStart = keyStart(of: slot)
+                    copy(start(of: slot)..<keyStart)
+                    copy(keyStart + prefixLength..<end(of: slot))
                     let mark = ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyMark
                     let end = UInt16(offset - cellsStart) | mark
                     node.storeBytes(
@@ -165,16 +173,24 @@ struct NodeWriter {
     }
 
     private func commonPrefix(_ cut: Cut, and slot: Int) -> Int {
-        let keyStart = start(of: cut.slots.lowerBound) + keyOffset
+        let keyStart = keyStart(of: cut.slots.lowerBound)
         let key = cells.span.bytes.extracting(inlineKey(of: slot))
         return key.commonPrefixLength(cells.span.bytes.extracting(keyStart..<keyStart + cut.prefixLength))
     }
 
     /// Where the key of a leaf's slot stands; of a branch's, nothing that a prefix could be of.
     private func inlineKey(of slot: Int) -> Range<Int> {
-        let start = start(of: slot) + keyOffset
+        let start = keyStart(of: slot)
         if level > 0 { return start..<start }
         return start..<end(of: slot) - (ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyReferenceLength)
+    }
+
+    private func keyStart(of slot: Int) -> Int {
+        let start = start(of: slot) + fixedLength
+        if !form.hasSummaries { return start }
+        let length = cells.span.bytes.unsafeLoadUnaligned(
+            fromByteOffset: start - NodeLayout.summaryLengthLength, as: UInt16.self)
+        return start + Int(UInt16(littleEndian: length))
     }
 
     private func start(of slot: Int) -> Int { slot == 0 ? 0 : end(of: slot - 1) }

@@ -29,6 +29,10 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// Whether equal dictionaries are returned once.
     public var returnsDistinctResults = false
 
+    /// What a controller keeps of the values of its rows, for each section and any range of rows. A cache is of one list of
+    /// aggregates. `fetch` ignores it.
+    public var aggregates: [Aggregate<Object>] = []
+
     /// A request for objects of a class.
     public init() { entityName = Object.entityName }
 
@@ -45,6 +49,13 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
         OrderDefinition(
             entity: entityName, predicate: predicate, sortKeys: sortKeys.map { $0.untyped }, sectionKey: sectionKey,
             sectionOrder: sectionOrder, includesSubentities: includesSubentities)
+    }
+
+    /// With the aggregates, for a controller.
+    func resultsDefinition(_ sectionKey: SectionKey?, _ sectionOrder: SectionOrder) -> OrderDefinition {
+        var definition = definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
+        definition.aggregates = aggregates.map(\.untyped)
+        return definition
     }
 
     var limit: Int? { fetchLimit > 0 ? fetchLimit : nil }

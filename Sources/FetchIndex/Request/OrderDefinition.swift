@@ -11,10 +11,13 @@ public struct OrderDefinition: Hashable, Sendable {
     public var sectionOrder: SectionOrder
     /// Whether objects of the entity's subentities are members too.
     public var includesSubentities: Bool
+    /// What the order keeps of the values of its rows.
+    public var aggregates: [Aggregate<ManagedObject>]
 
     public init(
         entity: String, predicate: FetchPredicate? = nil, sortKeys: [SortKey<ManagedObject>] = [],
-        sectionKey: SectionKey? = nil, sectionOrder: SectionOrder = .byFirstRow, includesSubentities: Bool = true
+        sectionKey: SectionKey? = nil, sectionOrder: SectionOrder = .byFirstRow, includesSubentities: Bool = true,
+        aggregates: [Aggregate<ManagedObject>] = []
     ) {
         self.entity = entity
         self.predicate = predicate
@@ -22,6 +25,7 @@ public struct OrderDefinition: Hashable, Sendable {
         self.sectionKey = sectionKey
         self.sectionOrder = sectionOrder
         self.includesSubentities = includesSubentities
+        self.aggregates = aggregates
     }
 
     /// The order in a model: how to build it, and its fingerprint. Throws when an attribute is missing or has the wrong type.
@@ -62,7 +66,8 @@ public struct OrderDefinition: Hashable, Sendable {
         let subentities = try entities(in: model).filter { $0 != number }.map {
             ($0, model.entities[$0], try RecordPlacer(current, model.entities[$0]))
         }
-        let shape = try OrderShape(hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape)
+        let shape = try OrderShape(
+            hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape, aggregates: placer.columns)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
             entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.slots[$0].permanentName } } : self
@@ -74,6 +79,7 @@ public struct OrderDefinition: Hashable, Sendable {
             predicate: permanent.predicate?.description ?? "",
             sort: permanent.sortKeys.map(\.description).joined(separator: ","),
             section: permanent.sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
+            aggregates: permanent.aggregatesText(placer.columns),
             collation: versions.sorted().joined(separator: ", "))
         let placers = Dictionary(uniqueKeysWithValues: subentities.map { ($0.0, $0.2 as any RowPlacer) })
         let builder = OrderBuilder(entity: number, shape: shape, placer: placer, subentities: placers)
@@ -89,6 +95,7 @@ public struct OrderDefinition: Hashable, Sendable {
         renamed.predicate = predicate?.renamingAttributes(name)
         renamed.sortKeys = sortKeys.map { SortKey(name($0.attribute) ?? $0.attribute, $0.direction, $0.textOrder) }
         renamed.sectionKey = sectionKey?.renamingAttribute(name)
+        renamed.aggregates = aggregates.map { Aggregate($0.function, name($0.attribute) ?? $0.attribute) }
         return renamed
     }
 
@@ -111,5 +118,6 @@ public struct OrderDefinition: Hashable, Sendable {
             sectionKey = try SectionKey(parsing: String(identity.section[..<blank]))
             sectionOrder = try SectionOrder(parsing: String(identity.section[identity.section.index(after: blank)...]))
         }
+        aggregates = try Aggregate.list(parsing: identity.aggregatesOfRequest)
     }
 }

@@ -18,6 +18,10 @@ final class RecordPlacer: RowPlacer {
     private let predicateVersions: [String]
     private let section: SectionColumn?
     private let sortColumns: [SortColumn]
+    let columns: AggregateColumns
+    /// Of the columns.
+    private let columnSlots: [Int]
+    private let hasColumns: Bool
     private let missingValues: [UInt8]
     /// Most entities have no attributes with default values. Asking the array would retain it for each record.
     private let hasMissingValues: Bool
@@ -46,6 +50,10 @@ final class RecordPlacer: RowPlacer {
             }
             return SortColumn(slot: slot, type: type, isDescending: key.direction == .descending, collator: collator)
         }
+        columns = try definition.aggregateColumns(of: entity)
+        columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.attribute) }
+        hasColumns = !columnSlots.isEmpty
+        reads.formUnion(columnSlots)
         self.reads = reads
         missingValues = entity.missingValues
         hasMissingValues = !missingValues.isEmpty
@@ -90,6 +98,14 @@ final class RecordPlacer: RowPlacer {
                 try record.appendOrderKey(of: column.slot, as: column.type, to: &placement.key)
             }
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
+        }
+        if hasColumns { try appendColumns(record, &placement) }
+    }
+
+    private func appendColumns(_ record: RecordView, _ placement: inout RowPlacement) throws {
+        for (index, slot) in columnSlots.enumerated() {
+            let column = columns.columns[index]
+            try placement.appendAggregated(column) { try record.appendOrderKey(of: slot, as: column.type, to: &$0) }
         }
     }
 }

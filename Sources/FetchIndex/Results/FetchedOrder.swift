@@ -75,7 +75,7 @@ public struct FetchedOrder {
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
     public func section(at index: Int) throws -> FetchedSection {
         try noting {
-            FetchedSection(try opened.order.section(at: index))
+            FetchedSection(try opened.order.section(at: index), opened.order.shape.aggregates)
         }
     }
 
@@ -83,7 +83,17 @@ public struct FetchedOrder {
     /// `StoreError`, and what the body throws.
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
         try noting {
-            try opened.order.walkSections(from: index) { try body(FetchedSection($0)) }
+            let columns = opened.order.shape.aggregates
+            try opened.order.walkSections(from: index) { try body(FetchedSection($0, columns)) }
+        }
+    }
+
+    /// An aggregate of the rows from one up to another over all sections. O(log n). Throws `RequestError` when the request does not
+    /// have it, and `StoreError`. Traps unless there are such rows.
+    public func aggregate(_ aggregate: Aggregate<ManagedObject>, inRows range: Range<Int>) throws -> Value {
+        precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "There are no such rows.")
+        return try noting {
+            try opened.order.shape.aggregates.value(of: aggregate, in: opened.order.summary(ofRows: range))
         }
     }
 
@@ -170,12 +180,21 @@ public struct FetchedSection: Equatable, Sendable {
     public let rowsBefore: Int
     /// Whether it is the section of the rows without a value. Its name is "", like that of the empty text.
     public let isNull: Bool
+    private let columns: AggregateColumns
+    private let summary: [UInt8]
 
-    package init(_ section: OrderSection) {
+    package init(_ section: OrderSection, _ columns: AggregateColumns = .none) {
+        self.columns = columns
+        summary = section.summary
         name = section.name
         count = section.count
         rowsBefore = section.rowsBefore
         isNull = section.isNull
+    }
+
+    /// An aggregate of the section's rows. O(1). Throws `RequestError` when the request does not have it.
+    public func aggregate(_ aggregate: Aggregate<ManagedObject>) throws -> Value {
+        try withPublicErrors { try columns.value(of: aggregate, in: summary) }
     }
 }
 

@@ -27,7 +27,7 @@ extension FetchedResultsController {
                 try context.mergeChanges()
             }
             let wanted = Fetched(
-                definition: fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder),
+                definition: fetchRequest.resultsDefinition(sectionKey, sectionOrder),
                 offset: fetchRequest.offset, limit: fetchRequest.limit)
             if context.delivery.isTelling(self) {
                 guard fetched == wanted else { throw ContextError.delivering }

@@ -1,6 +1,7 @@
 internal import OrderCaches
 internal import Models
 internal import Records
+public import Values
 
 /// The objects of a request, sorted and in sections, kept up to date, with exact changes.
 ///
@@ -75,7 +76,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     func validate() throws {
         if requiresSortKeys, fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
-        let definition = fetchRequest.definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
+        let definition = fetchRequest.resultsDefinition(sectionKey, sectionOrder)
         if cacheName != nil, let what = definition.uncacheableReason { throw ContextError.notCacheable(what) }
     }
 
@@ -174,6 +175,16 @@ public final class FetchedResultsController<Object: ManagedObject> {
             preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
         }
         return object
+    }
+
+    /// An aggregate of the rows from one up to another over all sections. O(log n). Traps unless the request that was fetched has it
+    /// and there are such rows; null when `failure` says that the store is damaged.
+    public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
+        noteRead()
+        guard let columns = live?.window.order.shape.aggregates else { return .null }
+        precondition(columns.index(for: aggregate.untyped) != nil, "The request has no such aggregate.")
+        precondition(range.upperBound <= rowCount || metDamage, "A range of rows must be one of the results.")
+        return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
     }
 
     /// The path of an object; nil when it is not in the results. O(log n).

@@ -1,5 +1,6 @@
 internal import OrderCaches
 public import Models
+public import Values
 /// The sections of a controller's results, read on demand.
 public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
@@ -15,7 +16,8 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
         let section = controller.read { try $0.section(at: index) }
         return ResultsSection(
             controller: controller, index: index, name: section?.name ?? "", count: section?.count ?? 0,
-            rowsBefore: section?.rowsBefore ?? 0)
+            rowsBefore: section?.rowsBefore ?? 0, columns: controller.live?.window.order.shape.aggregates ?? .none,
+            summary: section?.summary ?? [])
     }
 }
 
@@ -29,11 +31,21 @@ public struct ResultsSection<Object: ManagedObject> {
     public let count: Int
     /// Rows of the sections before it.
     public let rowsBefore: Int
+    fileprivate let columns: AggregateColumns
+    fileprivate let summary: [UInt8]
 
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
 
     /// The rows, read on demand from the results at that time.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
+
+    /// An aggregate of the section's rows. O(1). Traps unless the request that was fetched has it; null when the controller's
+    /// `failure` says that the store is damaged.
+    public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
+        if controller.failure != nil { return .null }
+        precondition(columns.index(for: aggregate.untyped) != nil, "The request has no such aggregate.")
+        return (try? columns.value(of: aggregate.untyped, in: summary)) ?? .null
+    }
 }
 
 /// The rows of a section or of all sections, read on demand from the results at that time. Copy them to an array before a loop

@@ -25,6 +25,7 @@ struct CacheReport: Encodable {
     let predicate: String?
     let sort: String?
     let section: String?
+    let aggregates: String?
     let collation: String?
     let rows: Int?
     let sections: Int?
@@ -53,6 +54,7 @@ struct CacheReport: Encodable {
         predicate = header?.identity.predicate
         sort = header?.identity.sort
         section = header?.identity.section
+        aggregates = header?.identity.aggregatesOfRequest
         collation = header?.identity.collation
         rows = header?.rowCount
         // Without a section key there is one section, unnamed.
@@ -116,7 +118,7 @@ struct CacheShowCommand: ParsableCommand {
         let report = CacheReport(listing)
         // A chart shows the first ones; their number is in the header.
         let limit = output.isJSON ? Int.max : Self.mostBars
-        let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map(FetchedSection.init)
+        let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map { FetchedSection($0) }
         if output.isJSON {
             struct Shown: Encodable {
                 let cache: CacheReport
@@ -129,6 +131,7 @@ struct CacheShowCommand: ParsableCommand {
         var lines = [("cache", report.name), ("state", report.state)]
         lines += [
             ("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section),
+            ("sums", report.aggregates),
         ]
         .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
         lines.append(

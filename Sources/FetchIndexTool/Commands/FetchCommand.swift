@@ -115,10 +115,10 @@ struct FetchCommand: ParsableCommand {
             return try FetchRowWriter(order: order, format: format, columns: columns).print(range.rows)
         }
         if isJSON {
-            let printer = FetchJSONPrinter(order: order, sectionKey: definition.sectionKey, columns: columns)
+            let printer = FetchJSONPrinter(order: order, definition: definition, columns: columns)
             return try printer.print(outcome, range)
         }
-        let printer = FetchTablePrinter(order: order, hasSections: definition.sectionKey != nil, columns: columns)
+        let printer = FetchTablePrinter(order: order, definition: definition, columns: columns)
         try printer.printSummary(outcome, range)
         if sectionsOnly { return }
         if definition.sectionKey != nil { Output.line("") }

@@ -31,6 +31,7 @@ struct WatchCommand: AsyncParsableCommand {
         fetch.predicate = definition.predicate
         fetch.sortKeys = definition.sortKeys
         fetch.includesSubentities = definition.includesSubentities
+        fetch.aggregates = definition.aggregates
         let controller = try FetchedResultsController(
             fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
             cacheName: cacheName, requiresSortKeys: false, needsExactChange: true)

@@ -50,17 +50,36 @@ extension FetchedOrder {
 /// Prints an order as one JSON document, section by section and row by row: nothing is held that is not printed.
 struct FetchJSONPrinter {
     let order: FetchedOrder
-    let sectionKey: SectionKey?
+    let definition: OrderDefinition
     /// Indices of attributes.
     let columns: [Int]
 
     func print(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
         Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.rowCount)")
+        if !definition.aggregates.isEmpty {
+            var bytes = Array(",\"aggregates\":".utf8)
+            try appendAggregates(to: &bytes) { try order.aggregate($0, inRows: 0..<order.rowCount) }
+            Output.bytes(bytes)
+        }
         Output.write(",\"sectionCount\":\(order.sectionCount),\"sections\":[")
         try printSections(range.sections)
         Output.write("],\"rows\":[")
         try printRows(range.rows)
         Output.line("]}")
+    }
+
+    /// {"max(released)":"…","sum(price)":12}
+    private func appendAggregates(
+        to bytes: inout [UInt8], _ value: (Aggregate<ManagedObject>) throws -> Value
+    ) throws {
+        bytes.append(UInt8(ascii: "{"))
+        for (index, aggregate) in definition.withSortedAggregates.aggregates.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            JSONText.append(aggregate.description, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            JSONText.append(try value(aggregate), to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
     }
 
     private func printSections(_ range: Range<Int>) throws {
@@ -70,10 +89,17 @@ struct FetchJSONPrinter {
         try order.forEachSection(from: range.lowerBound) { section in
             bytes.removeAll(keepingCapacity: true)
             if left < range.count { bytes.append(UInt8(ascii: ",")) }
-            bytes.append(contentsOf: "{\"count\":".utf8)
+            bytes.append(UInt8(ascii: "{"))
+            if !definition.aggregates.isEmpty {
+                bytes.append(contentsOf: "\"aggregates\":".utf8)
+                try appendAggregates(to: &bytes) { try section.aggregate($0) }
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(contentsOf: "\"count\":".utf8)
             JSONText.append(section.count, to: &bytes)
             bytes.append(contentsOf: ",\"indexTitle\":".utf8)
-            JSONText.append(SectionKey.indexTitle(ofSectionNamed: section.name, sectionKey) ?? "", to: &bytes)
+            JSONText.append(
+                SectionKey.indexTitle(ofSectionNamed: section.name, definition.sectionKey) ?? "", to: &bytes)
             bytes.append(contentsOf: ",\"name\":".utf8)
             if section.isNull { JSONText.append(.null, to: &bytes) } else { JSONText.append(section.name, to: &bytes) }
             bytes.append(UInt8(ascii: "}"))
@@ -123,17 +149,41 @@ struct FetchJSONPrinter {
     }
 }
 
+extension [Aggregate<ManagedObject>] {
+    /// Each once, where it stands first.
+    var unique: [Aggregate<ManagedObject>] {
+        var known: Set<Aggregate<ManagedObject>> = []
+        return filter { known.insert($0).inserted }
+    }
+}
+
+extension OrderDefinition {
+    /// The same request: the order of aggregates shapes nothing.
+    var withSortedAggregates: OrderDefinition {
+        var sorted = self
+        sorted.aggregates = aggregates.unique.sorted { $0.description < $1.description }
+        return sorted
+    }
+}
+
 /// Prints an order as tables, section by section and row by row.
 struct FetchTablePrinter {
     let order: FetchedOrder
-    let hasSections: Bool
+    let definition: OrderDefinition
     /// Indices of attributes.
     let columns: [Int]
 
     func printSummary(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
         let rows = Numbers.count(order.rowCount, "row")
+        let hasSections = definition.sectionKey != nil
         let grouped = hasSections ? "\(rows) in \(Numbers.count(order.sectionCount, "section"))" : rows
         Output.line("\(outcome.sentence): \(grouped)")
+        if !hasSections {
+            for aggregate in definition.aggregates.unique {
+                let value = try order.aggregate(aggregate, inRows: 0..<order.rowCount)
+                Output.line("\(aggregate): \(Self.text(value))")
+            }
+        }
         if hasSections, !range.sections.isEmpty {
             try printSections(range.sections)
             let left = range.end.sections - range.sections.upperBound
@@ -142,14 +192,23 @@ struct FetchTablePrinter {
     }
 
     private func printSections(_ range: Range<Int>) throws {
-        var table = TextTable([.init(title: "section"), .init(title: "rows", isNumber: true)])
+        let aggregates = definition.aggregates.unique
+        var table = TextTable(
+            [.init(title: "section"), .init(title: "rows", isNumber: true)]
+                + aggregates.map { TextTable.Column(title: $0.description, isNumber: true) })
         var left = range.count
         try order.forEachSection(from: range.lowerBound) { section in
-            table.append([SectionReport.shownName(section.isNull ? nil : section.name), Numbers.grouped(section.count)])
+            table.append(
+                [SectionReport.shownName(section.isNull ? nil : section.name), Numbers.grouped(section.count)]
+                    + (try aggregates.map { Self.text(try section.aggregate($0)) }))
             left -= 1
             return left > 0
         }
         table.finish()
+    }
+
+    private static func text(_ value: Value) -> String {
+        if case .integer(let number) = value { Numbers.grouped(Int(number)) } else { value.description }
     }
 
     func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {

@@ -75,6 +75,10 @@ struct RequestOptions: ParsableArguments {
     @Option(help: "first-row, name, name:desc, count or count:asc.")
     var sectionOrder: String?
 
+    @Option(
+        help: "Aggregates of sections: count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY), separated by commas.")
+    var aggregate: String?
+
     @Flag(inversion: .prefixedNo, help: "Whether objects of the entity's subentities are rows too.")
     var includeSubentities = true
 
@@ -85,7 +89,10 @@ struct RequestOptions: ParsableArguments {
         guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory is a number of MiB from 1 on.") }
     }
 
-    var isEmpty: Bool { predicate == nil && sort == nil && section == nil && sectionOrder == nil && includeSubentities }
+    var isEmpty: Bool {
+        predicate == nil && sort == nil && section == nil && sectionOrder == nil && aggregate == nil
+            && includeSubentities
+    }
 
     func definition(of entity: String) throws -> OrderDefinition {
         var definition = OrderDefinition(entity: entity)
@@ -95,6 +102,7 @@ struct RequestOptions: ParsableArguments {
         definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
         definition.sectionKey = try section.map { try SectionKey(parsing: $0) }
         definition.includesSubentities = includeSubentities
+        definition.aggregates = try Aggregate<ManagedObject>.list(parsing: aggregate ?? "")
         definition.sectionOrder = try sectionOrder.map { try SectionOrder(parsing: $0) } ?? .byFirstRow
         return definition
     }
@@ -130,7 +138,8 @@ struct RequestOptions: ParsableArguments {
             let wanted = try definition(of: entity, cache: cache, in: container)
         else { throw StoreError.unknownCache(cache) }
         if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
-            wanted != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))
+            wanted.withSortedAggregates
+                != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))?.withSortedAggregates
         {
             throw RequestError.malformed(
                 "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it"

@@ -4,7 +4,7 @@ internal import Records
 internal import Sorting
 
 extension OrderBuilder {
-    /// Hands out the row keys of all members, or of the first, in order. `replaced` substitutes records; nil excludes one. All records are read
+    /// Hands out the row keys of all members, or of the first, in order, as `SortedEntry`. `replaced` substitutes records; nil excludes one. All records are read
     /// and their keys sorted on several threads. O(n log n).
     func forEachSortedKey(
         from reader: StoreReader, _ source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
@@ -21,9 +21,11 @@ extension OrderBuilder {
     ) throws -> KeySorter {
         let sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
         let total = source.objects?.count ?? 0
+        let hasSummaries = !shape.aggregates.isEmpty
         var done = 0
         try walkPlaced(of: reader, source, replaced) { object, placement in
             placement.finish(object)
+            if hasSummaries { SortedEntry.append(summary: placement.summary, to: &placement.key) }
             try sorter.append(placement.key)
             done += 1
             if done % 4096 == 0 { progress(min(done, total), total) }
@@ -76,8 +78,12 @@ extension OrderBuilder {
         for (builder, threads) in zip(builders, orders) {
             var placement = builder.placement
             for (object, record) in replaced {
-                let key = try builder.placer(of: object.entity)?.key(of: object, record, &placement)
-                if let key { try threads[0].sorter.append(key.bytes) }
+                guard let key = try builder.placer(of: object.entity)?.key(of: object, record, &placement) else {
+                    continue
+                }
+                var bytes = key.bytes
+                if !builder.shape.aggregates.isEmpty { SortedEntry.append(summary: key.summary, to: &bytes) }
+                try threads[0].sorter.append(bytes)
             }
         }
         builders[0].progress(total, total)
@@ -90,7 +96,8 @@ extension OrderBuilder {
         try (0..<count).map { thread in
             let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
             return PlacingThread(
-                placers: placers, placement: placement, passed: releasesPages ? PassedPages(of: reader.view) : nil,
+                placers: placers, placement: placement, hasSummaries: !shape.aggregates.isEmpty,
+                passed: releasesPages ? PassedPages(of: reader.view) : nil,
                 sorter: KeySorter(memoryBudget: budget, folder: reader.store.path))
         }
     }
@@ -100,14 +107,17 @@ extension OrderBuilder {
         private let placers: [(any RowPlacer)?]
         private var placer: (any RowPlacer)?
         private var placement: RowPlacement
+        private let hasSummaries: Bool
         private var passed: PassedPages?
         let sorter: KeySorter
 
         init(
-            placers: [(any RowPlacer)?], placement: RowPlacement, passed: PassedPages?, sorter: KeySorter
+            placers: [(any RowPlacer)?], placement: RowPlacement, hasSummaries: Bool, passed: PassedPages?,
+            sorter: KeySorter
         ) {
             self.placers = placers
             self.placement = placement
+            self.hasSummaries = hasSummaries
             self.passed = passed
             self.sorter = sorter
         }
@@ -121,6 +131,7 @@ extension OrderBuilder {
             placement.begin()
             if try placer?.place(record, &placement) ?? false {
                 placement.finish(object)
+                if hasSummaries { SortedEntry.append(summary: placement.summary, to: &placement.key) }
                 try sorter.append(placement.key)
             }
         }

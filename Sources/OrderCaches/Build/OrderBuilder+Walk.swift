@@ -12,9 +12,11 @@ extension OrderBuilder {
         let own = replaced.filter { placer(of: $0.key.entity) != nil }
         guard isSorted else { return try walkUnsorted(reader, source, own, body) }
         var shouldContinue = true
-        try forEachSortedKey(from: reader, source, replacing: own, first: most) { key in
-            guard shouldContinue, let object = RowKey.object(in: key, entity: rowEntity) else { return }
-            shouldContinue = try body(object)
+        try forEachSortedKey(from: reader, source, replacing: own, first: most) { row in
+            try SortedEntry.withParts(of: row, in: shape) { key, _ in
+                guard shouldContinue, let object = RowKey.object(in: key, entity: rowEntity) else { return }
+                shouldContinue = try body(object)
+            }
         }
     }
 

@@ -57,15 +57,17 @@ package struct OrderBuilder {
     private func build(
         in nodes: any NodeStore, folder: String, _ forEachSortedKey: ((RawSpan) throws -> Void) throws -> Void
     ) throws -> SectionedOrder {
-        var rows = TreeBuilder(in: nodes)
+        var rows = TreeBuilder(in: nodes, summarizer: shape.summarizer)
         let sections = KeySorter(memoryBudget: memoryBudget / 4, folder: folder)
-        var current = OpenSection()
+        var current = OpenSection(shape)
         // The closure would copy the builder for each row.
         let shape = shape
-        try forEachSortedKey { key in
-            try rows.append(key)
-            guard shape.hasSections else { return }
-            try current.add(key) { try sections.append($0.keyAndCount(shape)) }
+        try forEachSortedKey { row in
+            try SortedEntry.withParts(of: row, in: shape) { key, summary in
+                try rows.append(key, summary: summary)
+                guard shape.hasSections else { return }
+                try current.add(key, summary) { try sections.append($0.keyAndCount(shape)) }
+            }
         }
         if current.count > 0 { try sections.append(current.keyAndCount(shape)) }
         let roots = OrderRoots(rows: try rows.finish().root, sections: try build(sections, in: nodes).root)
@@ -77,9 +79,12 @@ package struct OrderBuilder {
         var value: [UInt8] = []
         var firstRow: [UInt8] = []
         var count = 0
+        private let sum: (any RunningSummary)?
+
+        init(_ shape: OrderShape) { sum = shape.summarizer?.begin() }
 
         /// Counts a row; calls the body with the finished section when the row begins another.
-        mutating func add(_ key: RawSpan, ended: (OpenSection) throws -> Void) throws {
+        mutating func add(_ key: RawSpan, _ summary: RawSpan, ended: (OpenSection) throws -> Void) throws {
             let isSame =
                 count > 0 && key.byteCount > value.count
                 && key.extracting(first: value.count).isEqual(to: value.span.bytes)
@@ -93,24 +98,47 @@ package struct OrderBuilder {
                 count = 0
             }
             count += 1
+            try sum?.add(summary)
         }
 
-        /// The section's key followed by its count, which never decides the order of two sections.
+        /// The section's key followed by its count and summary, which never decide the order of two sections. Once a section.
         func keyAndCount(_ shape: OrderShape) -> [UInt8] {
             var key = shape.sectionKey(value: value, firstRow: firstRow, count: count)
             key.appendBigEndian(UInt64(count))
+            if let sum { SortedEntry.append(summary: sum.take(), to: &key) }
             return key
         }
     }
 
     private func build(_ sorter: KeySorter, in nodes: any NodeStore) throws -> CountedTree {
-        var builder = TreeBuilder(in: nodes, isWeighted: true)
-        try sorter.forEachSorted { keyAndCount in
-            let end = keyAndCount.byteCount - 8
-            let count = UInt64(bigEndian: keyAndCount.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
-            try builder.append(keyAndCount.extracting(first: end), weight: Int(count))
+        var builder = TreeBuilder(in: nodes, isWeighted: true, summarizer: shape.summarizer)
+        try sorter.forEachSorted { section in
+            try SortedEntry.withParts(of: section, in: shape) { keyAndCount, summary in
+                let end = keyAndCount.byteCount - 8
+                let count = UInt64(bigEndian: keyAndCount.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
+                try builder.append(keyAndCount.extracting(first: end), weight: Int(count), summary: summary)
+            }
         }
         return try builder.finish()
+    }
+}
+
+/// A row or section on its way through a sorter: its key, and in an order with aggregates its summary and the summary's length,
+/// 2 BE. No key begins another, so that what follows it decides nothing.
+enum SortedEntry {
+    static func append(summary: [UInt8], to key: inout [UInt8]) {
+        key.append(contentsOf: summary)
+        key.append(UInt8(truncatingIfNeeded: summary.count >> 8))
+        key.append(UInt8(truncatingIfNeeded: summary.count))
+    }
+
+    static func withParts(
+        of entry: RawSpan, in shape: OrderShape, _ body: (_ key: RawSpan, _ summary: RawSpan) throws -> Void
+    ) throws {
+        if shape.summarizer == nil { return try body(entry, RawSpan()) }
+        let end = entry.byteCount - 2
+        let length = Int(UInt16(bigEndian: entry.unsafeLoadUnaligned(fromByteOffset: end, as: UInt16.self)))
+        try body(entry.extracting(first: end - length), entry.extracting(end - length..<end))
     }
 }
 

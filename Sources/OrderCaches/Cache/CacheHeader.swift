@@ -5,14 +5,14 @@ internal import Records
 
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
 /// and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their entity's
-/// version. Version 4: leaves store the common beginning of their keys once.
+/// version. Version 4: leaves store the common beginning of their keys once. Version 5: the identity names aggregates.
 ///
-///     version 4 | cache number 4 | commit 8 | next node 8
+///     version 5 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
-///     identity: entity, attributes read, predicate, sort, section, collation: six texts
+///     identity: entity, attributes read, predicate, sort, section, aggregates, collation: seven texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
-    static let version: UInt16 = 4
+    static let version: UInt16 = 5
 
     package let name: String
     package let number: UInt32
@@ -68,7 +68,8 @@ package struct CacheHeader: Sendable {
                 sections: try Self.readRoot(&reader, isWeighted: true))
             identity = CacheIdentity(
                 entity: try reader.text(), reads: try reader.text(), predicate: try reader.text(),
-                sort: try reader.text(), section: try reader.text(), collation: try reader.text())
+                sort: try reader.text(), section: try reader.text(), aggregates: try reader.text(),
+                collation: try reader.text())
             created = Double(bitPattern: try reader.uint64())
             updated = Double(bitPattern: try reader.uint64())
             builds = try reader.uint32()
@@ -119,7 +120,7 @@ package struct CacheHeader: Sendable {
         let identity = identity
         for text in [
             identity.entity, identity.reads, identity.predicate, identity.sort, identity.section,
-            identity.collation,
+            identity.aggregates, identity.collation,
         ] { bytes.appendText(text) }
         bytes.appendNumber(created.bitPattern)
         bytes.appendNumber(updated.bitPattern)

@@ -9,17 +9,21 @@ package struct CacheIdentity: Sendable {
     package var predicate: String
     package var sort: String
     package var section: String
+    /// The layout of the summaries and, after a blank, the aggregates; empty without aggregates.
+    package var aggregates: String
     /// Versions of what text order and calendar depend on.
     package var collation: String
 
     package init(
-        entity: String, reads: String, predicate: String, sort: String, section: String, collation: String
+        entity: String, reads: String, predicate: String, sort: String, section: String, aggregates: String = "",
+        collation: String
     ) {
         self.entity = entity
         self.reads = reads
         self.predicate = predicate
         self.sort = sort
         self.section = section
+        self.aggregates = aggregates
         self.collation = collation
     }
 
@@ -29,9 +33,27 @@ package struct CacheIdentity: Sendable {
         if !Self.areSame(predicate, wanted.predicate) { return .predicateChanged }
         if !Self.areSame(sort, wanted.sort) { return .sortChanged }
         if !Self.areSame(section, wanted.section) { return .sectionKeyChanged }
+        if !Self.areSame(aggregates, wanted.aggregates) { return .aggregatesChanged }
         if !Self.areSame(reads, wanted.reads) { return .modelChanged }
         if !Self.areSame(collation, wanted.collation) { return .collationChanged }
         return nil
+    }
+
+    /// The shape of an order whose request is not at hand, for reading it. Throws when the layout of its summaries is malformed.
+    func shapeForReading() throws -> OrderShape {
+        var columns = AggregateColumns.none
+        if !aggregates.isEmpty {
+            guard let found = AggregateColumns(layout: aggregates.prefix { $0 != " " }) else {
+                throw SectionedOrder.corrupted("the layout of its summaries is malformed")
+            }
+            columns = found
+        }
+        return try OrderShape(hasSections: !section.isEmpty, aggregates: columns)
+    }
+
+    /// The aggregates without the layout: "max(released),sum(price)".
+    package var aggregatesOfRequest: String {
+        aggregates.firstIndex(of: " ").map { String(aggregates[aggregates.index(after: $0)...]) } ?? ""
     }
 
     /// By bytes: canonically equivalent texts are different values.

@@ -47,7 +47,7 @@ extension CacheEngine {
         _ old: CacheHeader, _ request: OrderRequest, in writer: StoreWriter, _ known: KnownChanges?
     ) throws {
         let changes = try recordChanges(since: old, of: request.builder.entities, in: writer, known)
-        let moved = try request.builder.rowChanges(changes).filter { !$0.keepsKey }
+        let moved = try request.builder.rowChanges(changes).filter(\.changesOrder)
         var header = old
         header.commit = writer.commit
         if !moved.isEmpty {

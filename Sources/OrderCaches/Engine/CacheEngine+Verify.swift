@@ -34,9 +34,15 @@ extension CacheEngine {
             return ["its commit \(header.commit) is newer than the newest, \(reader.commit)"]
         }
         let nodes = LMDBNodeStore(header, in: reader)
-        let shape = try request?.builder.shape ?? OrderShape(hasSections: !header.identity.section.isEmpty)
         let stored: SectionedOrder
-        do { stored = try header.order(entity: request?.builder.rowEntity ?? nil, shape: shape, in: nodes) } catch {
+        do {
+            // The trees are read as they are, also where the request has other aggregates now.
+            let isSame = request?.identity.aggregates == header.identity.aggregates
+            let shape =
+                try isSame
+                ? request?.builder.shape ?? header.identity.shapeForReading() : header.identity.shapeForReading()
+            stored = try header.order(entity: request?.builder.rowEntity ?? nil, shape: shape, in: nodes)
+        } catch {
             return ["\(error)"]
         }
         var reachable: Set<NodeNumber> = []

@@ -59,7 +59,7 @@ struct ChangedKeys {
         keys.reserveCapacity(2 * rowChanges.count)
         for (index, rowChange) in rowChanges.enumerated() {
             if rowChange.keepsKey {
-                if let key = rowChange.old { keys.append((key, index, .find)) }
+                if let key = rowChange.new { keys.append((key, index, rowChange.changesOrder ? .update() : .find)) }
             } else {
                 if let old = rowChange.old { keys.append((old, index, .remove)) }
                 if let new = rowChange.new { keys.append((new, index, .insert())) }

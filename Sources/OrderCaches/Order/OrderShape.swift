@@ -1,4 +1,5 @@
 internal import Bytes
+internal import CountedTree
 package import Values
 
 /// What shapes the sections of an order besides its placements.
@@ -16,11 +17,18 @@ package struct OrderShape: Sendable {
     /// Without sections there is always one, unnamed.
     package let hasSections: Bool
     package let sectionOrder: SectionOrder
+    /// Of which attributes the trees keep sums.
+    package let aggregates: AggregateColumns
+    let summarizer: (any Summarizer)?
     private let collator: TextCollator?
 
-    package init(hasSections: Bool, sectionOrder: SectionOrder = .byFirstRow) throws {
+    package init(
+        hasSections: Bool, sectionOrder: SectionOrder = .byFirstRow, aggregates: AggregateColumns = .none
+    ) throws {
         self.hasSections = hasSections
         self.sectionOrder = sectionOrder
+        self.aggregates = aggregates
+        summarizer = aggregates.summarizer
         if case .byName(_, let textOrder) = sectionOrder {
             collator = try TextCollator(textOrder)
         } else {

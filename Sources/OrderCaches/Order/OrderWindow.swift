@@ -40,15 +40,29 @@ package struct OrderWindow {
     /// O(log n). Throws unless 0 <= index < sectionCount: callers check the count before, and damage may change it.
     package func section(at index: Int) throws -> OrderSection {
         guard index >= 0, index < sectionCount else { throw SectionedOrder.corrupted("there is no section \(index)") }
-        if rows.isEmpty { return OrderSection(name: "", count: 0, rowsBefore: 0, value: []) }
-        return clipped(try order.section(at: firstSection + index))
+        if rows.isEmpty { return try emptySection() }
+        return try clipped(try order.section(at: firstSection + index))
     }
 
-    private func clipped(_ section: OrderSection) -> OrderSection {
+    private func emptySection() throws -> OrderSection {
+        OrderSection(name: "", count: 0, rowsBefore: 0, value: [], summary: try order.summary(ofRows: 0..<0))
+    }
+
+    private func clipped(_ section: OrderSection) throws -> OrderSection {
         let range = (section.rowsBefore..<section.rowsBefore + section.count).clamped(to: rows)
         return OrderSection(
             name: section.name, count: range.count, rowsBefore: max(0, range.lowerBound - rows.lowerBound),
-            value: section.value)
+            value: section.value,
+            summary: range.count == section.count ? section.summary : try order.summary(ofRows: range))
+    }
+
+    /// The summary of some of the window's rows over its sections; empty in an order without aggregates. O(log n). Throws
+    /// unless there are such rows, as above.
+    package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
+        guard range.lowerBound >= 0, range.upperBound <= rows.count else {
+            throw SectionedOrder.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
+        }
+        return try order.summary(ofRows: rows.lowerBound + range.lowerBound..<rows.lowerBound + range.upperBound)
     }
 
     /// Hands out the sections in order until the body returns false. O(log n + sections).
@@ -61,7 +75,7 @@ package struct OrderWindow {
         }
         try order.walkSections(from: firstSection) { section in
             left -= 1
-            return try body(clipped(section)) && left > 0
+            return try body(try clipped(section)) && left > 0
         }
     }
 

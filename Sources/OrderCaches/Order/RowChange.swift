@@ -8,6 +8,8 @@ struct RowChange {
     let new: RowKey?
     /// Whether the row's key is unchanged.
     let keepsKey: Bool
+    /// Whether the row's place, or what its section sums up, is another.
+    let changesOrder: Bool
     /// Whether the record changed; else the row is reported only if it has to move.
     let isUpdated: Bool
 
@@ -16,6 +18,7 @@ struct RowChange {
         self.old = old
         self.new = new
         self.keepsKey = old == new
+        changesOrder = !keepsKey || old?.summary != new?.summary
         self.isUpdated = isUpdated
     }
 }

@@ -25,12 +25,30 @@ package struct RowPlacement {
     package var key: [UInt8] = []
     /// How many bytes of the key are the section's value. The placer sets it.
     package var sectionLength = 0
+    /// The values of the aggregates' columns. The placer appends to it.
+    package var summary: [UInt8] = []
+    /// The value of a column as `OrderKey`.
+    private var value: [UInt8] = []
 
     package init(namesEntity: Bool = false) { self.namesEntity = namesEntity }
 
     package mutating func begin() {
         if !key.isEmpty { key.removeAll(keepingCapacity: true) }
+        if !summary.isEmpty { summary.removeAll(keepingCapacity: true) }
         sectionLength = 0
+    }
+
+    /// Adds a column's value, which the closure appends as an ascending `OrderKey`.
+    package mutating func appendAggregated(
+        _ column: AggregateColumns.Column, _ appendKey: (inout [UInt8]) throws -> Void
+    ) rethrows {
+        value.removeAll(keepingCapacity: true)
+        try appendKey(&value)
+        // Out of the struct, so that both can be accessed at once.
+        var summary: [UInt8] = []
+        swap(&summary, &self.summary)
+        ColumnSummary.append(value.span.bytes, column, to: &summary)
+        swap(&summary, &self.summary)
     }
 
     /// Closes the key with the object's number.
@@ -46,6 +64,8 @@ struct RowKey: Hashable, Comparable, Sendable {
     let bytes: [UInt8]
     /// How many of the bytes, the first ones, are the section's value.
     let sectionLength: Int
+    /// Of the row's values, which do not make the key; empty in an order without aggregates.
+    var summary: [UInt8] = []
 
     /// The section's value.
     var section: [UInt8] { Array(bytes[..<sectionLength]) }
@@ -87,6 +107,6 @@ extension RowPlacer {
         placement.begin()
         guard try place(record.span.bytes, &placement) else { return nil }
         placement.finish(object)
-        return RowKey(bytes: placement.key, sectionLength: placement.sectionLength)
+        return RowKey(bytes: placement.key, sectionLength: placement.sectionLength, summary: placement.summary)
     }
 }

@@ -18,9 +18,9 @@ extension SectionedOrder {
         guard defects.isEmpty, shape.hasSections else { return defects }
         do {
             let expected = KeySorter(memoryBudget: Self.checkBudget, folder: folder)
-            var section = OrderBuilder.OpenSection()
-            try rows.walk(from: 0) { key, _ in
-                try section.add(key) { try expected.append($0.keyAndCount(shape)) }
+            var section = OrderBuilder.OpenSection(shape)
+            try rows.walk(from: 0) { row in
+                try section.add(row.key, row.summary) { try expected.append($0.keyAndCount(shape)) }
                 return true
             }
             if section.count > 0 { try expected.append(section.keyAndCount(shape)) }
@@ -33,15 +33,18 @@ extension SectionedOrder {
 
     /// The first section that is not the one that the rows give, one sentence.
     private func compareSections(with expected: KeySorter) throws -> [String] {
-        var stored = KeyPages(sections, withWeights: true)
+        var stored = EntryPages(sections, withWeights: true)
         var defects: [String] = []
-        try expected.forEachSorted { keyAndCount in
+        try expected.forEachSorted { section in
             guard defects.isEmpty else { return }
             let next = try stored.next()
-            if keyAndCount.isEqual(to: next.span.bytes) { return }
-            let key = keyAndCount.extracting(first: keyAndCount.byteCount - 8)
-            let name = try Self.section(key, 0, rowsBefore: 0).name
-            defects.append("section \"\(name)\" of the rows tree differs in the sections tree")
+            if section.isEqual(to: next.span.bytes) { return }
+            try SortedEntry.withParts(of: section, in: shape) { keyAndCount, _ in
+                let key = keyAndCount.extracting(first: keyAndCount.byteCount - 8)
+                let value = OrderShape.sectionValue(in: key) ?? []
+                let name = OrderShape.name(of: value.span.bytes)
+                defects.append("section \"\(name)\" of the rows tree differs in the sections tree")
+            }
         }
         if defects.isEmpty, stored.count != sections.count {
             defects.append("the sections tree has \(sections.count) sections, the rows have \(stored.count)")
@@ -51,7 +54,7 @@ extension SectionedOrder {
 
     /// The first row that is not the one that a builder computes, one sentence.
     func compare(withRowsOf builder: OrderBuilder, from reader: StoreReader) throws -> [String] {
-        var stored = KeyPages(rows)
+        var stored = EntryPages(rows)
         var defects: [String] = []
         try builder.forEachSortedKey(from: reader) { key in
             let next = try stored.next()
@@ -65,8 +68,8 @@ extension SectionedOrder {
     }
 }
 
-/// Reads the keys of a tree in order, some at a time, to compare them with those of another source.
-private struct KeyPages {
+/// Reads the entries of a tree in order, some at a time, to compare them with those of another source.
+private struct EntryPages {
     private static let pageLength = 512
 
     private let tree: CountedTree
@@ -78,13 +81,16 @@ private struct KeyPages {
 
     init(_ tree: CountedTree, withWeights: Bool = false) { (self.tree, self.withWeights) = (tree, withWeights) }
 
-    /// The next key, followed by its weight where that is wanted; empty after the last.
+    /// The next entry as `SortedEntry`, its key followed by its weight where that is wanted; empty after the last.
     mutating func next() throws -> [UInt8] {
         if index == page.count {
             (page, index) = ([], 0)
-            try tree.walk(from: count) { key, weight in
-                var bytes = [UInt8](copying: key)
-                if withWeights { bytes.appendBigEndian(UInt64(weight)) }
+            try tree.walk(from: count) { entry in
+                var bytes = [UInt8](copying: entry.key)
+                if withWeights { bytes.appendBigEndian(UInt64(entry.weight)) }
+                if tree.summarizer != nil {
+                    SortedEntry.append(summary: [UInt8](copying: entry.summary), to: &bytes)
+                }
                 page.append(bytes)
                 return page.count < Self.pageLength
             }

@@ -1,23 +1,26 @@
 package import Models
+internal import Bytes
 internal import CountedTree
 
 extension SectionedOrder {
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount.
     package func section(at index: Int) throws -> OrderSection {
         precondition(index >= 0 && index < sectionCount, "A section index must be less than the section count.")
-        guard shape.hasSections else { return OrderSection(name: "", count: rowCount, rowsBefore: 0, value: []) }
-        var found: OrderSection?
-        try sections.entry(at: index) { key, weight, before in
-            found = try Self.section(key, weight, rowsBefore: before.weight)
+        guard shape.hasSections else {
+            let summary = try summary(ofRanks: 0..<rowCount)
+            return OrderSection(name: "", count: rowCount, rowsBefore: 0, value: [], summary: summary)
         }
+        var found: OrderSection?
+        try sections.entry(at: index) { entry, before in found = try Self.section(entry, rowsBefore: before.weight) }
         guard let found else { throw Self.corrupted("section \(index) is missing") }
         return found
     }
 
-    static func section(_ key: RawSpan, _ weight: Int, rowsBefore: Int) throws -> OrderSection {
-        guard let value = OrderShape.sectionValue(in: key) else { throw corrupted("a section key is too short") }
+    private static func section(_ entry: borrowing TreeEntry, rowsBefore: Int) throws -> OrderSection {
+        guard let value = OrderShape.sectionValue(in: entry.key) else { throw corrupted("a section key is too short") }
         return OrderSection(
-            name: OrderShape.name(of: value.span.bytes), count: weight, rowsBefore: rowsBefore, value: value)
+            name: OrderShape.name(of: value.span.bytes), count: entry.weight, rowsBefore: rowsBefore, value: value,
+            summary: entry.summary.isEmpty ? [] : [UInt8](copying: entry.summary))
     }
 
     /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
@@ -28,9 +31,9 @@ extension SectionedOrder {
         }
         guard index >= 0, index < sections.count else { return }
         var rowsBefore = index == 0 ? 0 : try section(at: index).rowsBefore
-        try sections.walk(from: index) { key, weight in
-            let section = try Self.section(key, weight, rowsBefore: rowsBefore)
-            rowsBefore += weight
+        try sections.walk(from: index) { entry in
+            let section = try Self.section(entry, rowsBefore: rowsBefore)
+            rowsBefore += section.count
             return try body(section)
         }
     }
@@ -47,8 +50,8 @@ extension SectionedOrder {
         guard shape.hasSections else { return (try object(atRank: row), RowPath(section: 0, row: row)) }
         var value: [UInt8]?
         var before = Measure.zero
-        try sections.entry(atWeight: row) { key, _, measure in
-            value = OrderShape.sectionValue(in: key)
+        try sections.entry(atWeight: row) { entry, measure in
+            value = OrderShape.sectionValue(in: entry.key)
             before = measure
         }
         guard let value else { throw Self.corrupted("a section key is too short") }
@@ -59,7 +62,7 @@ extension SectionedOrder {
     func object(atRank rank: Int) throws -> RecordKey {
         guard rank < rows.count else { throw Self.corrupted("the sections count more rows than there are") }
         var object: RecordKey?
-        try rows.entry(at: rank) { key, _, _ in object = RowKey.object(in: key, entity: entity) }
+        try rows.entry(at: rank) { row, _ in object = RowKey.object(in: row.key, entity: entity) }
         guard let object else { throw Self.corrupted("a row key is too short") }
         return object
     }
@@ -71,7 +74,7 @@ extension SectionedOrder {
         var index = 0
         var skipped = row
         if shape.hasSections && row > 0 {
-            try sections.entry(atWeight: row) { _, _, before in
+            try sections.entry(atWeight: row) { _, before in
                 index = before.count
                 skipped = row - before.weight
             }
@@ -81,9 +84,9 @@ extension SectionedOrder {
             let first = try firstRank(of: section.value)
             var next = skipped
             skipped = 0
-            try rows.walk(from: first + next) { key, _ in
+            try rows.walk(from: first + next) { row in
                 guard next < section.count else { return false }
-                guard let object = RowKey.object(in: key, entity: entity) else {
+                guard let object = RowKey.object(in: row.key, entity: entity) else {
                     throw Self.corrupted("a row key is too short")
                 }
                 shouldContinue = try body(object, RowPath(section: index, row: next))

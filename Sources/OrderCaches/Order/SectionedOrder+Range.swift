@@ -10,8 +10,8 @@ extension SectionedOrder {
     package func walkObjects(ranks: Range<Int>, _ body: (RecordKey) throws -> Void) throws {
         guard !ranks.isEmpty else { return }
         var left = ranks.count
-        try rows.walk(from: ranks.lowerBound) { key, _ in
-            guard let object = RowKey.object(in: key, entity: entity) else {
+        try rows.walk(from: ranks.lowerBound) { row in
+            guard let object = RowKey.object(in: row.key, entity: entity) else {
                 throw Self.corrupted("a row key is too short")
             }
             try body(object)

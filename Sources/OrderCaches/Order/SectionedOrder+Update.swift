@@ -13,7 +13,7 @@ extension SectionedOrder {
         }
         let firstRanks = try updateRows(keys, &places)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
-        guard rowChanges.contains(where: { !$0.keepsKey }) else {
+        guard rowChanges.contains(where: \.changesOrder) else {
             places.newSections = places.oldSections
             return places
         }
@@ -40,7 +40,7 @@ extension SectionedOrder {
                 edits.append(TreeEdit(keys.sections[asked], .find))
                 asked += 1
             }
-            edits.append(TreeEdit(key.key.bytes, key.change))
+            edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
         }
         let outcomes = try rows.apply(edits)
         var firstRanks = Array(repeating: (old: 0, new: 0), count: keys.sections.count)
@@ -69,7 +69,10 @@ extension SectionedOrder {
         _ keys: ChangedKeys, _ firstRanks: [Int], _ places: inout ChangedPlaces
     ) throws {
         var counts = places.oldSections.map { $0?.count ?? 0 }
+        // Whether the rows that a section sums up are others.
+        var hasChanges = Array(repeating: false, count: counts.count)
         for key in keys.ascending {
+            if key.change != .find { hasChanges[key.section] = true }
             if key.change == .insert() { counts[key.section] += 1 }
             if key.change == .remove { counts[key.section] -= 1 }
         }
@@ -77,11 +80,16 @@ extension SectionedOrder {
         for (number, count) in counts.enumerated() {
             let old = places.oldSections[number]
             let key = try newKey(of: keys.sections[number], count: count, old)
-            if let key, key == old?.key {
-                changes.append((number, TreeEdit(key, count == old?.count ? .find : .setWeight(count))))
+            if let key, key == old?.key, count == old?.count, shape.aggregates.isEmpty || !hasChanges[number] {
+                changes.append((number, TreeEdit(key, .find)))
             } else {
-                if let old { changes.append((number, TreeEdit(old.key, .remove))) }
-                if let key { changes.append((number, TreeEdit(key, .insert(weight: count)))) }
+                let summary = try summary(ofRanks: firstRanks[number]..<firstRanks[number] + count)
+                if let key, key == old?.key {
+                    changes.append((number, TreeEdit(key, .update(weight: count), summary: summary)))
+                } else {
+                    if let old { changes.append((number, TreeEdit(old.key, .remove))) }
+                    if let key { changes.append((number, TreeEdit(key, .insert(weight: count), summary: summary))) }
+                }
             }
             if let key {
                 places.newSections[number] = SectionPlace(

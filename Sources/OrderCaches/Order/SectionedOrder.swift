@@ -11,6 +11,8 @@ package struct OrderSection: Equatable, Sendable {
     package let rowsBefore: Int
     /// The section's value as an OrderKey.
     let value: [UInt8]
+    /// Of its rows; empty in an order without aggregates.
+    package var summary: [UInt8] = []
 
     /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
     package var isNull: Bool { OrderShape.isNull(value.span.bytes) }
@@ -20,6 +22,7 @@ package struct OrderSection: Equatable, Sendable {
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
+///     summaries      in both trees, where the order has aggregates: of a row's values, of a section's rows
 ///
 /// No position is stored. A row at n is a select by weight among sections and a select among rows; a row's position is
 /// its rank among rows less the rank of its section's first. Both trees are views of the one node store that the order
@@ -44,12 +47,12 @@ package struct SectionedOrder {
     }
 
     package var rows: CountedTree {
-        get { CountedTree(in: nodes, root: roots.rows) }
+        get { CountedTree(in: nodes, root: roots.rows, summarizer: shape.summarizer) }
         set { roots.rows = newValue.root }
     }
 
     package var sections: CountedTree {
-        get { CountedTree(in: nodes, root: roots.sections) }
+        get { CountedTree(in: nodes, root: roots.sections, summarizer: shape.summarizer) }
         set { roots.sections = newValue.root }
     }
 

@@ -41,7 +41,7 @@ enum NodeBody {
             switch kind % 4 {
             case 0: changes[key] = .insert(weight: weight)
             case 1: changes[key] = .remove
-            case 2: changes[key] = isWeighted ? .setWeight(weight) : .find
+            case 2: changes[key] = isWeighted ? .update(weight: weight) : .find
             default: changes[key] = .find
             }
         }
@@ -66,7 +66,7 @@ enum NodeBody {
         for rank in stride(from: 0, to: tree.count, by: max(1, tree.count / 16)) {
             let key = attempt(isWhole, "select") { () -> [UInt8] in
                 var key: [UInt8] = []
-                try tree.entry(at: rank) { bytes, _, _ in key = [UInt8](copying: bytes) }
+                try tree.entry(at: rank) { entry, _ in key = [UInt8](copying: entry.key) }
                 return key
             }
             guard isWhole, let key else { continue }
@@ -74,7 +74,7 @@ enum NodeBody {
             precondition(found?.before.count == rank && found?.isPresent == true, "rank and select differ")
         }
         for weight in stride(from: 0, to: tree.weight, by: max(1, tree.weight / 16)) {
-            attempt(isWhole, "select by weight") { try tree.entry(atWeight: weight) { _, _, _ in } }
+            attempt(isWhole, "select by weight") { try tree.entry(atWeight: weight) { _, _ in } }
         }
         for edit in edits {
             let key = edit.key
@@ -88,8 +88,8 @@ enum NodeBody {
     ) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         attempt(isWhole, "walk") {
-            try tree.walk(from: rank, direction) { key, _ in
-                keys.append([UInt8](copying: key))
+            try tree.walk(from: rank, direction) { entry in
+                keys.append([UInt8](copying: entry.key))
                 return keys.count < longestWalk
             }
         }

@@ -1,0 +1,44 @@
+internal import Bytes
+
+extension CountedTree {
+    /// The summary of the entries between two ranks; that of nothing in a tree without summaries. O(log n). Traps unless
+    /// the ranks are the tree's.
+    package func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
+        precondition(ranks.lowerBound >= 0 && ranks.upperBound <= count, "Ranks must be those of the tree's entries.")
+        guard let sum = summarizer?.begin() else { return [] }
+        if !ranks.isEmpty { try add(ranks, of: root.node, level: root.level, to: sum) }
+        return sum.take()
+    }
+
+    /// Adds the entries of a node between two ranks, which count from the node's first entry.
+    private func add(_ ranks: Range<Int>, of node: NodeNumber, level: Int, to sum: any RunningSummary) throws {
+        var before = 0
+        try read(node, level: level) { view in
+            for slot in 0..<view.slotCount where before < ranks.upperBound {
+                let cell = try view.cell(at: slot)
+                let own = before..<before + (try view.measure(of: cell).count)
+                before = own.upperBound
+                let wanted = own.clamped(to: ranks)
+                if wanted.isEmpty { continue }
+                if wanted == own {
+                    try sum.add(view.summary(of: cell))
+                } else if level > 0 {
+                    let inChild = wanted.lowerBound - own.lowerBound..<wanted.upperBound - own.lowerBound
+                    try add(inChild, of: view.child(of: cell), level: level - 1, to: sum)
+                }
+            }
+            guard before >= ranks.upperBound else {
+                throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")
+            }
+        }
+    }
+
+    /// The summary of all entries of a node; empty in a tree without summaries. O(slots).
+    func summary(of node: NodeNumber, level: Int) throws -> [UInt8] {
+        guard let sum = summarizer?.begin() else { return [] }
+        try read(node, level: level) { view in
+            for slot in 0..<view.slotCount { try sum.add(view.summary(of: try view.cell(at: slot))) }
+        }
+        return sum.take()
+    }
+}

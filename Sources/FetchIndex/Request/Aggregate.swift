@@ -1,0 +1,154 @@
+public import Models
+internal import OrderCaches
+public import Values
+
+/// What an aggregate is of the values of an attribute.
+public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
+    /// Of the rows whose value is not null; for attributes of all types.
+    case count
+    /// For integers, doubles and decimals.
+    case sum
+    /// The least value, for integers, doubles, decimals and dates; NaN is greater than all others.
+    case min
+    /// The greatest value; as `min`.
+    case max
+    /// As `sum`.
+    case average
+
+    var needsSum: Bool { self == .sum || self == .average }
+    var needsExtremes: Bool { self == .min || self == .max }
+}
+
+/// A value of all rows of a section, or of any range of rows, which an order keeps up to date: reading it costs what reading
+/// a section costs.
+///
+/// Null values are left out. Sums are exact: neither the order of rows nor how a cache came about changes them.
+///
+/// - Integers add up to an integer, or to a decimal where 64 bits are too few.
+/// - Decimals add up to the exact sum, rounded once where it takes more than 38 digits.
+/// - Doubles add up to the exact sum, rounded once to the nearest double.
+///
+/// An average is the sum divided by the count: of decimals a decimal, else a double. Without values a sum and a count are zero, all
+/// others null.
+public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
+    public let function: AggregateFunction
+    public let attribute: String
+
+    public init(_ function: AggregateFunction, _ attribute: String) {
+        self.function = function
+        self.attribute = attribute
+    }
+
+    /// Traps unless the key path names an `@Attribute` of the object; so do the functions below.
+    public init<Wrapped: AttributeValue>(_ function: AggregateFunction, _ keyPath: KeyPath<Object, Wrapped>) {
+        self.init(function, Object.attributeName(of: keyPath))
+    }
+
+    public static func count(_ attribute: String) -> Aggregate { Aggregate(.count, attribute) }
+    public static func sum(_ attribute: String) -> Aggregate { Aggregate(.sum, attribute) }
+    public static func min(_ attribute: String) -> Aggregate { Aggregate(.min, attribute) }
+    public static func max(_ attribute: String) -> Aggregate { Aggregate(.max, attribute) }
+    public static func average(_ attribute: String) -> Aggregate { Aggregate(.average, attribute) }
+
+    public static func count(_ keyPath: KeyPath<Object, some AttributeValue>) -> Aggregate {
+        Aggregate(.count, keyPath)
+    }
+    public static func sum(_ keyPath: KeyPath<Object, some AttributeValue>) -> Aggregate { Aggregate(.sum, keyPath) }
+    public static func min(_ keyPath: KeyPath<Object, some AttributeValue>) -> Aggregate { Aggregate(.min, keyPath) }
+    public static func max(_ keyPath: KeyPath<Object, some AttributeValue>) -> Aggregate { Aggregate(.max, keyPath) }
+    public static func average(_ keyPath: KeyPath<Object, some AttributeValue>) -> Aggregate {
+        Aggregate(.average, keyPath)
+    }
+
+    /// The same for objects of any class.
+    var untyped: Aggregate<ManagedObject> { Aggregate<ManagedObject>(function, attribute) }
+
+    /// Throws `RequestError` when values of a type cannot be aggregated so.
+    func requireFit(_ type: ValueType, in entity: Entity) throws {
+        let isNumber = type == .integer || type == .double || type == .decimal
+        let what = "\(entity.name).\(attribute) is \(type.nameWithArticle)"
+        if function.needsSum && !isNumber { throw RequestError.wrongType("\(self) needs numbers, and \(what)") }
+        if function.needsExtremes && !isNumber && type != .date {
+            throw RequestError.wrongType("\(self) needs numbers or dates, and \(what)")
+        }
+    }
+}
+
+extension Aggregate: CustomStringConvertible {
+    /// FUNCTION(ATTRIBUTE), as the tool reads it.
+    public var description: String { "\(function.rawValue)(\(RequestText.quoted(attribute)))" }
+
+    /// Parses the form of `description`; `avg` is accepted too. Throws `RequestError`.
+    public init(parsing text: String) throws {
+        guard let call = RequestText.call(text), call.arguments.count == 1, let attribute = call.arguments.first,
+            !attribute.isEmpty, let function = AggregateFunction(rawValue: call.name == "avg" ? "average" : call.name)
+        else {
+            throw RequestError.malformed(
+                "an aggregate is count(KEY), sum(KEY), min(KEY), max(KEY) or average(KEY), not \"\(text)\"")
+        }
+        self.init(function, RequestText.unquoted(attribute))
+    }
+
+    /// Parses aggregates that are separated by commas. Throws as above.
+    public static func list(parsing text: String) throws -> [Aggregate] {
+        text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try Aggregate(parsing: $0) }
+    }
+}
+
+extension AggregateColumns {
+    /// The index of the column that an aggregate is read from; nil when the request has no such aggregate.
+    func index(for aggregate: Aggregate<ManagedObject>) -> Int? {
+        columns.firstIndex { column in
+            column.attribute == aggregate.attribute && (column.keepsSum || !aggregate.function.needsSum)
+                && (column.keepsExtremes || !aggregate.function.needsExtremes)
+        }
+    }
+
+    /// An aggregate of the rows of a summary. Throws `RequestError` when the request does not have it.
+    func value(of aggregate: Aggregate<ManagedObject>, in summary: [UInt8]) throws -> Value {
+        guard let index = index(for: aggregate) else {
+            throw RequestError.malformed("the request has no aggregate \(aggregate)")
+        }
+        let column = try columns(of: summary)[index]
+        return switch aggregate.function {
+        case .count: .integer(Int64(column.count))
+        case .sum: column.total
+        case .min: column.minimum
+        case .max: column.maximum
+        case .average: column.average
+        }
+    }
+}
+
+extension OrderDefinition {
+    /// The columns of the aggregates for an entity of a model: one for each attribute, in the order of their permanent names.
+    func aggregateColumns(of entity: Entity) throws -> AggregateColumns {
+        var functions: [Int: Set<AggregateFunction>] = [:]
+        for aggregate in aggregates {
+            let slot = try entity.requireSlot(of: aggregate.attribute)
+            try aggregate.requireFit(entity.attribute(at: slot).type, in: entity)
+            functions[slot, default: []].insert(aggregate.function)
+        }
+        let slots = functions.keys.sorted { entity.slots[$0].permanentName < entity.slots[$1].permanentName }
+        let columns = AggregateColumns(
+            slots.map { slot in
+                let attribute = entity.attribute(at: slot)
+                let wanted = functions[slot] ?? []
+                return AggregateColumns.Column(
+                    attribute: attribute.name, type: attribute.type, keepsSum: wanted.contains(where: \.needsSum),
+                    keepsExtremes: wanted.contains(where: \.needsExtremes))
+            })
+        guard columns.length <= AggregateColumns.maximumLength else {
+            throw RequestError.malformed(
+                "the aggregates of a request take up to \(columns.length) bytes a section, and "
+                    + "\(AggregateColumns.maximumLength) is the most: leave sums of some double attributes out")
+        }
+        return columns
+    }
+
+    /// The aggregates in a cache's identity: the layout of what is kept and, after a blank, the aggregates themselves.
+    func aggregatesText(_ columns: AggregateColumns) -> String {
+        if aggregates.isEmpty { return "" }
+        return columns.layout + " " + Set(aggregates.map(\.description)).sorted().joined(separator: ",")
+    }
+}

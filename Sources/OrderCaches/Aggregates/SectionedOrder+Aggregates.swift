@@ -1,0 +1,57 @@
+internal import Bytes
+internal import CountedTree
+
+extension SectionedOrder {
+    /// The summary of the rows from one up to another over all sections in display order; empty in an order without aggregates.
+    /// O(log n). Throws unless there are such rows: damage may change their number.
+    package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
+        guard range.lowerBound >= 0, range.upperBound <= rowCount else {
+            throw Self.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
+        }
+        guard shape.hasSections, !range.isEmpty else { return try summary(ofRanks: range) }
+        guard let sum = shape.summarizer?.begin() else { return [] }
+        let first = try summedSection(atRow: range.lowerBound)
+        let last = try summedSection(atRow: range.upperBound - 1)
+        func add(_ rows: Range<Int>, of section: SummedSection) throws {
+            let firstRank = try firstRank(of: section.value) - section.rowsBefore
+            let part = try summary(ofRanks: firstRank + rows.lowerBound..<firstRank + rows.upperBound)
+            try sum.add(part.span.bytes)
+        }
+        if first.index == last.index {
+            try add(range, of: first)
+        } else {
+            guard first.index < last.index else { throw Self.corrupted("the sections are out of order") }
+            try add(range.lowerBound..<first.rowsBefore + first.count, of: first)
+            let between = try sections.summary(ofRanks: first.index + 1..<last.index)
+            try sum.add(between.span.bytes)
+            try add(last.rowsBefore..<range.upperBound, of: last)
+        }
+        return sum.take()
+    }
+
+    private struct SummedSection {
+        let index: Int
+        let rowsBefore: Int
+        let count: Int
+        let value: [UInt8]
+    }
+
+    private func summedSection(atRow row: Int) throws -> SummedSection {
+        var found: SummedSection?
+        try sections.entry(atWeight: row) { entry, before in
+            guard let value = OrderShape.sectionValue(in: entry.key) else { return }
+            found = SummedSection(index: before.count, rowsBefore: before.weight, count: entry.weight, value: value)
+        }
+        guard let found else { throw Self.corrupted("a section key is too short") }
+        return found
+    }
+
+    /// Of the rows between two ranks of the rows tree.
+    func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
+        if shape.aggregates.isEmpty { return [] }
+        guard ranks.lowerBound >= 0, ranks.upperBound <= rows.count else {
+            throw Self.corrupted("the sections count more rows than there are")
+        }
+        return try rows.summary(ofRanks: ranks)
+    }
+}

@@ -1,0 +1,255 @@
+package import SystemBasics
+
+/// The exact sum of numbers: neither their order nor their grouping changes it.
+///
+/// A fixed-point number in limbs, of which each counts in units of the base to the power of its index. A limb has 64 bits
+/// for 32, or for nine digits, so that carries are put off (Neal, Fast exact summation using small and large
+/// superaccumulators, 2015). Integers and doubles add up in base 2^32, decimals in base 10^9.
+package struct ExactSum {
+    package enum Base: Sendable {
+        case binary
+        case decimal
+
+        var value: Int64 { self == .binary ? 1 << 32 : 1_000_000_000 }
+        /// From the smallest bit of a double, or digit of a decimal, to the sum of 2^40 of the largest.
+        var limbCount: Int { self == .binary ? 70 : 36 }
+        /// Units of the limb of index 0, as a power of 2 or 10.
+        var scale: Int { self == .binary ? -34 * 32 : -15 * 9 }
+    }
+
+    private static let powersOfTen: [Int64] = [
+        1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000,
+    ]
+    /// Each addition adds less than 2^33 to a limb.
+    private static let mostPending = 1 << 28
+
+    private let base: Base
+    private var limbs: [Int64]
+    /// The limbs that may be other than zero.
+    private var used: Range<Int>
+    private var pending = 0
+    private var special: Special = []
+    /// Of the integers, apart from the limbs: 2^40 of them fit.
+    private var whole: Int128 = 0
+
+    /// What a sum of doubles becomes that no fixed-point number is.
+    private struct Special: OptionSet {
+        let rawValue: UInt8
+        static let nan = Special(rawValue: 1)
+        static let infinity = Special(rawValue: 2)
+        static let negativeInfinity = Special(rawValue: 4)
+        static let all: Special = [.nan, .infinity, .negativeInfinity]
+    }
+
+    package init(_ base: Base) {
+        self.base = base
+        limbs = Array(repeating: 0, count: base.limbCount)
+        used = 0..<0
+    }
+
+    package mutating func removeAll() {
+        for index in used { limbs[index] = 0 }
+        used = 0..<0
+        pending = 0
+        special = []
+        whole = 0
+    }
+
+    // MARK: Adding
+
+    package mutating func add(_ value: Int64) { whole += Int128(value) }
+
+    package mutating func add(_ value: Double) {
+        guard value.isFinite else {
+            special.insert(value.isNaN ? .nan : value < 0 ? .negativeInfinity : .infinity)
+            return
+        }
+        if value == 0 { return }
+        let exponent = value.exponentBitPattern == 0 ? 1 : Int(value.exponentBitPattern)
+        let hidden: UInt64 = value.exponentBitPattern == 0 ? 0 : 1 << 52
+        add(value.significandBitPattern | hidden, isNegative: value < 0, bit: exponent - 1075 - base.scale)
+    }
+
+    /// Adds a magnitude whose lowest bit has a place in the limbs.
+    private mutating func add(_ magnitude: UInt64, isNegative: Bool, bit: Int) {
+        let index = bit >> 5
+        let shift = UInt64(bit & 31)
+        let low = (magnitude & 0xFFFF_FFFF) << shift
+        let high = (magnitude >> 32) << shift
+        let parts = (low & 0xFFFF_FFFF, low >> 32 + high & 0xFFFF_FFFF, high >> 32)
+        let sign: Int64 = isNegative ? -1 : 1
+        limbs[index] += sign * Int64(truncatingIfNeeded: parts.0)
+        limbs[index + 1] += sign * Int64(truncatingIfNeeded: parts.1)
+        limbs[index + 2] += sign * Int64(truncatingIfNeeded: parts.2)
+        use(index..<index + 3)
+    }
+
+    /// Adds 0.digits x 10^point.
+    package mutating func add(decimalDigits digits: some Collection<UInt8>, point: Int, isNegative: Bool) -> Bool {
+        var place = point - 1 - base.scale
+        guard place < 9 * (base.limbCount - 2), place - digits.count >= -1 else { return false }
+        for digit in digits {
+            let term = Int64(digit) * Self.powersOfTen[place % 9]
+            limbs[place / 9] += isNegative ? -term : term
+            place -= 1
+        }
+        use((place + 1) / 9..<(point - 1 - base.scale) / 9 + 1)
+        return true
+    }
+
+    private mutating func use(_ indices: Range<Int>) {
+        used =
+            used.isEmpty
+            ? indices : min(used.lowerBound, indices.lowerBound)..<max(used.upperBound, indices.upperBound)
+        pending += 1
+        if pending > Self.mostPending { normalize() }
+    }
+
+    /// Carries, so that all limbs but the highest are from 0 to the base. The highest has the sign.
+    private mutating func normalize() {
+        pending = 0
+        guard var index = used.first else { return }
+        var carry: Int64 = 0
+        while index < limbs.count - 1, index < used.upperBound || carry != 0 && carry != -1 {
+            let sum = limbs[index] + carry
+            var quotient = sum / base.value
+            if sum % base.value < 0 { quotient -= 1 }
+            limbs[index] = sum - quotient * base.value
+            carry = quotient
+            index += 1
+        }
+        if carry != 0 { limbs[index] += carry; index += 1 }
+        used = used.lowerBound..<max(index, used.upperBound)
+    }
+
+    private mutating func spillWhole() {
+        if whole == 0 { return }
+        let magnitude = whole.magnitude
+        let isNegative = whole < 0
+        add(UInt64(truncatingIfNeeded: magnitude), isNegative: isNegative, bit: -base.scale)
+        add(UInt64(truncatingIfNeeded: magnitude >> 64), isNegative: isNegative, bit: 64 - base.scale)
+        whole = 0
+    }
+
+    /// The limbs of the magnitude without those at both ends that are zero, and the index of the first.
+    private func magnitude() -> (isNegative: Bool, first: Int, limbs: [UInt32]) {
+        var sum = self
+        sum.spillWhole()
+        sum.normalize()
+        let isNegative = sum.used.last.map { sum.limbs[$0] < 0 } ?? false
+        if isNegative {
+            sum = self
+            sum.spillWhole()
+            for index in sum.used { sum.limbs[index].negate() }
+            sum.normalize()
+        }
+        guard let first = sum.used.first(where: { sum.limbs[$0] != 0 }),
+            let last = sum.used.last(where: { sum.limbs[$0] != 0 })
+        else { return (false, 0, []) }
+        return (isNegative, first, sum.limbs[first...last].map { UInt32(truncatingIfNeeded: $0) })
+    }
+
+    // MARK: Bytes
+
+    /// The longest `append`.
+    package static func maximumLength(_ base: Base) -> Int { 3 + 4 * base.limbCount }
+
+    /// Equal sums have equal bytes.
+    ///
+    ///     flags 1 (1 NaN, 2 infinity, 4 -infinity, 8 negative) | first limb 1 | limbs 1 | 4 bytes each, little-endian
+    package func append(to bytes: inout [UInt8]) {
+        let (isNegative, first, limbs) = magnitude()
+        bytes.append(special.rawValue | (isNegative ? 8 : 0))
+        bytes.append(UInt8(first))
+        bytes.append(UInt8(limbs.count))
+        for limb in limbs { for shift in stride(from: 0, to: 32, by: 8) { bytes.append(UInt8(limb >> shift & 0xFF)) } }
+    }
+
+    /// Adds the sum that `append` wrote first in these bytes. Returns how many it takes; nil when they are malformed.
+    package mutating func add(_ bytes: RawSpan) -> Int? {
+        guard bytes.byteCount >= 3 else { return nil }
+        let flags = bytes.unsafeLoad(as: UInt8.self)
+        let first = Int(bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
+        let count = Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
+        // Above the highest limb there is room for carries.
+        guard flags < 16, first + count < limbs.count, bytes.byteCount >= 3 + 4 * count else { return nil }
+        special.formUnion(Special(rawValue: flags).intersection(.all))
+        if count == 0 { return 3 }
+        let isNegative = flags & 8 != 0
+        for index in 0..<count {
+            let raw = bytes.unsafeLoadUnaligned(fromByteOffset: 3 + 4 * index, as: UInt32.self)
+            let limb = Int64(UInt32(littleEndian: raw))
+            limbs[first + index] += isNegative ? -limb : limb
+        }
+        use(first..<first + count)
+        return 3 + 4 * count
+    }
+
+    // MARK: Results
+
+    /// The sum rounded once, to the nearest double.
+    package var double: Double {
+        if !special.isEmpty {
+            return special == .infinity ? .infinity : special == .negativeInfinity ? -.infinity : .nan
+        }
+        let (isNegative, first, limbs) = magnitude()
+        guard let last = limbs.last else { return 0 }
+        // The 64 highest bits, the lowest of them set when any below it is: rounding them to 53 is rounding the sum.
+        let shift = last.leadingZeroBitCount
+        func limb(_ fromEnd: Int) -> UInt64 { fromEnd < limbs.count ? UInt64(limbs[limbs.count - 1 - fromEnd]) : 0 }
+        var bits = limb(0) << 32 | limb(1)
+        bits = bits << UInt64(shift) | (shift == 0 ? 0 : limb(2) >> UInt64(32 - shift))
+        let rest = shift == 0 ? limb(2) : limb(2) << UInt64(32 + shift)
+        if rest != 0 || limbs.dropLast(3).contains(where: { $0 != 0 }) { bits |= 1 }
+        let exponent = base.scale + 32 * (first + limbs.count) - shift - 64
+        return Double(sign: isNegative ? .minus : .plus, exponent: exponent, significand: Double(bits))
+    }
+
+    /// The sum of integers; nil when it is none of 64 bits.
+    package var integer: Int64? {
+        let (isNegative, first, limbs) = magnitude()
+        let zero = -base.scale / 32
+        guard limbs.count + first <= zero + 2, limbs.isEmpty || first >= zero else { return nil }
+        var magnitude: UInt64 = 0
+        for (index, limb) in limbs.enumerated() { magnitude |= UInt64(limb) << UInt64(32 * (first - zero + index)) }
+        return isNegative
+            ? (magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil) : Int64(exactly: magnitude)
+    }
+
+    /// The sum of integers or of decimals, rounded to the 38 digits of a decimal.
+    package var decimal: Decimal {
+        let (isNegative, first, limbs) = magnitude()
+        if limbs.isEmpty { return 0 }
+        var digits: String
+        var exponent = 0
+        if base == .decimal {
+            digits = limbs.reversed().map { limb in
+                let text = String(limb)
+                return String(repeating: "0", count: 9 - text.count) + text
+            }.joined()
+            exponent = base.scale + 9 * first
+        } else {
+            // Sums of 2^40 integers take 103 bits: all 31 digits are exact.
+            var sum: Decimal = 0
+            for limb in limbs.reversed() { sum = sum * Decimal(base.value) + Decimal(limb) }
+            for _ in 0..<max(0, first + base.scale / 32) { sum *= Decimal(base.value) }
+            return isNegative ? -sum : sum
+        }
+        digits = String(digits.drop { $0 == "0" })
+        while digits.last == "0" {
+            digits.removeLast()
+            exponent += 1
+        }
+        if digits.count > 38 {
+            let isRoundedUp = digits[digits.index(digits.startIndex, offsetBy: 38)] >= "5"
+            exponent += digits.count - 38
+            digits = String(digits.prefix(38))
+            let rounded = Decimal(string: "\(digits)e\(exponent)") ?? .nan
+            let unit = Decimal(string: "1e\(exponent)") ?? .nan
+            let sum = isRoundedUp ? rounded + unit : rounded
+            return isNegative ? -sum : sum
+        }
+        let sum = Decimal(string: "\(digits)e\(exponent)") ?? .nan
+        return isNegative ? -sum : sum
+    }
+}

@@ -1,0 +1,42 @@
+/// A decimal as an `OrderKey` has it: 0.digits x 10^point.
+package struct KeyDecimal {
+    package let isNegative: Bool
+    package let digits: [UInt8]
+    package let point: Int
+}
+
+extension OrderKey {
+    /// The order of an integer, double or date that an ascending key consists of, as a number; nil for other keys.
+    package static func orderBits(in key: RawSpan) -> UInt64? {
+        guard key.byteCount == 9, hasType(.integer, key) || hasType(.double, key) || hasType(.date, key) else {
+            return nil
+        }
+        return UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt64.self))
+    }
+
+    /// The integer of `orderBits`.
+    package static func integer(_ bits: UInt64) -> Int64 { Int64(bitPattern: bits ^ (1 << 63)) }
+
+    /// The double, or the seconds of a date, of `orderBits`.
+    package static func double(_ bits: UInt64) -> Double {
+        Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
+    }
+
+    /// The decimal that an ascending key consists of; nil when it is none.
+    package static func decimal(in key: RawSpan) -> KeyDecimal? {
+        guard hasType(.decimal, key), key.byteCount >= 2 else { return nil }
+        let sign = key.unsafeLoad(fromByteOffset: 1, as: UInt8.self)
+        if sign == 0x80 { return KeyDecimal(isNegative: false, digits: [], point: 0) }
+        guard key.byteCount > 5 else { return nil }
+        let flip: UInt8 = sign < 0x80 ? 0xFF : 0
+        func byte(_ offset: Int) -> UInt8 { key.unsafeLoad(fromByteOffset: offset, as: UInt8.self) ^ flip }
+        var digits: [UInt8] = []
+        digits.reserveCapacity(key.byteCount - 5)
+        for offset in 4..<key.byteCount - 1 {
+            guard (1...10).contains(byte(offset)) else { return nil }
+            digits.append(byte(offset) - 1)
+        }
+        let point = Int(byte(2)) << 8 + Int(byte(3)) - 32_768
+        return KeyDecimal(isNegative: sign < 0x80, digits: digits, point: point)
+    }
+}

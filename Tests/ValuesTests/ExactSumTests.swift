@@ -1,0 +1,172 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Values
+
+/// Sums against 128-bit integers and decimals, in any order and grouping.
+@Suite struct ExactSumTests {
+    private func bytes(_ sum: ExactSum) -> [UInt8] {
+        var bytes: [UInt8] = []
+        sum.append(to: &bytes)
+        return bytes
+    }
+
+    /// The sum of the parts, which are added as their bytes.
+    private func joined(_ base: ExactSum.Base, _ parts: [ExactSum]) throws -> ExactSum {
+        var sum = ExactSum(base)
+        for part in parts {
+            let bytes = bytes(part)
+            let length = sum.add(bytes.span.bytes)
+            #expect(length == bytes.count)
+        }
+        return sum
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func integersAddUpExactly(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let extremes: [Int64] = [.min, .max, 0, -1, 1, 1 << 32, -(1 << 32)]
+        let numbers = (0..<200).map { _ in
+            Bool.random(using: &generator)
+                ? Int64.random(in: .min...(.max), using: &generator) : extremes.randomElement(using: &generator)!
+        }
+        let parts = stride(from: 0, to: 200, by: 40).map { start in
+            var sum = ExactSum(.binary)
+            for number in numbers[start..<start + 40] { sum.add(number) }
+            return sum
+        }
+        let sum = try joined(.binary, parts.shuffled(using: &generator))
+        let expected = numbers.reduce(Int128(0)) { $0 + Int128($1) }
+        #expect(sum.integer == Int64(exactly: expected), "seed \(seed)")
+        #expect(sum.decimal == Decimal(string: "\(expected)"), "seed \(seed)")
+        #expect(sum.double == Double(expected), "seed \(seed)")
+    }
+
+    @Test func integersAtTheEdgesOf64Bits() {
+        for (numbers, expected) in [
+            ([Int64.max], Int64.max), ([.min], .min), ([.max, 1], nil), ([.min, -1], nil), ([.min, .max], -1), ([], 0),
+            ([.max, 1, -1], .max), ([.min, -1, 1], .min), ([5, -5], 0),
+        ] as [([Int64], Int64?)] {
+            var sum = ExactSum(.binary)
+            for number in numbers { sum.add(number) }
+            #expect(sum.integer == expected, "\(numbers)")
+        }
+    }
+
+    /// Multiples of 2^-60 that 128 bits hold.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func doublesAreRoundedOnce(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let unit = Double(sign: .plus, exponent: -60, significand: 1)
+        var exact = Int128(0)
+        let parts = (0..<8).map { _ in
+            var sum = ExactSum(.binary)
+            for _ in 0..<30 {
+                let significand = Int64.random(in: -(1 << 53)...(1 << 53), using: &generator)
+                let shift = Int.random(in: 0...60, using: &generator)
+                exact += Int128(significand) << Int128(shift)
+                sum.add(Double(significand) * Double(sign: .plus, exponent: shift, significand: 1) * unit)
+            }
+            return sum
+        }
+        let expected = Double(exact) * unit
+        let sum = try joined(.binary, parts)
+        #expect(sum.double == expected, "seed \(seed)")
+        #expect(try bytes(joined(.binary, parts.shuffled(using: &generator))) == bytes(sum), "seed \(seed)")
+    }
+
+    /// All exponents: what is added is taken away again in another order, up to one number.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func doublesOfAllSizesCancel(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        func random() -> Double {
+            while true {
+                let number = Double(bitPattern: UInt64.random(in: 0...(.max), using: &generator))
+                if number.isFinite { return number }
+            }
+        }
+        let edges = [Double.leastNonzeroMagnitude, .greatestFiniteMagnitude, .leastNormalMagnitude, 0, -0.0, 1]
+        let numbers = (0..<100).map { _ in random() } + edges + edges.map { -$0 }
+        for last in edges + [random(), random()] {
+            var sum = ExactSum(.binary)
+            for number in numbers.shuffled(using: &generator) { sum.add(number) }
+            sum.add(last)
+            for number in numbers.shuffled(using: &generator) { sum.add(-number) }
+            #expect(sum.double == last, "seed \(seed)")
+        }
+    }
+
+    @Test func doublesThatAreNoNumbers() throws {
+        func sum(_ numbers: Double...) throws -> Double {
+            try joined(
+                .binary,
+                numbers.map { number in
+                    var sum = ExactSum(.binary)
+                    sum.add(number)
+                    return sum
+                }
+            ).double
+        }
+        #expect(try sum(.infinity, 1) == .infinity)
+        #expect(try sum(1, -.infinity) == -.infinity)
+        #expect(try sum(.infinity, -.infinity).isNaN)
+        #expect(try sum(.nan, .infinity).isNaN)
+        #expect(try sum(.greatestFiniteMagnitude, .greatestFiniteMagnitude) == .infinity)
+        #expect(try sum(.greatestFiniteMagnitude, .greatestFiniteMagnitude, -.greatestFiniteMagnitude).isFinite)
+        #expect(try sum(0.1, 0.2, 0.3) == 0.6, "the sum is rounded once: one after the other gives 0.6000000000000001")
+    }
+
+    private func add(_ number: Decimal, to sum: inout ExactSum) {
+        var key: [UInt8] = []
+        OrderKey.append(.decimal(number), to: &key)
+        guard let decimal = OrderKey.decimal(in: key.span.bytes) else {
+            Issue.record("\(number) is no decimal")
+            return
+        }
+        let isAdded = sum.add(decimalDigits: decimal.digits, point: decimal.point, isNegative: decimal.isNegative)
+        #expect(isAdded)
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func decimalsAddUpExactly(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var expected = Decimal(0)
+        let parts = (0..<6).map { _ in
+            var sum = ExactSum(.decimal)
+            for _ in 0..<30 {
+                let digits = Int64.random(in: -999_999_999_999...999_999_999_999, using: &generator)
+                let number = Decimal(string: "\(digits)e\(Int.random(in: -12...3, using: &generator))")!
+                expected += number
+                add(number, to: &sum)
+            }
+            return sum
+        }
+        let sum = try joined(.decimal, parts)
+        #expect(sum.decimal == expected, "seed \(seed)")
+        #expect(try bytes(joined(.decimal, parts.reversed())) == bytes(sum))
+    }
+
+    @Test func decimalsAtTheEdges() {
+        let least = Decimal(string: "1e-127")!, greatest = Decimal(string: "9e127")!
+        var sum = ExactSum(.decimal)
+        for number in [least, greatest, 7, -greatest, Decimal(string: "-2.5")!] { add(number, to: &sum) }
+        // 4.5 and 1e-127 take 128 digits: rounded to 38.
+        #expect(sum.decimal == Decimal(string: "4.5"))
+        add(Decimal(string: "-4.5")!, to: &sum)
+        #expect(sum.decimal == least)
+        add(-least, to: &sum)
+        #expect(sum.decimal == 0)
+        #expect(bytes(sum) == [0, 0, 0])
+    }
+
+    @Test func malformedBytesAreRefused() {
+        var generator = SeededGenerator(seed: 3)
+        for base in [ExactSum.Base.binary, .decimal] {
+            for _ in 0..<5000 {
+                let bytes = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
+                    UInt8.random(in: 0...(Bool.random(using: &generator) ? 9 : 255), using: &generator)
+                }
+                var sum = ExactSum(base)
+                if let length = sum.add(bytes.span.bytes) { #expect(length <= bytes.count) }
+                _ = (sum.double, sum.decimal, sum.integer)
+            }
+        }
+    }
+}
