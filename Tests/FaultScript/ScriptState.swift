@@ -86,13 +86,16 @@ package enum ScriptCache: String, CaseIterable, Sendable {
         switch self {
         case .byGroup:
             OrderDefinition(
-                entity: ItemRow.entity, sortKeys: [SortKey("size", .descending)], sectionKey: .attribute("group"))
+                entity: ItemRow.entity, sortKeys: [SortKey("size", .descending)], sectionKey: .attribute("group"),
+                aggregates: [.sum("size"), .count("note")])
         case .large:
             OrderDefinition(
                 entity: ItemRow.entity, predicate: try FetchPredicate("size > 500"), sortKeys: [SortKey("key")],
                 sectionKey: .prefix("key", 2), sectionOrder: .byCount())
         // Long keys: with the least memory they are sorted on disk.
-        case .byNote: OrderDefinition(entity: ItemRow.entity, sortKeys: [SortKey("note"), SortKey("size")])
+        case .byNote:
+            OrderDefinition(
+                entity: ItemRow.entity, sortKeys: [SortKey("note"), SortKey("size")], aggregates: [.max("size")])
         }
     }
 }
