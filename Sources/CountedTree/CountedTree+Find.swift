@@ -4,8 +4,9 @@ package struct Rank: Equatable, Sendable {
     /// Entries, and their weight, whose keys are less.
     package let before: Measure
     package let isPresent: Bool
-    /// The key's own weight; 0 when it is not there.
+    /// The key's own weight and summary; 0 and empty when it is not there.
     package let weight: Int
+    package let summary: [UInt8]
 }
 
 /// An entry of a tree.
@@ -28,13 +29,18 @@ extension CountedTree {
     package func rank(of key: RawSpan) throws -> Rank {
         var isPresent = false
         var weight = 0
+        var summary: [UInt8] = []
         let before = try descend { view, isLeaf, _ in
             isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
         } body: { view, slot, _ in
             isPresent = try slot < view.slotCount && compare(key, with: view, slot) == 0
-            if isPresent { weight = try view.measure(of: view.cell(at: slot)).weight }
+            if isPresent {
+                let cell = try view.cell(at: slot)
+                weight = try view.measure(of: cell).weight
+                if summarizer != nil { summary = [UInt8](copying: view.summary(of: cell)) }
+            }
         }
-        return Rank(before: before, isPresent: isPresent, weight: weight)
+        return Rank(before: before, isPresent: isPresent, weight: weight, summary: summary)
     }
 
     /// Calls the body with the first entry whose key is not less than `key`, and with its rank. False when all

@@ -9,6 +9,9 @@ package protocol Summarizer: Sendable {
 package protocol RunningSummary: AnyObject {
     /// Adds the summary of an entry or a part. Throws when it is damaged.
     func add(_ summary: RawSpan) throws
+    /// Takes the summary of an entry away that is among those that were added. False when what is left is unknown, because the
+    /// greatest value may be the one that went; then add all that is left to another one.
+    func remove(_ summary: RawSpan) -> Bool
     /// The summary of what was added since the last call.
     func take() -> [UInt8]
 }

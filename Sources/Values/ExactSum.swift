@@ -1,4 +1,4 @@
-package import SystemBasics
+internal import SystemBasics
 
 /// The exact sum of numbers: neither their order nor their grouping changes it.
 ///
@@ -23,7 +23,7 @@ package struct ExactSum {
     /// Each addition adds less than 2^33 to a limb.
     private static let mostPending = 1 << 28
 
-    private let base: Base
+    let base: Base
     private var limbs: [Int64]
     /// The limbs that may be other than zero.
     private var used: Range<Int>
@@ -33,7 +33,7 @@ package struct ExactSum {
     private var whole: Int128 = 0
 
     /// What a sum of doubles becomes that no fixed-point number is.
-    private struct Special: OptionSet {
+    struct Special: OptionSet {
         let rawValue: UInt8
         static let nan = Special(rawValue: 1)
         static let infinity = Special(rawValue: 2)
@@ -57,17 +57,22 @@ package struct ExactSum {
 
     // MARK: Adding
 
-    package mutating func add(_ value: Int64) { whole += Int128(value) }
+    package mutating func add(_ value: Int64, isSubtracted: Bool = false) {
+        whole += isSubtracted ? -Int128(value) : Int128(value)
+    }
 
-    package mutating func add(_ value: Double) {
+    /// False when an infinity or NaN would be taken away.
+    package mutating func add(_ value: Double, isSubtracted: Bool = false) -> Bool {
         guard value.isFinite else {
             special.insert(value.isNaN ? .nan : value < 0 ? .negativeInfinity : .infinity)
-            return
+            return !isSubtracted
         }
-        if value == 0 { return }
+        if value == 0 { return true }
         let exponent = value.exponentBitPattern == 0 ? 1 : Int(value.exponentBitPattern)
         let hidden: UInt64 = value.exponentBitPattern == 0 ? 0 : 1 << 52
-        add(value.significandBitPattern | hidden, isNegative: value < 0, bit: exponent - 1075 - base.scale)
+        let isNegative = (value < 0) != isSubtracted
+        add(value.significandBitPattern | hidden, isNegative: isNegative, bit: exponent - 1075 - base.scale)
+        return true
     }
 
     /// Adds a magnitude whose lowest bit has a place in the limbs.
@@ -165,91 +170,33 @@ package struct ExactSum {
         for limb in limbs { for shift in stride(from: 0, to: 32, by: 8) { bytes.append(UInt8(limb >> shift & 0xFF)) } }
     }
 
-    /// Adds the sum that `append` wrote first in these bytes. Returns how many it takes; nil when they are malformed.
-    package mutating func add(_ bytes: RawSpan) -> Int? {
-        guard bytes.byteCount >= 3 else { return nil }
+    /// Adds the sum that `append` wrote, or takes it away. False when the bytes are malformed, or what is left is unknown, because an
+    /// infinity or NaN would be taken away.
+    package mutating func add(_ bytes: RawSpan, isSubtracted: Bool = false) -> Bool {
+        guard Self.length(ofFirst: bytes) == bytes.byteCount else { return false }
         let flags = bytes.unsafeLoad(as: UInt8.self)
         let first = Int(bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
         let count = Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
         // Above the highest limb there is room for carries.
-        guard flags < 16, first + count < limbs.count, bytes.byteCount >= 3 + 4 * count else { return nil }
-        special.formUnion(Special(rawValue: flags).intersection(.all))
-        if count == 0 { return 3 }
-        let isNegative = flags & 8 != 0
+        guard first + count < limbs.count else { return false }
+        let other = Special(rawValue: flags).intersection(.all)
+        if isSubtracted && !other.isEmpty { return false }
+        special.formUnion(other)
+        if count == 0 { return true }
+        let isNegative = (flags & 8 != 0) != isSubtracted
         for index in 0..<count {
             let raw = bytes.unsafeLoadUnaligned(fromByteOffset: 3 + 4 * index, as: UInt32.self)
             let limb = Int64(UInt32(littleEndian: raw))
             limbs[first + index] += isNegative ? -limb : limb
         }
         use(first..<first + count)
-        return 3 + 4 * count
+        return true
     }
 
-    // MARK: Results
-
-    /// The sum rounded once, to the nearest double.
-    package var double: Double {
-        if !special.isEmpty {
-            return special == .infinity ? .infinity : special == .negativeInfinity ? -.infinity : .nan
-        }
-        let (isNegative, first, limbs) = magnitude()
-        guard let last = limbs.last else { return 0 }
-        // The 64 highest bits, the lowest of them set when any below it is: rounding them to 53 is rounding the sum.
-        let shift = last.leadingZeroBitCount
-        func limb(_ fromEnd: Int) -> UInt64 { fromEnd < limbs.count ? UInt64(limbs[limbs.count - 1 - fromEnd]) : 0 }
-        var bits = limb(0) << 32 | limb(1)
-        bits = bits << UInt64(shift) | (shift == 0 ? 0 : limb(2) >> UInt64(32 - shift))
-        let rest = shift == 0 ? limb(2) : limb(2) << UInt64(32 + shift)
-        if rest != 0 || limbs.dropLast(3).contains(where: { $0 != 0 }) { bits |= 1 }
-        let exponent = base.scale + 32 * (first + limbs.count) - shift - 64
-        return Double(sign: isNegative ? .minus : .plus, exponent: exponent, significand: Double(bits))
-    }
-
-    /// The sum of integers; nil when it is none of 64 bits.
-    package var integer: Int64? {
-        let (isNegative, first, limbs) = magnitude()
-        let zero = -base.scale / 32
-        guard limbs.count + first <= zero + 2, limbs.isEmpty || first >= zero else { return nil }
-        var magnitude: UInt64 = 0
-        for (index, limb) in limbs.enumerated() { magnitude |= UInt64(limb) << UInt64(32 * (first - zero + index)) }
-        return isNegative
-            ? (magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil) : Int64(exactly: magnitude)
-    }
-
-    /// The sum of integers or of decimals, rounded to the 38 digits of a decimal.
-    package var decimal: Decimal {
-        let (isNegative, first, limbs) = magnitude()
-        if limbs.isEmpty { return 0 }
-        var digits: String
-        var exponent = 0
-        if base == .decimal {
-            digits = limbs.reversed().map { limb in
-                let text = String(limb)
-                return String(repeating: "0", count: 9 - text.count) + text
-            }.joined()
-            exponent = base.scale + 9 * first
-        } else {
-            // Sums of 2^40 integers take 103 bits: all 31 digits are exact.
-            var sum: Decimal = 0
-            for limb in limbs.reversed() { sum = sum * Decimal(base.value) + Decimal(limb) }
-            for _ in 0..<max(0, first + base.scale / 32) { sum *= Decimal(base.value) }
-            return isNegative ? -sum : sum
-        }
-        digits = String(digits.drop { $0 == "0" })
-        while digits.last == "0" {
-            digits.removeLast()
-            exponent += 1
-        }
-        if digits.count > 38 {
-            let isRoundedUp = digits[digits.index(digits.startIndex, offsetBy: 38)] >= "5"
-            exponent += digits.count - 38
-            digits = String(digits.prefix(38))
-            let rounded = Decimal(string: "\(digits)e\(exponent)") ?? .nan
-            let unit = Decimal(string: "1e\(exponent)") ?? .nan
-            let sum = isRoundedUp ? rounded + unit : rounded
-            return isNegative ? -sum : sum
-        }
-        let sum = Decimal(string: "\(digits)e\(exponent)") ?? .nan
-        return isNegative ? -sum : sum
+    /// How many bytes the sum at the start of these takes; nil when they are malformed.
+    package static func length(ofFirst bytes: RawSpan) -> Int? {
+        guard bytes.byteCount >= 3, bytes.unsafeLoad(as: UInt8.self) < 16 else { return nil }
+        let length = 3 + 4 * Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
+        return length <= bytes.byteCount ? length : nil
     }
 }

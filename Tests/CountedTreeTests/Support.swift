@@ -57,6 +57,15 @@ struct Numbers: Summarizer {
                 Int(truncatingIfNeeded: bytes[(5 + length)...].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) % (1 << 40)
         }
 
+        func remove(_ summary: RawSpan) -> Bool {
+            let bytes = [UInt8](copying: summary)
+            let number = Numbers.least(in: summary)
+            guard count > 0, bytes.count >= 5, number > least else { return false }
+            count -= 1
+            sum &-= UInt64(number)
+            return true
+        }
+
         func take() -> [UInt8] {
             func digits(_ number: UInt64) -> [UInt8] {
                 let bytes = withUnsafeBytes(of: number.bigEndian) { [UInt8]($0.drop { $0 == 0 }) }

@@ -193,11 +193,10 @@ extension SectionedOrder {
     /// As `TestOrder.sums`.
     func sums(_ summary: [UInt8]) throws -> [Value] {
         if shape.aggregates.isEmpty { return [] }
-        let columns = try shape.aggregates.columns(of: summary)
-        return [
-            .integer(Int64(columns[0].count)), columns[1].total, columns[2].total, columns[2].minimum,
-            columns[2].maximum,
+        let wanted: [(AggregateColumns.Result, Int)] = [
+            (.count, 0), (.total, 1), (.total, 2), (.minimum, 2), (.maximum, 2),
         ]
+        return try wanted.map { try shape.aggregates.value($0, at: $1, of: summary) }
     }
 
     func objects() throws -> [[RecordKey]] {

@@ -1,8 +1,30 @@
+import Bytes
 import Foundation
 import TestSupport
 import Testing
 
 @testable import Values
+
+extension ExactSum {
+    fileprivate var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes
+    }
+
+    fileprivate var double: Double {
+        let bytes = bytes
+        return EncodedSum(bytes.span.bytes, base).double
+    }
+    fileprivate var decimal: Decimal {
+        let bytes = bytes
+        return EncodedSum(bytes.span.bytes, base).decimal
+    }
+    fileprivate var integer: Int64? {
+        let bytes = bytes
+        return EncodedSum(bytes.span.bytes, .binary).integer
+    }
+}
 
 /// Sums against 128-bit integers and decimals, in any order and grouping.
 @Suite struct ExactSumTests {
@@ -17,8 +39,8 @@ import Testing
         var sum = ExactSum(base)
         for part in parts {
             let bytes = bytes(part)
-            let length = sum.add(bytes.span.bytes)
-            #expect(length == bytes.count)
+            let isAdded = sum.add(bytes.span.bytes)
+            #expect(isAdded)
         }
         return sum
     }
@@ -164,8 +186,7 @@ import Testing
                     UInt8.random(in: 0...(Bool.random(using: &generator) ? 9 : 255), using: &generator)
                 }
                 var sum = ExactSum(base)
-                if let length = sum.add(bytes.span.bytes) { #expect(length <= bytes.count) }
-                _ = (sum.double, sum.decimal, sum.integer)
+                if sum.add(bytes.span.bytes) { _ = (sum.double, sum.decimal, sum.integer) }
             }
         }
     }

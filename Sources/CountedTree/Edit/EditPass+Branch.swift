@@ -94,7 +94,7 @@ extension EditPass {
                 bytes.replaceNumber(UInt64(truncatingIfNeeded: now.count), at: offset)
                 if form.isWeighted { bytes.replaceNumber(UInt64(truncatingIfNeeded: now.weight), at: offset + 8) }
                 if !form.hasSummaries { continue }
-                let summary = try tree.summary(of: child.node, level: level - 1)
+                let summary = try summary(of: child, level: level - 1, view.summary(of: cell))
                 fits = summary.count == view.summary(of: cell).byteCount
                 if fits { bytes.replaceSubrange(view.summaryRange(of: cell), with: summary) }
             }
@@ -118,11 +118,16 @@ extension EditPass {
                 next = child.slot + 1
                 switch child.outcome {
                 case .unchanged: try branch.append(child.slot..<next, of: view)
-                case .changed(let now, _): try branch.append(child.node, now, at: child.slot, of: view)
+                case .changed(let now, _):
+                    let old = view.summary(of: try view.cell(at: child.slot))
+                    let summary = try summary(of: child, level: level - 1, old)
+                    try branch.append(child.node, now, summary.span.bytes, at: child.slot, of: view)
                 case .emptied: try branch.drop(child.slot, of: view)
                 case .split(let pieces):
                     isAppended = isAppended && next == view.slotCount
-                    try branch.append(pieces[0].node, pieces[0].measure, at: child.slot, of: view)
+                    let summary = try tree.summary(of: pieces[0].node, level: level - 1)
+                    try branch.append(
+                        pieces[0].node, pieces[0].measure, summary.span.bytes, at: child.slot, of: view)
                     for piece in pieces.dropFirst() {
                         try branch.append(piece)
                     }
@@ -143,13 +148,8 @@ private struct BranchBuilder {
     /// The overflow nodes of long separators that are no longer needed.
     var freed: [NodeNumber] = []
 
-    /// Adds a child that was changed, with the separator that a slot has.
-    mutating func append(_ child: NodeNumber, _ measure: Measure, at slot: Int, of view: NodeView) throws {
-        let summary = try tree.summary(of: child, level: level - 1)
-        try append(child, measure, summary.span.bytes, at: slot, of: view)
-    }
-
-    private mutating func append(
+    /// Adds a child with the separator that a slot has.
+    mutating func append(
         _ child: NodeNumber, _ measure: Measure, _ summary: RawSpan, at slot: Int, of view: NodeView
     ) throws {
         let isFirst = writer.slotCount == 0

@@ -23,12 +23,15 @@ extension EditPass {
                 let isPresent = try slot < slotCount && tree.compare(key.span.bytes, with: view, slot) == 0
                 noteFound(index, rank: before + slot, isPresent: isPresent)
                 switch edits[index].change {
-                case .insert where !isPresent, .remove where isPresent:
+                case .insert where !isPresent: leafEdits.append(LeafEdit(edit: index, slot: slot))
+                case .remove where isPresent:
                     leafEdits.append(LeafEdit(edit: index, slot: slot))
+                    if form.hasSummaries { noteSummary(index, view.summary(of: try view.cell(at: slot))) }
                 case .update(let weight) where isPresent:
                     let cell = try view.cell(at: slot)
                     let summary = edits[index].summary
                     let isSame = view.summary(of: cell).isEqual(to: summary.span.bytes)
+                    if form.hasSummaries { noteSummary(index, view.summary(of: cell)) }
                     if try !isSame || view.measure(of: cell).weight != weight {
                         leafEdits.append(LeafEdit(edit: index, slot: slot))
                     }

@@ -1,11 +1,15 @@
+internal import Bytes
 /// One descent over all nodes that the edits touch.
 struct EditPass {
     let tree: CountedTree
     let edits: [TreeEdit]
     /// For each edit, how many entries have a lesser key before all edits, and whether the key is there.
     private(set) var found: [(rank: Int, isPresent: Bool)]
+    /// For each edit, the entry's summary before all edits where the edit changes or removes it.
+    private(set) var oldSummaries: [[UInt8]] = []
     let store: any NodeStore
     let form: CellForm
+    private let sum: (any RunningSummary)?
 
     /// What became of a node.
     enum Outcome {
@@ -30,6 +34,8 @@ struct EditPass {
         self.edits = edits
         store = tree.store
         form = tree.form
+        sum = tree.summarizer?.begin()
+        if sum != nil { oldSummaries = Array(repeating: [], count: edits.count) }
         found = Array(repeating: (0, false), count: edits.count)
         for edit in edits {
             guard case .insert(let weight) = edit.change else { continue }
@@ -124,6 +130,44 @@ struct EditPass {
     ) throws -> Outcome {
         level == 0
             ? try editLeaf(some, node, before, measure) : try editBranch(some, node, level: level, before, measure)
+    }
+
+    mutating func noteSummary(_ edit: Int, _ summary: RawSpan) { oldSummaries[edit] = [UInt8](copying: summary) }
+
+    /// More edits of a node are not taken from its summary and added to it; then the node is summed up again.
+    private static let fewEdits = 8
+
+    /// The summary of a child after its edits, given the one that it had; empty in a tree without summaries.
+    func summary(of child: EditedChild, level: Int, _ old: RawSpan) throws -> [UInt8] {
+        guard let sum else { return [] }
+        guard child.edits.count <= Self.fewEdits, try addDifference(of: child.edits, old, to: sum) else {
+            return try tree.summary(of: child.node, level: level)
+        }
+        return sum.take()
+    }
+
+    /// First what comes, so that the greatest value may go when a greater one comes. False when what is left is unknown.
+    private func addDifference(of some: Range<Int>, _ old: RawSpan, to sum: any RunningSummary) throws -> Bool {
+        try sum.add(old)
+        for index in some {
+            switch edits[index].change {
+            case .insert where !found[index].isPresent, .update where found[index].isPresent:
+                let summary = edits[index].summary
+                try sum.add(summary.span.bytes)
+            case .insert, .update, .remove, .find: break
+            }
+        }
+        for index in some where found[index].isPresent {
+            switch edits[index].change {
+            case .remove, .update:
+                let summary = oldSummaries[index]
+                if sum.remove(summary.span.bytes) { continue }
+                _ = sum.take()
+                return false
+            case .insert, .find: break
+            }
+        }
+        return true
     }
 
     mutating func noteFound(_ edit: Int, rank: Int, isPresent: Bool) { found[edit] = (rank, isPresent) }

@@ -17,6 +17,16 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
 
     var needsSum: Bool { self == .sum || self == .average }
     var needsExtremes: Bool { self == .min || self == .max }
+
+    var result: AggregateColumns.Result {
+        switch self {
+        case .count: .count
+        case .sum: .total
+        case .min: .minimum
+        case .max: .maximum
+        case .average: .average
+        }
+    }
 }
 
 /// A value of all rows of a section, or of any range of rows, which an order keeps up to date: reading it costs what reading
@@ -109,14 +119,7 @@ extension AggregateColumns {
         guard let index = index(for: aggregate) else {
             throw RequestError.malformed("the request has no aggregate \(aggregate)")
         }
-        let column = try columns(of: summary)[index]
-        return switch aggregate.function {
-        case .count: .integer(Int64(column.count))
-        case .sum: column.total
-        case .min: column.minimum
-        case .max: column.maximum
-        case .average: column.average
-        }
+        return try value(aggregate.function.result, at: index, of: summary)
     }
 }
 

@@ -46,11 +46,34 @@ package struct AggregateColumns: Equatable, Sendable {
     /// The bytes that a summary of these columns may take, at worst.
     package var length: Int { columns.reduce(0) { $0 + $1.maximumLength } }
 
-    /// The columns of a summary, one by one. Throws when it is malformed.
-    package func columns(of summary: [UInt8]) throws -> [ColumnSummary] {
-        let rows = RowSummary(of: self)
-        try rows.add(summary.span.bytes)
-        return rows.sums
+    /// A result of the column at an index.
+    package enum Result {
+        case count
+        /// Of the column's type; of integers a decimal when it takes more than 64 bits. Zero without values.
+        case total
+        /// A decimal of decimals, else a double; null without values.
+        case average
+        /// Null without values.
+        case minimum
+        case maximum
+    }
+
+    /// Throws when the summary is malformed.
+    package func value(_ result: Result, at index: Int, of summary: [UInt8]) throws -> Value {
+        let bytes = summary.span.bytes
+        var offset = 0
+        for other in columns[..<index] {
+            guard let column = SummaryColumn(bytes, at: offset, other) else { throw RowSummary.malformed }
+            offset = column.end
+        }
+        guard let column = SummaryColumn(bytes, at: offset, columns[index]) else { throw RowSummary.malformed }
+        return switch result {
+        case .count: .integer(Int64(column.count))
+        case .total: column.total
+        case .average: column.average
+        case .minimum: column.minimum
+        case .maximum: column.maximum
+        }
     }
 
     /// Nil without columns.
@@ -87,18 +110,30 @@ extension AggregateColumns: Summarizer {
 
 /// The columns of some rows, added up.
 final class RowSummary: RunningSummary {
-    private(set) var sums: [ColumnSummary]
+    private var sums: [ColumnSum]
 
-    init(of columns: AggregateColumns) { sums = columns.columns.map { ColumnSummary($0) } }
+    static let malformed = SectionedOrder.corrupted("a summary of rows is malformed")
+
+    init(of columns: AggregateColumns) { sums = columns.columns.map { ColumnSum($0) } }
 
     func add(_ summary: RawSpan) throws {
-        // One access for all columns: this is done for each row of a build.
-        let end = sums.withUnsafeMutableBufferPointer { sums in
+        guard forEachColumn({ $0.add(summary, at: $1) }) == summary.byteCount else {
+            throw Self.malformed
+        }
+    }
+
+    func remove(_ summary: RawSpan) -> Bool { forEachColumn { $0.remove(summary, at: $1) } == summary.byteCount }
+
+    /// One access for all columns: this is done for each row of a build.
+    private func forEachColumn(_ body: (inout ColumnSum, _ offset: Int) -> Int?) -> Int? {
+        sums.withUnsafeMutableBufferPointer { sums in
             var end: Int? = 0
-            for index in sums.indices { end = end.flatMap { sums[index].add(summary, at: $0) } }
+            for index in sums.indices {
+                guard let offset = end else { break }
+                end = body(&sums[index], offset)
+            }
             return end
         }
-        guard end == summary.byteCount else { throw SectionedOrder.corrupted("a summary of rows is malformed") }
     }
 
     func take() -> [UInt8] {

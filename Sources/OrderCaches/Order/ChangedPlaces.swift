@@ -49,6 +49,8 @@ struct ChangedKeys {
         let rowChange: Int
         let section: Int
         let change: TreeEdit.Change
+        /// Of a row that keeps its key.
+        let oldSummary: [UInt8]
     }
 
     private(set) var ascending: [Key] = []
@@ -72,7 +74,11 @@ struct ChangedKeys {
             if ascending.isEmpty || !key.isInSection(of: ascending[ascending.count - 1].key) {
                 sections.append(key.section)
             }
-            ascending.append(Key(key: key, rowChange: rowChange, section: sections.count - 1, change: change))
+            let old = rowChanges[rowChange]
+            ascending.append(
+                Key(
+                    key: key, rowChange: rowChange, section: sections.count - 1, change: change,
+                    oldSummary: old.keepsKey ? old.old?.summary ?? [] : []))
         }
     }
 

@@ -47,7 +47,7 @@ package struct RowPlacement {
         // Out of the struct, so that both can be accessed at once.
         var summary: [UInt8] = []
         swap(&summary, &self.summary)
-        ColumnSummary.append(value.span.bytes, column, to: &summary)
+        SummaryColumn.append(value.span.bytes, column, to: &summary)
         swap(&summary, &self.summary)
     }
 

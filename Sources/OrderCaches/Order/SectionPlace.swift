@@ -10,6 +10,8 @@ struct SectionPlace {
     var count: Int
     /// Its key in the sections tree.
     var key: [UInt8]
+    /// Of its rows; empty in an order without aggregates or sections.
+    var summary: [UInt8] = []
 }
 
 extension SectionedOrder {
@@ -48,7 +50,8 @@ extension SectionedOrder {
     private func entry(_ key: [UInt8], firstRank: Int) throws -> SectionPlace? {
         let found = try sections.rank(of: key.span.bytes)
         guard found.isPresent, found.before.count < sections.count else { return nil }
-        return SectionPlace(index: found.before.count, firstRank: firstRank, count: found.weight, key: key)
+        return SectionPlace(
+            index: found.before.count, firstRank: firstRank, count: found.weight, key: key, summary: found.summary)
     }
 
     /// The rank of a section's first row, and its sort key and object number; nil when the section has no rows.

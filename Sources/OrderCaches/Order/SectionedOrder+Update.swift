@@ -76,6 +76,7 @@ extension SectionedOrder {
             if key.change == .insert() { counts[key.section] += 1 }
             if key.change == .remove { counts[key.section] -= 1 }
         }
+        var sums = SectionSums(of: keys, shape)
         var changes: [(section: Int, edit: TreeEdit)] = []
         for (number, count) in counts.enumerated() {
             let old = places.oldSections[number]
@@ -83,7 +84,9 @@ extension SectionedOrder {
             if let key, key == old?.key, count == old?.count, shape.aggregates.isEmpty || !hasChanges[number] {
                 changes.append((number, TreeEdit(key, .find)))
             } else {
-                let summary = try summary(ofRanks: firstRanks[number]..<firstRanks[number] + count)
+                let summary = try sums.next(number, old?.summary) {
+                    try self.summary(ofRanks: firstRanks[number]..<firstRanks[number] + count)
+                }
                 if let key, key == old?.key {
                     changes.append((number, TreeEdit(key, .update(weight: count), summary: summary)))
                 } else {

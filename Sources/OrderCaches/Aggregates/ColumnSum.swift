@@ -1,0 +1,107 @@
+internal import Bytes
+internal import Values
+
+/// A column of summaries, added up.
+struct ColumnSum {
+    private let column: AggregateColumns.Column
+    private var count = 0
+    private var sum: ExactSum
+    private var bits: (least: UInt64, greatest: UInt64) = (.max, .min)
+    /// Of decimals, as `OrderKey`; empty without values.
+    private var keys: (least: [UInt8], greatest: [UInt8]) = ([], [])
+
+    init(_ column: AggregateColumns.Column) {
+        self.column = column
+        sum = ExactSum(column.sumBase)
+    }
+
+    mutating func removeAll() {
+        count = 0
+        if column.keepsSum { sum.removeAll() }
+        bits = (.max, .min)
+        if column.type == .decimal { keys = ([], []) }
+    }
+
+    func append(to bytes: inout [UInt8]) {
+        switch count {
+        case 0: bytes.append(SummaryColumn.Tag.none)
+        case 1 where !column.keepsValues: bytes.append(SummaryColumn.Tag.present)
+        case 1 where column.type == .decimal:
+            bytes.append(SummaryColumn.Tag.decimal)
+            bytes.append(contentsOf: keys.least)
+        case 1: SummaryColumn.append(number: bits.least, column.type, to: &bytes)
+        default:
+            bytes.append(SummaryColumn.Tag.many)
+            bytes.appendNumber(UInt64(count))
+            if column.keepsSum { sum.append(to: &bytes) }
+            if !column.keepsExtremes { return }
+            if column.type == .decimal {
+                bytes.append(contentsOf: keys.least)
+                bytes.append(contentsOf: keys.greatest)
+            } else {
+                bytes.appendNumber(bits.least)
+                bytes.appendNumber(bits.greatest)
+            }
+        }
+    }
+
+    // MARK: Adding
+
+    /// Adds the column at an offset of a summary. Returns where it ends; nil when it is malformed.
+    mutating func add(_ summary: RawSpan, at offset: Int) -> Int? {
+        guard let other = SummaryColumn(summary, at: offset, column) else { return nil }
+        if other.count == 0 { return other.end }
+        count += other.count
+        if column.keepsSum, !add(sumOf: other, isSubtracted: false) { return nil }
+        if column.type == .decimal {
+            widen(to: other.leastKey, other.greatestKey)
+        } else {
+            bits = (min(bits.least, other.bits.least), max(bits.greatest, other.bits.greatest))
+        }
+        return other.end
+    }
+
+    /// Takes the column at an offset of a summary away. Returns where it ends; nil when it is malformed, or what is left is unknown:
+    /// because the least or greatest value may have gone, or one is left.
+    mutating func remove(_ summary: RawSpan, at offset: Int) -> Int? {
+        guard let other = SummaryColumn(summary, at: offset, column) else { return nil }
+        if other.count == 0 { return other.end }
+        count -= other.count
+        if count <= 0 {
+            if count < 0 { return nil }
+            removeAll()
+            return other.end
+        }
+        if column.keepsValues && count == 1 { return nil }
+        if column.keepsSum, !add(sumOf: other, isSubtracted: true) { return nil }
+        if !column.keepsExtremes { return other.end }
+        if column.type == .decimal {
+            let isInside =
+                other.leastKey.compare(keys.least.span.bytes) > 0
+                && other.greatestKey.compare(keys.greatest.span.bytes) < 0
+            return isInside ? other.end : nil
+        }
+        return other.bits.least > bits.least && other.bits.greatest < bits.greatest ? other.end : nil
+    }
+
+    private mutating func add(sumOf other: borrowing SummaryColumn, isSubtracted: Bool) -> Bool {
+        if other.count > 1 { return sum.add(other.sum, isSubtracted: isSubtracted) }
+        switch column.type {
+        case .integer:
+            sum.add(OrderKey.integer(other.bits.least), isSubtracted: isSubtracted)
+            return true
+        case .decimal:
+            guard let number = OrderKey.decimal(in: other.leastKey) else { return false }
+            let isNegative = number.isNegative != isSubtracted
+            return sum.add(decimalDigits: number.digits, point: number.point, isNegative: isNegative)
+        default: return sum.add(OrderKey.double(other.bits.least), isSubtracted: isSubtracted)
+        }
+    }
+
+    private mutating func widen(to low: RawSpan, _ high: RawSpan) {
+        if keys.least.isEmpty || low.compare(keys.least.span.bytes) < 0 { keys.least = [UInt8](copying: low) }
+        if keys.greatest.isEmpty || high.compare(keys.greatest.span.bytes) > 0 {
+            keys.greatest = [UInt8](copying: high)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import CountedTree
+
+/// The new summaries of sections, from their old ones and the changes of their rows.
+struct SectionSums {
+    /// More changes of a section are not added to its summary; then its rows are summed up.
+    private static let fewChanges = 16
+
+    private let keys: [ChangedKeys.Key]
+    private let sum: (any RunningSummary)?
+    /// The first key of a section that was not asked for.
+    private var start = 0
+
+    init(of keys: ChangedKeys, _ shape: OrderShape) {
+        self.keys = keys.ascending
+        sum = shape.summarizer?.begin()
+    }
+
+    /// The summary of a section after the changes; empty in an order without aggregates. Sections are asked for in ascending order.
+    mutating func next(
+        _ section: Int, _ old: [UInt8]?, whenUnknown sumUp: () throws -> [UInt8]
+    ) throws -> [UInt8] {
+        guard let sum else { return [] }
+        while start < keys.count, keys[start].section < section { start += 1 }
+        var end = start
+        while end < keys.count, keys[end].section == section { end += 1 }
+        let some = keys[start..<end]
+        start = end
+        guard let old, some.count <= Self.fewChanges, try addDifference(some, old, to: sum) else { return try sumUp() }
+        return sum.take()
+    }
+
+    /// First what comes, so that the greatest value may go when a greater one comes. False when what is left is unknown.
+    private func addDifference(
+        _ some: ArraySlice<ChangedKeys.Key>, _ old: [UInt8], to sum: any RunningSummary
+    ) throws -> Bool {
+        try sum.add(old.span.bytes)
+        for key in some where key.change != .remove && key.change != .find {
+            let summary = key.key.summary
+            try sum.add(summary.span.bytes)
+        }
+        for key in some where key.change == .remove || key.change == .update() {
+            let summary = key.change == .remove ? key.key.summary : key.oldSummary
+            if sum.remove(summary.span.bytes) { continue }
+            _ = sum.take()
+            return false
+        }
+        return true
+    }
+}

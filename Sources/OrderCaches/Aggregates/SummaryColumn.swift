@@ -1,0 +1,206 @@
+internal import Bytes
+internal import SystemBasics
+package import Values
+
+/// One column of a summary, read in place.
+///
+/// A column is one of these; numbers are little-endian.
+///
+///     no value        00
+///     a value         01                                          where no values are kept
+///     a number        10 + n | n bytes                            an integer: zigzag; a double or date: the highest bytes
+///     a decimal       02 | the value as OrderKey                    of its order, without those that are zero
+///     more values     03 | count 8 | [sum] | [least | greatest]   8 bytes each, or decimals as OrderKey
+struct SummaryColumn: ~Escapable {
+    enum Tag {
+        static let none: UInt8 = 0
+        static let present: UInt8 = 1
+        static let decimal: UInt8 = 2
+        static let many: UInt8 = 3
+        static let number: UInt8 = 0x10
+    }
+
+    private static let maximumCount: UInt64 = 1 << 40
+
+    private let column: AggregateColumns.Column
+    private let summary: RawSpan
+    /// Of values that are not null.
+    private(set) var count = 0
+    /// The least and greatest, as `OrderKey.orderBits`; of one value both, also where only the sum is kept.
+    private(set) var bits: (least: UInt64, greatest: UInt64) = (.max, .min)
+    /// Where the least and the greatest decimal stand, as `OrderKey`; of one value both.
+    private var keys: (least: Range<Int>, greatest: Range<Int>) = (0..<0, 0..<0)
+    /// Where the sum of more than one value stands.
+    private var sumRange = 0..<0
+    /// Where the next column begins.
+    private(set) var end: Int
+
+    /// Nil when the column that begins at an offset is malformed.
+    @_lifetime(copy summary)
+    init?(_ summary: RawSpan, at offset: Int, _ column: AggregateColumns.Column) {
+        self.column = column
+        self.summary = summary
+        end = offset + 1
+        guard offset < summary.byteCount else { return nil }
+        let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+        if tag >= Tag.number, tag <= Tag.number + 8, column.keepsValues, column.type != .decimal {
+            end += Int(tag - Tag.number)
+            guard end <= summary.byteCount else { return nil }
+            var rest: UInt64 = 0
+            for index in stride(from: end - 1, to: offset, by: -1) {
+                rest = rest << 8 | UInt64(summary.unsafeLoad(fromByteOffset: index, as: UInt8.self))
+            }
+            let number = column.type == .integer ? Self.orderBits(ofZigzag: rest) : rest.byteSwapped
+            count = 1
+            bits = (number, number)
+            return
+        }
+        switch tag {
+        case Tag.none: break
+        case Tag.present where !column.keepsValues: count = 1
+        case Tag.decimal where column.keepsValues && column.type == .decimal:
+            guard let key = Self.decimal(in: summary, from: end) else { return nil }
+            count = 1
+            keys = (key, key)
+            end = key.upperBound
+        case Tag.many: guard readMany() else { return nil }
+        default: return nil
+        }
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func readMany() -> Bool {
+        guard end + 8 <= summary.byteCount else { return false }
+        let count = Self.number(in: summary, at: end)
+        guard count > 1, count <= Self.maximumCount else { return false }
+        self.count = Int(count)
+        end += 8
+        if column.keepsSum {
+            guard let length = ExactSum.length(ofFirst: summary.extracting(end..<summary.byteCount)) else {
+                return false
+            }
+            sumRange = end..<end + length
+            end += length
+        }
+        if !column.keepsExtremes { return true }
+        if column.type == .decimal {
+            guard let least = Self.decimal(in: summary, from: end),
+                let greatest = Self.decimal(in: summary, from: least.upperBound)
+            else { return false }
+            keys = (least, greatest)
+            end = greatest.upperBound
+            return true
+        }
+        guard end + 16 <= summary.byteCount else { return false }
+        bits = (Self.number(in: summary, at: end), Self.number(in: summary, at: end + 8))
+        end += 16
+        return true
+    }
+
+    private static func orderBits(ofZigzag rest: UInt64) -> UInt64 { (rest >> 1 ^ (0 &- (rest & 1))) ^ (1 << 63) }
+
+    private static func number(in summary: RawSpan, at offset: Int) -> UInt64 {
+        UInt64(littleEndian: summary.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    private static func decimal(in summary: RawSpan, from start: Int) -> Range<Int>? {
+        let rest = summary.extracting(start..<summary.byteCount)
+        guard OrderKey.hasType(.decimal, rest), let length = OrderKey.lengthOfFirst(in: rest) else { return nil }
+        return start..<start + length
+    }
+
+    /// As `OrderKey`; of one value both are it.
+    var leastKey: RawSpan {
+        @_lifetime(copy self)
+        get { summary.extracting(keys.least) }
+    }
+
+    var greatestKey: RawSpan {
+        @_lifetime(copy self)
+        get { summary.extracting(keys.greatest) }
+    }
+
+    /// Of more than one value.
+    var sum: RawSpan {
+        @_lifetime(copy self)
+        get { summary.extracting(sumRange) }
+    }
+
+    // MARK: Results
+
+    /// Of the column's type; of integers a decimal when it takes more than 64 bits. Zero without values.
+    var total: Value {
+        switch (column.type, count) {
+        case (_, 1): return minimum
+        case (.integer, 0): return .integer(0)
+        case (.decimal, 0): return .decimal(0)
+        case (_, 0): return .double(0)
+        default: break
+        }
+        let sum = EncodedSum(self.sum, column.sumBase)
+        switch column.type {
+        case .integer:
+            if let integer = sum.integer { return .integer(integer) }
+            return .decimal(sum.decimal)
+        case .decimal: return .decimal(sum.decimal)
+        default: return .double(sum.double)
+        }
+    }
+
+    /// A decimal of decimals, else a double; null without values.
+    var average: Value {
+        switch (column.type, count) {
+        case (_, 0): return .null
+        case (.integer, 1): return .double(Double(OrderKey.integer(bits.least)))
+        case (_, 1): return minimum
+        case (.decimal, _): return .decimal(EncodedSum(sum, .decimal).decimal / Decimal(count))
+        default: return .double(EncodedSum(sum, .binary).double / Double(count))
+        }
+    }
+
+    /// Null without values.
+    var minimum: Value { value(bits.least, keys.least) }
+    var maximum: Value { value(bits.greatest, keys.greatest) }
+
+    private func value(_ bits: UInt64, _ key: Range<Int>) -> Value {
+        if count == 0 { return .null }
+        switch column.type {
+        case .integer: return .integer(OrderKey.integer(bits))
+        case .double: return .double(OrderKey.double(bits))
+        case .date: return Value(secondsSinceReference: OrderKey.double(bits))
+        default: return OrderKey.first(in: summary.extracting(key))?.value ?? .null
+        }
+    }
+
+    // MARK: Writing
+
+    /// Appends the column of a row, whose value is an ascending `OrderKey`.
+    static func append(_ value: RawSpan, _ column: AggregateColumns.Column, to bytes: inout [UInt8]) {
+        if OrderKey.isNull(value) {
+            bytes.append(Tag.none)
+        } else if !column.keepsValues {
+            bytes.append(Tag.present)
+        } else if let bits = OrderKey.orderBits(in: value) {
+            append(number: bits, column.type, to: &bytes)
+        } else {
+            bytes.append(Tag.decimal)
+            bytes.appendBytes(value)
+        }
+    }
+
+    static func append(number bits: UInt64, _ type: ValueType, to bytes: inout [UInt8]) {
+        var rest: UInt64
+        if type == .integer {
+            let number = OrderKey.integer(bits)
+            rest = UInt64(bitPattern: number << 1 ^ number >> 63)
+        } else {
+            rest = bits.byteSwapped
+        }
+        let length = (64 - rest.leadingZeroBitCount + 7) / 8
+        bytes.append(Tag.number + UInt8(length))
+        for _ in 0..<length {
+            bytes.append(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
+    }
+}
