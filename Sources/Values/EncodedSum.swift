@@ -1,7 +1,7 @@
 internal import Bytes
 package import SystemBasics
 
-/// A sum as `ExactSum.append` wrote it, read in place.
+/// A sum as `ExactSum.take` wrote it, read in place.
 package struct EncodedSum: ~Escapable {
     private let base: ExactSum.Base
     private let limbs: RawSpan

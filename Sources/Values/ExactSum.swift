@@ -1,3 +1,4 @@
+internal import Bytes
 internal import SystemBasics
 
 /// The exact sum of numbers: neither their order nor their grouping changes it.
@@ -117,10 +118,13 @@ package struct ExactSum {
         var carry: Int64 = 0
         while index < limbs.count - 1, index < used.upperBound || carry != 0 && carry != -1 {
             let sum = limbs[index] + carry
-            var quotient = sum / base.value
-            if sum % base.value < 0 { quotient -= 1 }
-            limbs[index] = sum - quotient * base.value
-            carry = quotient
+            if base == .binary {
+                carry = sum >> 32
+            } else {
+                carry = sum / base.value
+                if sum % base.value < 0 { carry -= 1 }
+            }
+            limbs[index] = sum - carry * base.value
             index += 1
         }
         if carry != 0 { limbs[index] += carry; index += 1 }
@@ -136,41 +140,32 @@ package struct ExactSum {
         whole = 0
     }
 
-    /// The limbs of the magnitude without those at both ends that are zero, and the index of the first.
-    private func magnitude() -> (isNegative: Bool, first: Int, limbs: [UInt32]) {
-        var sum = self
-        sum.spillWhole()
-        sum.normalize()
-        let isNegative = sum.used.last.map { sum.limbs[$0] < 0 } ?? false
-        if isNegative {
-            sum = self
-            sum.spillWhole()
-            for index in sum.used { sum.limbs[index].negate() }
-            sum.normalize()
-        }
-        guard let first = sum.used.first(where: { sum.limbs[$0] != 0 }),
-            let last = sum.used.last(where: { sum.limbs[$0] != 0 })
-        else { return (false, 0, []) }
-        return (isNegative, first, sum.limbs[first...last].map { UInt32(truncatingIfNeeded: $0) })
-    }
-
     // MARK: Bytes
 
-    /// The longest `append`.
+    /// The longest sum that `take` appends.
     package static func maximumLength(_ base: Base) -> Int { 3 + 4 * base.limbCount }
 
-    /// Equal sums have equal bytes.
+    /// Appends the sum and begins with zero again. Equal sums have equal bytes.
     ///
     ///     flags 1 (1 NaN, 2 infinity, 4 -infinity, 8 negative) | first limb 1 | limbs 1 | 4 bytes each, little-endian
-    package func append(to bytes: inout [UInt8]) {
-        let (isNegative, first, limbs) = magnitude()
+    package mutating func take(to bytes: inout [UInt8]) {
+        spillWhole()
+        normalize()
+        let isNegative = used.last.map { limbs[$0] < 0 } ?? false
+        if isNegative {
+            for index in used { limbs[index].negate() }
+            normalize()
+        }
+        let first = used.first { limbs[$0] != 0 } ?? 0
+        let end = used.last { limbs[$0] != 0 }.map { $0 + 1 } ?? 0
         bytes.append(special.rawValue | (isNegative ? 8 : 0))
         bytes.append(UInt8(first))
-        bytes.append(UInt8(limbs.count))
-        for limb in limbs { for shift in stride(from: 0, to: 32, by: 8) { bytes.append(UInt8(limb >> shift & 0xFF)) } }
+        bytes.append(UInt8(end - first))
+        for index in first..<end { bytes.appendNumber(UInt32(truncatingIfNeeded: limbs[index])) }
+        removeAll()
     }
 
-    /// Adds the sum that `append` wrote, or takes it away. False when the bytes are malformed, or what is left is unknown, because an
+    /// Adds the sum that `take` wrote, or takes it away. False when the bytes are malformed, or what is left is unknown, because an
     /// infinity or NaN would be taken away.
     package mutating func add(_ bytes: RawSpan, isSubtracted: Bool = false) -> Bool {
         guard Self.length(ofFirst: bytes) == bytes.byteCount else { return false }

@@ -77,7 +77,9 @@ final class TestPlacer: RowPlacer {
         if isDescending { OrderKey.reverse(&placement.key, from: placement.sectionLength) }
         for column in columns.columns {
             let slot = ["group", "rank", "member", "note"].firstIndex(of: column.attribute)!
-            try placement.appendAggregated(column) { try record.appendOrderKey(of: slot, as: column.type, to: &$0) }
+            try placement.appendAggregated(column.form) {
+                try record.appendOrderKey(of: slot, as: column.form.type, to: &$0)
+            }
         }
         return true
     }
@@ -93,9 +95,9 @@ struct TestOrder: CustomStringConvertible {
     var columns: AggregateColumns {
         if !isDescending { return .none }
         return AggregateColumns([
-            .init(attribute: "group", type: .string, keepsSum: false, keepsExtremes: false),
-            .init(attribute: "note", type: .integer, keepsSum: true, keepsExtremes: false),
-            .init(attribute: "rank", type: .integer, keepsSum: true, keepsExtremes: true),
+            .init(attribute: "group", SummaryForm(.string, keepsSum: false, keepsExtremes: false)),
+            .init(attribute: "note", SummaryForm(.integer, keepsSum: true, keepsExtremes: false)),
+            .init(attribute: "rank", SummaryForm(.integer, keepsSum: true, keepsExtremes: true)),
         ])
     }
 

@@ -7,8 +7,8 @@ import Testing
 
 extension ExactSum {
     fileprivate var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
+        var (sum, bytes) = (self, [] as [UInt8])
+        sum.take(to: &bytes)
         return bytes
     }
 
@@ -28,11 +28,7 @@ extension ExactSum {
 
 /// Sums against 128-bit integers and decimals, in any order and grouping.
 @Suite struct ExactSumTests {
-    private func bytes(_ sum: ExactSum) -> [UInt8] {
-        var bytes: [UInt8] = []
-        sum.append(to: &bytes)
-        return bytes
-    }
+    private func bytes(_ sum: ExactSum) -> [UInt8] { sum.bytes }
 
     /// The sum of the parts, which are added as their bytes.
     private func joined(_ base: ExactSum.Base, _ parts: [ExactSum]) throws -> ExactSum {

@@ -1,6 +1,6 @@
-public import Models
+internal import Models
 internal import OrderCaches
-public import Values
+internal import Values
 
 /// What an aggregate is of the values of an attribute.
 public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
@@ -76,11 +76,10 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
     /// Throws `RequestError` when values of a type cannot be aggregated so.
     func requireFit(_ type: ValueType, in entity: Entity) throws {
         let isNumber = type == .integer || type == .double || type == .decimal
-        let what = "\(entity.name).\(attribute) is \(type.nameWithArticle)"
-        if function.needsSum && !isNumber { throw RequestError.wrongType("\(self) needs numbers, and \(what)") }
-        if function.needsExtremes && !isNumber && type != .date {
-            throw RequestError.wrongType("\(self) needs numbers or dates, and \(what)")
-        }
+        if isNumber || function == .count || function.needsExtremes && type == .date { return }
+        let wanted = function.needsSum ? "numbers" : "numbers or dates"
+        throw RequestError.wrongType(
+            "\(self) needs \(wanted), and \(entity.name).\(attribute) is \(type.nameWithArticle)")
     }
 }
 
@@ -108,9 +107,10 @@ extension Aggregate: CustomStringConvertible {
 extension AggregateColumns {
     /// The index of the column that an aggregate is read from; nil when the request has no such aggregate.
     func index(for aggregate: Aggregate<ManagedObject>) -> Int? {
-        columns.firstIndex { column in
-            column.attribute == aggregate.attribute && (column.keepsSum || !aggregate.function.needsSum)
-                && (column.keepsExtremes || !aggregate.function.needsExtremes)
+        columns.indices.first { index in
+            let form = columns[index].form
+            return columns[index].attribute == aggregate.attribute && (form.keepsSum || !aggregate.function.needsSum)
+                && (form.keepsExtremes || !aggregate.function.needsExtremes)
         }
     }
 
@@ -138,8 +138,10 @@ extension OrderDefinition {
                 let attribute = entity.attribute(at: slot)
                 let wanted = functions[slot] ?? []
                 return AggregateColumns.Column(
-                    attribute: attribute.name, type: attribute.type, keepsSum: wanted.contains(where: \.needsSum),
-                    keepsExtremes: wanted.contains(where: \.needsExtremes))
+                    attribute: attribute.name,
+                    SummaryForm(
+                        attribute.type, keepsSum: wanted.contains(where: \.needsSum),
+                        keepsExtremes: wanted.contains(where: \.needsExtremes)))
             })
         guard columns.length <= AggregateColumns.maximumLength else {
             throw RequestError.malformed(
@@ -152,6 +154,11 @@ extension OrderDefinition {
     /// The aggregates in a cache's identity: the layout of what is kept and, after a blank, the aggregates themselves.
     func aggregatesText(_ columns: AggregateColumns) -> String {
         if aggregates.isEmpty { return "" }
-        return columns.layout + " " + Set(aggregates.map(\.description)).sorted().joined(separator: ",")
+        let sorted = aggregates.map(\.description).sorted()
+        var text = columns.layout
+        for index in sorted.indices where index == 0 || sorted[index] != sorted[index - 1] {
+            text += (index == 0 ? " " : ",") + sorted[index]
+        }
+        return text
     }
 }

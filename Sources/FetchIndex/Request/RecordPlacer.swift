@@ -21,6 +21,7 @@ final class RecordPlacer: RowPlacer {
     let columns: AggregateColumns
     /// Of the columns.
     private let columnSlots: [Int]
+    private let columnForms: [SummaryForm]
     private let hasColumns: Bool
     private let missingValues: [UInt8]
     /// Most entities have no attributes with default values. Asking the array would retain it for each record.
@@ -52,6 +53,7 @@ final class RecordPlacer: RowPlacer {
         }
         columns = try definition.aggregateColumns(of: entity)
         columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.attribute) }
+        columnForms = columns.columns.map(\.form)
         hasColumns = !columnSlots.isEmpty
         reads.formUnion(columnSlots)
         self.reads = reads
@@ -104,8 +106,8 @@ final class RecordPlacer: RowPlacer {
 
     private func appendColumns(_ record: RecordView, _ placement: inout RowPlacement) throws {
         for (index, slot) in columnSlots.enumerated() {
-            let column = columns.columns[index]
-            try placement.appendAggregated(column) { try record.appendOrderKey(of: slot, as: column.type, to: &$0) }
+            let form = columnForms[index]
+            try placement.appendAggregated(form) { try record.appendOrderKey(of: slot, as: form.type, to: &$0) }
         }
     }
 }

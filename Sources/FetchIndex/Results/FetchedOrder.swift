@@ -192,6 +192,13 @@ public struct FetchedSection: Equatable, Sendable {
         isNull = section.isNull
     }
 
+    public static func == (left: FetchedSection, right: FetchedSection) -> Bool {
+        (left.name, left.count, left.rowsBefore, left.isNull) == (
+            right.name, right.count, right.rowsBefore, right.isNull
+        )
+            && left.summary == right.summary
+    }
+
     /// An aggregate of the section's rows. O(1). Throws `RequestError` when the request does not have it.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>) throws -> Value {
         try withPublicErrors { try columns.value(of: aggregate, in: summary) }

@@ -4,39 +4,26 @@ internal import SystemBasics
 package import Values
 
 /// The attributes whose values an order sums up.
-package struct AggregateColumns: Equatable, Sendable {
-    package struct Column: Equatable, Sendable {
+package final class AggregateColumns: Sendable {
+    package struct Column: Sendable {
         /// The attribute's name; "" where the columns were read from a cache's layout.
         package let attribute: String
-        package let type: ValueType
-        package let keepsSum: Bool
-        /// The least and the greatest value.
-        package let keepsExtremes: Bool
+        package let form: SummaryForm
 
-        package init(attribute: String, type: ValueType, keepsSum: Bool, keepsExtremes: Bool) {
+        package init(attribute: String, _ form: SummaryForm) {
             self.attribute = attribute
-            self.type = type
-            self.keepsSum = keepsSum
-            self.keepsExtremes = keepsExtremes
+            self.form = form
         }
-
-        /// Else only non-null values are counted.
-        package var keepsValues: Bool { keepsSum || keepsExtremes }
-
-        var sumBase: ExactSum.Base { type == .decimal ? .decimal : .binary }
-        /// The most bytes that the column takes in a summary.
-        var maximumLength: Int {
-            let value = type == .decimal ? Self.longestDecimal : 9
-            return 9 + (keepsSum ? ExactSum.maximumLength(sumBase) : 0) + (keepsExtremes ? 2 * value : 0)
-        }
-
-        /// A decimal of 38 digits as an `OrderKey`.
-        private static let longestDecimal = 43
     }
 
     package let columns: [Column]
 
-    package init(_ columns: [Column] = []) { self.columns = columns }
+    let forms: [SummaryForm]
+
+    package init(_ columns: [Column] = []) {
+        self.columns = columns
+        forms = columns.map(\.form)
+    }
 
     package static let none = AggregateColumns()
     package var isEmpty: Bool { columns.isEmpty }
@@ -44,7 +31,7 @@ package struct AggregateColumns: Equatable, Sendable {
     /// The most bytes that a summary may take, so that two cells fit into a node.
     package static let maximumLength = 1500
     /// The bytes that a summary of these columns may take, at worst.
-    package var length: Int { columns.reduce(0) { $0 + $1.maximumLength } }
+    package var length: Int { forms.reduce(0) { $0 + $1.maximumLength } }
 
     /// A result of the column at an index.
     package enum Result {
@@ -62,11 +49,11 @@ package struct AggregateColumns: Equatable, Sendable {
     package func value(_ result: Result, at index: Int, of summary: [UInt8]) throws -> Value {
         let bytes = summary.span.bytes
         var offset = 0
-        for other in columns[..<index] {
-            guard let column = SummaryColumn(bytes, at: offset, other) else { throw RowSummary.malformed }
+        for other in 0..<index {
+            guard let column = SummaryColumn(bytes, at: offset, forms[other]) else { throw RowSummary.malformed }
             offset = column.end
         }
-        guard let column = SummaryColumn(bytes, at: offset, columns[index]) else { throw RowSummary.malformed }
+        guard let column = SummaryColumn(bytes, at: offset, forms[index]) else { throw RowSummary.malformed }
         return switch result {
         case .count: .integer(Int64(column.count))
         case .total: column.total
@@ -83,12 +70,12 @@ package struct AggregateColumns: Equatable, Sendable {
 
     /// What summaries hold, as a text without blanks: "integer+sum+extremes,string".
     package var layout: String {
-        columns.map { "\($0.type.name)\($0.keepsSum ? "+sum" : "")\($0.keepsExtremes ? "+extremes" : "")" }
+        forms.map { "\($0.type.name)\($0.keepsSum ? "+sum" : "")\($0.keepsExtremes ? "+extremes" : "")" }
             .joined(separator: ",")
     }
 
     /// Nil for a text that is no layout. The columns have no names.
-    init?(layout: some StringProtocol) {
+    convenience init?(layout: some StringProtocol) {
         var columns: [Column] = []
         for text in layout.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = text.split(separator: "+", omittingEmptySubsequences: false)
@@ -97,8 +84,9 @@ package struct AggregateColumns: Equatable, Sendable {
             else { return nil }
             columns.append(
                 Column(
-                    attribute: "", type: type, keepsSum: parts.contains("sum"),
-                    keepsExtremes: parts.contains("extremes")))
+                    attribute: "",
+                    SummaryForm(
+                        type, keepsSum: parts.contains("sum"), keepsExtremes: parts.contains("extremes"))))
         }
         self.init(columns)
     }
@@ -114,7 +102,7 @@ final class RowSummary: RunningSummary {
 
     static let malformed = SectionedOrder.corrupted("a summary of rows is malformed")
 
-    init(of columns: AggregateColumns) { sums = columns.columns.map { ColumnSum($0) } }
+    init(of columns: AggregateColumns) { sums = columns.forms.map { ColumnSum($0) } }
 
     func add(_ summary: RawSpan) throws {
         guard forEachColumn({ $0.add(summary, at: $1) }) == summary.byteCount else {
@@ -138,10 +126,7 @@ final class RowSummary: RunningSummary {
 
     func take() -> [UInt8] {
         var bytes: [UInt8] = []
-        for index in sums.indices {
-            sums[index].append(to: &bytes)
-            sums[index].removeAll()
-        }
+        for index in sums.indices { sums[index].take(to: &bytes) }
         return bytes
     }
 }

@@ -3,39 +3,41 @@ internal import Values
 
 /// A column of summaries, added up.
 struct ColumnSum {
-    private let column: AggregateColumns.Column
+    private let form: SummaryForm
     private var count = 0
     private var sum: ExactSum
     private var bits: (least: UInt64, greatest: UInt64) = (.max, .min)
     /// Of decimals, as `OrderKey`; empty without values.
     private var keys: (least: [UInt8], greatest: [UInt8]) = ([], [])
 
-    init(_ column: AggregateColumns.Column) {
-        self.column = column
-        sum = ExactSum(column.sumBase)
+    init(_ form: SummaryForm) {
+        self.form = form
+        sum = ExactSum(form.sumBase)
     }
 
-    mutating func removeAll() {
+    private mutating func removeAll() {
         count = 0
-        if column.keepsSum { sum.removeAll() }
+        if form.keepsSum { sum.removeAll() }
         bits = (.max, .min)
-        if column.type == .decimal { keys = ([], []) }
+        if form.type == .decimal { keys = ([], []) }
     }
 
-    func append(to bytes: inout [UInt8]) {
+    /// Appends the column and begins with nothing again.
+    mutating func take(to bytes: inout [UInt8]) {
+        defer { removeAll() }
         switch count {
         case 0: bytes.append(SummaryColumn.Tag.none)
-        case 1 where !column.keepsValues: bytes.append(SummaryColumn.Tag.present)
-        case 1 where column.type == .decimal:
+        case 1 where !form.keepsValues: bytes.append(SummaryColumn.Tag.present)
+        case 1 where form.type == .decimal:
             bytes.append(SummaryColumn.Tag.decimal)
             bytes.append(contentsOf: keys.least)
-        case 1: SummaryColumn.append(number: bits.least, column.type, to: &bytes)
+        case 1: SummaryColumn.append(number: bits.least, form.type, to: &bytes)
         default:
             bytes.append(SummaryColumn.Tag.many)
             bytes.appendNumber(UInt64(count))
-            if column.keepsSum { sum.append(to: &bytes) }
-            if !column.keepsExtremes { return }
-            if column.type == .decimal {
+            if form.keepsSum { sum.take(to: &bytes) }
+            if !form.keepsExtremes { return }
+            if form.type == .decimal {
                 bytes.append(contentsOf: keys.least)
                 bytes.append(contentsOf: keys.greatest)
             } else {
@@ -49,11 +51,22 @@ struct ColumnSum {
 
     /// Adds the column at an offset of a summary. Returns where it ends; nil when it is malformed.
     mutating func add(_ summary: RawSpan, at offset: Int) -> Int? {
-        guard let other = SummaryColumn(summary, at: offset, column) else { return nil }
+        if let number = SummaryColumn.number(in: summary, at: offset, form) {
+            count += 1
+            bits = (min(bits.least, number.bits), max(bits.greatest, number.bits))
+            if !form.keepsSum { return number.end }
+            if form.type == .integer {
+                sum.add(OrderKey.integer(number.bits))
+            } else {
+                _ = sum.add(OrderKey.double(number.bits))
+            }
+            return number.end
+        }
+        guard let other = SummaryColumn(summary, at: offset, form) else { return nil }
         if other.count == 0 { return other.end }
         count += other.count
-        if column.keepsSum, !add(sumOf: other, isSubtracted: false) { return nil }
-        if column.type == .decimal {
+        if form.keepsSum, !add(sumOf: other, isSubtracted: false) { return nil }
+        if form.type == .decimal {
             widen(to: other.leastKey, other.greatestKey)
         } else {
             bits = (min(bits.least, other.bits.least), max(bits.greatest, other.bits.greatest))
@@ -64,7 +77,7 @@ struct ColumnSum {
     /// Takes the column at an offset of a summary away. Returns where it ends; nil when it is malformed, or what is left is unknown:
     /// because the least or greatest value may have gone, or one is left.
     mutating func remove(_ summary: RawSpan, at offset: Int) -> Int? {
-        guard let other = SummaryColumn(summary, at: offset, column) else { return nil }
+        guard let other = SummaryColumn(summary, at: offset, form) else { return nil }
         if other.count == 0 { return other.end }
         count -= other.count
         if count <= 0 {
@@ -72,10 +85,10 @@ struct ColumnSum {
             removeAll()
             return other.end
         }
-        if column.keepsValues && count == 1 { return nil }
-        if column.keepsSum, !add(sumOf: other, isSubtracted: true) { return nil }
-        if !column.keepsExtremes { return other.end }
-        if column.type == .decimal {
+        if form.keepsValues && count == 1 { return nil }
+        if form.keepsSum, !add(sumOf: other, isSubtracted: true) { return nil }
+        if !form.keepsExtremes { return other.end }
+        if form.type == .decimal {
             let isInside =
                 other.leastKey.compare(keys.least.span.bytes) > 0
                 && other.greatestKey.compare(keys.greatest.span.bytes) < 0
@@ -86,7 +99,7 @@ struct ColumnSum {
 
     private mutating func add(sumOf other: borrowing SummaryColumn, isSubtracted: Bool) -> Bool {
         if other.count > 1 { return sum.add(other.sum, isSubtracted: isSubtracted) }
-        switch column.type {
+        switch form.type {
         case .integer:
             sum.add(OrderKey.integer(other.bits.least), isSubtracted: isSubtracted)
             return true

@@ -2,6 +2,33 @@ internal import Bytes
 internal import SystemBasics
 package import Values
 
+/// What a column of summaries is of.
+package struct SummaryForm: Equatable, Sendable {
+    package let type: ValueType
+    package let keepsSum: Bool
+    /// The least and the greatest value.
+    package let keepsExtremes: Bool
+
+    package init(_ type: ValueType, keepsSum: Bool, keepsExtremes: Bool) {
+        self.type = type
+        self.keepsSum = keepsSum
+        self.keepsExtremes = keepsExtremes
+    }
+
+    /// Else only values that are not null are counted.
+    var keepsValues: Bool { keepsSum || keepsExtremes }
+    var sumBase: ExactSum.Base { type == .decimal ? .decimal : .binary }
+
+    /// The most bytes that the column takes in a summary.
+    var maximumLength: Int {
+        let value = type == .decimal ? Self.longestDecimal : 8
+        return 9 + (keepsSum ? ExactSum.maximumLength(sumBase) : 0) + (keepsExtremes ? 2 * value : 0)
+    }
+
+    /// A decimal of 38 digits as an `OrderKey`.
+    private static let longestDecimal = 43
+}
+
 /// One column of a summary, read in place.
 ///
 /// A column is one of these; numbers are little-endian.
@@ -22,7 +49,7 @@ struct SummaryColumn: ~Escapable {
 
     private static let maximumCount: UInt64 = 1 << 40
 
-    private let column: AggregateColumns.Column
+    private let form: SummaryForm
     private let summary: RawSpan
     /// Of values that are not null.
     private(set) var count = 0
@@ -37,28 +64,22 @@ struct SummaryColumn: ~Escapable {
 
     /// Nil when the column that begins at an offset is malformed.
     @_lifetime(copy summary)
-    init?(_ summary: RawSpan, at offset: Int, _ column: AggregateColumns.Column) {
-        self.column = column
+    init?(_ summary: RawSpan, at offset: Int, _ form: SummaryForm) {
+        self.form = form
         self.summary = summary
         end = offset + 1
         guard offset < summary.byteCount else { return nil }
-        let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-        if tag >= Tag.number, tag <= Tag.number + 8, column.keepsValues, column.type != .decimal {
-            end += Int(tag - Tag.number)
-            guard end <= summary.byteCount else { return nil }
-            var rest: UInt64 = 0
-            for index in stride(from: end - 1, to: offset, by: -1) {
-                rest = rest << 8 | UInt64(summary.unsafeLoad(fromByteOffset: index, as: UInt8.self))
-            }
-            let number = column.type == .integer ? Self.orderBits(ofZigzag: rest) : rest.byteSwapped
+        if let number = Self.number(in: summary, at: offset, form) {
             count = 1
-            bits = (number, number)
+            bits = (number.bits, number.bits)
+            end = number.end
             return
         }
+        let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
         switch tag {
         case Tag.none: break
-        case Tag.present where !column.keepsValues: count = 1
-        case Tag.decimal where column.keepsValues && column.type == .decimal:
+        case Tag.present where !form.keepsValues: count = 1
+        case Tag.decimal where form.keepsValues && form.type == .decimal:
             guard let key = Self.decimal(in: summary, from: end) else { return nil }
             count = 1
             keys = (key, key)
@@ -75,15 +96,15 @@ struct SummaryColumn: ~Escapable {
         guard count > 1, count <= Self.maximumCount else { return false }
         self.count = Int(count)
         end += 8
-        if column.keepsSum {
+        if form.keepsSum {
             guard let length = ExactSum.length(ofFirst: summary.extracting(end..<summary.byteCount)) else {
                 return false
             }
             sumRange = end..<end + length
             end += length
         }
-        if !column.keepsExtremes { return true }
-        if column.type == .decimal {
+        if !form.keepsExtremes { return true }
+        if form.type == .decimal {
             guard let least = Self.decimal(in: summary, from: end),
                 let greatest = Self.decimal(in: summary, from: least.upperBound)
             else { return false }
@@ -95,6 +116,20 @@ struct SummaryColumn: ~Escapable {
         bits = (Self.number(in: summary, at: end), Self.number(in: summary, at: end + 8))
         end += 16
         return true
+    }
+
+    /// The one number of a column, as most are while an order is built; nil when the column is another one.
+    static func number(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> (bits: UInt64, end: Int)? {
+        guard offset < summary.byteCount else { return nil }
+        let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+        guard tag >= Tag.number, tag <= Tag.number + 8, form.keepsValues, form.type != .decimal else { return nil }
+        let end = offset + 1 + Int(tag - Tag.number)
+        guard end <= summary.byteCount else { return nil }
+        var rest: UInt64 = 0
+        for index in stride(from: end - 1, to: offset, by: -1) {
+            rest = rest << 8 | UInt64(summary.unsafeLoad(fromByteOffset: index, as: UInt8.self))
+        }
+        return (form.type == .integer ? orderBits(ofZigzag: rest) : rest.byteSwapped, end)
     }
 
     private static func orderBits(ofZigzag rest: UInt64) -> UInt64 { (rest >> 1 ^ (0 &- (rest & 1))) ^ (1 << 63) }
@@ -130,15 +165,15 @@ struct SummaryColumn: ~Escapable {
 
     /// Of the column's type; of integers a decimal when it takes more than 64 bits. Zero without values.
     var total: Value {
-        switch (column.type, count) {
+        switch (form.type, count) {
         case (_, 1): return minimum
         case (.integer, 0): return .integer(0)
         case (.decimal, 0): return .decimal(0)
         case (_, 0): return .double(0)
         default: break
         }
-        let sum = EncodedSum(self.sum, column.sumBase)
-        switch column.type {
+        let sum = EncodedSum(self.sum, form.sumBase)
+        switch form.type {
         case .integer:
             if let integer = sum.integer { return .integer(integer) }
             return .decimal(sum.decimal)
@@ -149,7 +184,7 @@ struct SummaryColumn: ~Escapable {
 
     /// A decimal of decimals, else a double; null without values.
     var average: Value {
-        switch (column.type, count) {
+        switch (form.type, count) {
         case (_, 0): return .null
         case (.integer, 1): return .double(Double(OrderKey.integer(bits.least)))
         case (_, 1): return minimum
@@ -164,7 +199,7 @@ struct SummaryColumn: ~Escapable {
 
     private func value(_ bits: UInt64, _ key: Range<Int>) -> Value {
         if count == 0 { return .null }
-        switch column.type {
+        switch form.type {
         case .integer: return .integer(OrderKey.integer(bits))
         case .double: return .double(OrderKey.double(bits))
         case .date: return Value(secondsSinceReference: OrderKey.double(bits))
@@ -175,13 +210,13 @@ struct SummaryColumn: ~Escapable {
     // MARK: Writing
 
     /// Appends the column of a row, whose value is an ascending `OrderKey`.
-    static func append(_ value: RawSpan, _ column: AggregateColumns.Column, to bytes: inout [UInt8]) {
+    static func append(_ value: RawSpan, _ form: SummaryForm, to bytes: inout [UInt8]) {
         if OrderKey.isNull(value) {
             bytes.append(Tag.none)
-        } else if !column.keepsValues {
+        } else if !form.keepsValues {
             bytes.append(Tag.present)
         } else if let bits = OrderKey.orderBits(in: value) {
-            append(number: bits, column.type, to: &bytes)
+            append(number: bits, form.type, to: &bytes)
         } else {
             bytes.append(Tag.decimal)
             bytes.appendBytes(value)

@@ -40,14 +40,14 @@ package struct RowPlacement {
 
     /// Adds a column's value, which the closure appends as an ascending `OrderKey`.
     package mutating func appendAggregated(
-        _ column: AggregateColumns.Column, _ appendKey: (inout [UInt8]) throws -> Void
+        _ form: SummaryForm, _ appendKey: (inout [UInt8]) throws -> Void
     ) rethrows {
         value.removeAll(keepingCapacity: true)
         try appendKey(&value)
         // Out of the struct, so that both can be accessed at once.
         var summary: [UInt8] = []
         swap(&summary, &self.summary)
-        SummaryColumn.append(value.span.bytes, column, to: &summary)
+        SummaryColumn.append(value.span.bytes, form, to: &summary)
         swap(&summary, &self.summary)
     }
 
