@@ -65,6 +65,19 @@ import Testing
         #expect(batch?["sections"] == nil)
     }
 
+    /// Lines of rows alone cannot say it.
+    @Test(arguments: ["csv", "jsonl"]) func aRebuiltCacheHasNoLinesOfRows(format: String) throws {
+        try importRows(400)
+        #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
+        try damageNodes()
+        let file = try changes([3], kind: "new")
+        #expect(try tool.run(["apply", tool.store, file, "--entity", "Row"]).status == 0)
+        let result = try tool.run("changes", tool.store, "--cache", "c", "--output", format)
+        #expect(result.status == 1)
+        #expect(result.output.isEmpty)
+        #expect(result.error.contains("what changed in \"c\" is not known"), "\(result.error)")
+    }
+
     /// One document, whatever is met: the damage comes up before anything is printed.
     @Test func aFetchFromADamagedCachePrintsOneDocument() throws {
         try importRows(40_000)

@@ -1,17 +1,24 @@
 internal import Administration
 internal import ArgumentParser
+internal import Catalogues
 internal import FetchIndex
 
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Print what changed in a cached order since it was last current, and bring it up to date.")
+        abstract: "Print what changed in a cached order since it was last current, and bring it up to date.",
+        discussion: """
+            A table and JSON have sections and rows. jsonl, csv and tsv have a line for each row alone: kind, id, key, entity, old \
+            and new section and row, and the old values of deleted objects as a JSON object. They are an error when what changed is \
+            not known, because the cache was rebuilt.
+            """)
 
     @OptionGroup var store: StoreArgument
     @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
     @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
-    @OptionGroup var output: OutputOption
+    @Option(help: "A table for people, JSON for programs; or changed rows alone as JSON lines, CSV or TSV.")
+    var output = FetchFormat.table
 
     func run() throws {
         let container = try store.open(forWriting: false)
@@ -27,9 +34,48 @@ struct ChangesCommand: ParsableCommand {
                 (try? container.names(of: $0, since: before)) ?? [:]
             }
             bar.finish()
-            if output.isJSON { return try Output.jsonLine(report) }
+            if let format = output.catalogue { return try report.printRows(as: format, cacheName: cacheName) }
+            if output == .json { return try Output.jsonLine(report) }
             if report.rows != nil { Output.line(report.outcome.sentence) }
             for line in report.lines { Output.line(line) }
+        }
+    }
+}
+
+extension ChangeReport {
+    private static let columns = [
+        "kind", "id", "key", "entity", "fromSection", "fromRow", "toSection", "toRow", "old",
+    ]
+    private static let pieceLength = 1 << 18
+
+    /// A line for each changed row. Throws when what changed is not known.
+    fileprivate func printRows(as format: CatalogueFormat, cacheName: String) throws {
+        guard let rows else {
+            throw Failure("\(outcome.sentence): what changed in \"\(cacheName)\" is not known; fetch it again")
+        }
+        if format == .jsonl {
+            for row in rows { try Output.jsonLine(row) }
+            return
+        }
+        do {
+            var writer = try CatalogueWriter(format, columns: Self.columns)
+            for row in rows {
+                let places = [row.from?.first, row.from?.last, row.to?.first, row.to?.last]
+                try writer.append(.string(row.kind))
+                try writer.append(.integer(Int64(row.id)))
+                try writer.append(row.key.map { .string($0.text) } ?? .null)
+                try writer.append(row.entity.map { .string($0) } ?? .null)
+                for place in places { try writer.append(place.map { .integer(Int64($0)) } ?? .null) }
+                try writer.append(try row.old.map { .string(try Output.json($0)) } ?? .null)
+                try writer.endRow()
+                guard writer.bytes.count >= Self.pieceLength else { continue }
+                Output.bytes(writer.bytes)
+                try Output.flush()
+                writer.removeWritten()
+            }
+            Output.bytes(writer.bytes)
+        } catch let error as CatalogueWriter.Unwritable {
+            throw Failure("\(Self.columns[error.column]): \(error.reason); the output is incomplete")
         }
     }
 }
