@@ -12,13 +12,19 @@ import Stores
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
+/// Whether a table is wanted soon: each line takes a part of a second, or two iterations.
+let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
+
 func quick(_ seconds: Int) -> Benchmark.Configuration {
-    .init(metrics: [.wallClock, .throughput], warmupIterations: 2, maxDuration: .seconds(seconds), maxIterations: 2000)
+    .init(
+        metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
+        maxDuration: isBrief ? .milliseconds(300) : .seconds(seconds), maxIterations: 2000)
 }
 
 func slow(_ iterations: Int) -> Benchmark.Configuration {
     .init(
-        metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: .seconds(240), maxIterations: iterations)
+        metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 0 : 1,
+        maxDuration: isBrief ? .seconds(1) : .seconds(240), maxIterations: isBrief ? 2 : iterations)
 }
 
 /// Fails loudly: a benchmark that does nothing is no benchmark.
@@ -40,7 +46,7 @@ let benchmarks: @Sendable () -> Void = {
     parse()
     typedScans()
     merges()
-    if let rows = rowCounts.last(where: { $0 <= 1_000_000 }) { batchInsert(rows) }
+    if let rows = rowCounts.last(where: { $0 <= (isBrief ? 100_000 : 1_000_000) }) { batchInsert(rows) }
 }
 
 /// Open the store, open the named order, all section names and counts, the first 50 rows.

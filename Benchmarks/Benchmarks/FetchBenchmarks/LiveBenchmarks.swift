@@ -60,9 +60,9 @@ final class LiveScene {
         }
     }
 
-    /// A row with a new name, which moves it.
+    /// A row with a new name, which moves it. The catalogue's number in it makes it another one than the row has.
     func renaming() -> Change {
-        Change(object: objects[catalogue.int(objects.count)], attribute: "name", value: .string(catalogue.name()))
+        Change(object: objects[catalogue.int(objects.count)], attribute: "name", value: .string(catalogue.next().name))
     }
 
     func edit(_ changes: [Change]) { for change in changes { change.object[change.attribute] = change.value } }
