@@ -9,6 +9,8 @@ extension CountedTree {
         }
         var checker = Checker(tree: self, visited: visited)
         let measure = checker.check(root.node, level: root.level, from: nil, to: nil)
+        // No cell has the root's summary.
+        do { _ = try summary(of: root.node, level: root.level) } catch { checker.defects.append("\(error)") }
         if let measure, measure != root.measure {
             checker.defects.append("the root counts \(root.measure), its nodes hold \(measure)")
         }

@@ -29,7 +29,7 @@ package struct CountedTree {
         CountedTree(in: store, root: root, summarizer: summarizer)
     }
 
-    var form: CellForm { CellForm(isWeighted: root.isWeighted, hasSummaries: summarizer != nil) }
+    var form: CellForm { CellForm(isWeighted: root.isWeighted, maximumSummary: summarizer?.maximumLength) }
 
     /// Reads a node of this tree.
     func read(_ node: NodeNumber, level: Int, _ body: (NodeView) throws -> Void) throws {

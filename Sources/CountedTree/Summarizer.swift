@@ -3,6 +3,8 @@
 /// A summary is bytes that only the summarizer understands: of one entry, or of all entries of a part. Summaries form a
 /// monoid: neither the grouping nor the order of the parts changes their sum (Hinze and Paterson, Finger trees, 2006).
 package protocol Summarizer: Sendable {
+    /// The most bytes that a summary may take.
+    var maximumLength: Int { get }
     func begin() -> any RunningSummary
 }
 
@@ -19,5 +21,24 @@ package protocol RunningSummary: AnyObject {
 /// What the cells of a tree have besides keys and children.
 struct CellForm: Equatable, Sendable {
     let isWeighted: Bool
-    let hasSummaries: Bool
+    /// The most bytes that a summary takes; nil in a tree without summaries.
+    let maximumSummary: Int?
+
+    var hasSummaries: Bool { maximumSummary != nil }
+}
+
+extension RunningSummary {
+    /// Adds the old summary of a part, then the summaries of what came, and takes those of what went away; in this order, so that
+    /// the greatest value may go when a greater one comes. False, and nothing is added, when what is left is unknown.
+    package func addDifference(
+        _ old: RawSpan, coming: some Sequence<[UInt8]>, going: some Sequence<[UInt8]>
+    ) throws -> Bool {
+        try add(old)
+        for summary in coming { try add(summary.span.bytes) }
+        for summary in going where !remove(summary.span.bytes) {
+            _ = take()
+            return false
+        }
+        return true
+    }
 }

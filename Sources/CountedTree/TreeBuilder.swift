@@ -19,7 +19,7 @@ package struct TreeBuilder {
     package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
         self.store = store
         self.summarizer = summarizer
-        form = CellForm(isWeighted: isWeighted, hasSummaries: summarizer != nil)
+        form = CellForm(isWeighted: isWeighted, maximumSummary: summarizer?.maximumLength)
         levels = [OpenNode(writer: NodeWriter(level: 0, form), summary: summarizer?.begin())]
     }
 

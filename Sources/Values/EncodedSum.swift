@@ -30,20 +30,55 @@ package struct EncodedSum: ~Escapable {
 
     /// Rounded once, to the nearest double. Of a binary sum.
     package var double: Double {
-        if !special.isEmpty {
-            return special == .infinity ? .infinity : special == .negativeInfinity ? -.infinity : .nan
-        }
+        specialDouble ?? signed(nearestDouble(count, exponent: base.scale + 32 * first, isInexact: false) { limb($0) })
+    }
+
+    private var specialDouble: Double? {
+        if special.isEmpty { return nil }
+        return special == .infinity ? .infinity : special == .negativeInfinity ? -.infinity : .nan
+    }
+
+    private func signed(_ magnitude: Double) -> Double { isNegative ? -magnitude : magnitude }
+
+    /// The double that is nearest to limbs, whose lowest bit counts 2^exponent, given whether there is anything below them.
+    private func nearestDouble(_ count: Int, exponent: Int, isInexact: Bool, _ limb: (Int) -> UInt64) -> Double {
         if count == 0 { return 0 }
-        // The 64 highest bits, the lowest of them set when any below it is: rounding them to 53 is rounding the sum.
+        // The 64 highest bits, the lowest of them set when any below it is: rounding them to 53 is rounding all.
         let last = count - 1
         let shift = UInt64(UInt32(truncatingIfNeeded: limb(last)).leadingZeroBitCount)
         var bits = (limb(last) << 32 | limb(last - 1)) << shift
         bits |= (limb(last - 2) << shift) >> 32
-        var isInexact = limb(last - 2) << (32 + shift) != 0
+        var isInexact = isInexact || limb(last - 2) << (32 + shift) != 0
         for index in 0..<max(0, last - 2) where limb(index) != 0 { isInexact = true }
         if isInexact { bits |= 1 }
-        let exponent = base.scale + 32 * (first + count) - Int(shift) - 64
-        return Double(sign: isNegative ? .minus : .plus, exponent: exponent, significand: Double(bits))
+        return Double(
+            sign: .plus, exponent: exponent + 32 * count - Int(shift) - 64, significand: Double(bits))
+    }
+
+    /// Divided by a number of at most 2^40 and then rounded once. Of a binary sum.
+    package func double(dividedBy divisor: Int) -> Double {
+        if let specialDouble { return specialDouble }
+        // Three limbs more than the sum has: one that the divisor may take away, and two for the digits of a double.
+        let (quotient, isInexact) = quotient(divisor, moreLimbs: 4)
+        let scale = base.scale + 32 * (first - 4)
+        // The smallest doubles have fewer bits: those below 2^-1074 are rounded away together.
+        let magnitude = nearestDouble(quotient.count, exponent: scale, isInexact: isInexact) {
+            $0 < 0 ? 0 : UInt64(quotient[$0])
+        }
+        return signed(magnitude)
+    }
+
+    /// The limbs of the quotient, from the lowest on and without zeros at the top, and whether a remainder is left.
+    private func quotient(_ divisor: Int, moreLimbs: Int) -> (limbs: [UInt32], hasRemainder: Bool) {
+        var limbs = [UInt32](repeating: 0, count: count + moreLimbs)
+        var remainder: UInt128 = 0
+        for index in limbs.indices.reversed() {
+            let dividend = remainder * UInt128(base.value) + UInt128(limb(index - moreLimbs))
+            limbs[index] = UInt32(truncatingIfNeeded: dividend / UInt128(divisor))
+            remainder = dividend % UInt128(divisor)
+        }
+        while limbs.last == 0 { limbs.removeLast() }
+        return (limbs, remainder != 0)
     }
 
     /// Of integers; nil when it is none of 64 bits.
@@ -56,10 +91,20 @@ package struct EncodedSum: ~Escapable {
             ? (magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil) : Int64(exactly: magnitude)
     }
 
-    /// Of integers or decimals, rounded to the 38 digits of a decimal.
+    /// Of integers or decimals, rounded to what a decimal holds.
     package var decimal: Decimal {
         if count == 0 { return 0 }
-        let magnitude = base == .decimal ? decimalMagnitude : integerMagnitude
+        let magnitude =
+            base == .decimal
+            ? Self.decimal((0..<count).map { UInt32(truncatingIfNeeded: limb($0)) }, base.scale + 9 * first)
+            : integerMagnitude
+        return isNegative ? -magnitude : magnitude
+    }
+
+    /// Divided by a number of at most 2^40 and then rounded once. Of decimals.
+    package func decimal(dividedBy divisor: Int) -> Decimal {
+        // Two limbs that the divisor may take away, and five for 38 digits.
+        let magnitude = Self.decimal(quotient(divisor, moreLimbs: 7).limbs, base.scale + 9 * (first - 7))
         return isNegative ? -magnitude : magnitude
     }
 
@@ -71,25 +116,29 @@ package struct EncodedSum: ~Escapable {
         return sum
     }
 
-    private var decimalMagnitude: Decimal {
-        var digits = ""
-        for index in 0..<count {
-            let text = String(limb(count - 1 - index))
-            digits += String(repeating: "0", count: 9 - text.count) + text
-        }
-        var exponent = base.scale + 9 * first
+    /// The greatest mantissa of a decimal, 2^128 - 1, and its smallest exponent.
+    private static let greatestMantissa = "340282366920938463463374607431768211455"
+    private static let smallestExponent = -128
+
+    /// Of limbs of nine digits, from the lowest on, whose lowest digit counts 10^exponent.
+    private static func decimal(_ limbs: [UInt32], _ lowest: Int) -> Decimal {
+        var digits = limbs.reversed().map { limb in
+            let text = String(limb)
+            return String(repeating: "0", count: max(0, 9 - text.count)) + text
+        }.joined()
         digits = String(digits.drop { $0 == "0" })
+        var exponent = lowest
         while digits.last == "0" {
             digits.removeLast()
             exponent += 1
         }
-        var isRoundedUp = false
-        if digits.count > 38 {
-            isRoundedUp = digits[digits.index(digits.startIndex, offsetBy: 38)] >= "5"
-            exponent += digits.count - 38
-            digits = String(digits.prefix(38))
-        }
-        let rounded = Decimal(string: "\(digits)e\(exponent)") ?? .nan
-        return isRoundedUp ? rounded + (Decimal(string: "1e\(exponent)") ?? .nan) : rounded
+        let most = digits.count == 39 && digits <= greatestMantissa ? 39 : 38
+        let dropped = max(digits.count - most, smallestExponent - exponent)
+        guard dropped > 0 else { return Decimal(string: "\(digits)e\(exponent)") ?? (digits.isEmpty ? 0 : .nan) }
+        if dropped > digits.count { return 0 }
+        let kept = digits.dropLast(dropped)
+        let isRoundedUp = digits[kept.endIndex] >= "5"
+        let magnitude = Decimal(string: "\(kept.isEmpty ? "0" : kept)e\(exponent + dropped)") ?? .nan
+        return isRoundedUp ? magnitude + (Decimal(string: "1e\(exponent + dropped)") ?? .nan) : magnitude
     }
 }

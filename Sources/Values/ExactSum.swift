@@ -142,8 +142,10 @@ package struct ExactSum {
 
     // MARK: Bytes
 
-    /// The longest sum that `take` appends.
-    package static func maximumLength(_ base: Base) -> Int { 3 + 4 * base.limbCount }
+    /// The longest sum that `take` appends; of integers only, 2^40 of which take 103 bits.
+    package static func maximumLength(_ base: Base, ofIntegers: Bool) -> Int {
+        3 + 4 * (ofIntegers ? 4 : base.limbCount)
+    }
 
     /// Appends the sum and begins with zero again. Equal sums have equal bytes.
     ///
@@ -168,12 +170,10 @@ package struct ExactSum {
     /// Adds the sum that `take` wrote, or takes it away. False when the bytes are malformed, or what is left is unknown, because an
     /// infinity or NaN would be taken away.
     package mutating func add(_ bytes: RawSpan, isSubtracted: Bool = false) -> Bool {
-        guard Self.length(ofFirst: bytes) == bytes.byteCount else { return false }
+        guard Self.length(ofFirst: bytes, base) == bytes.byteCount else { return false }
         let flags = bytes.unsafeLoad(as: UInt8.self)
         let first = Int(bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
         let count = Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
-        // Above the highest limb there is room for carries.
-        guard first + count < limbs.count else { return false }
         let other = Special(rawValue: flags).intersection(.all)
         if isSubtracted && !other.isEmpty { return false }
         special.formUnion(other)
@@ -189,9 +189,19 @@ package struct ExactSum {
     }
 
     /// How many bytes the sum at the start of these takes; nil when they are malformed.
-    package static func length(ofFirst bytes: RawSpan) -> Int? {
+    package static func length(ofFirst bytes: RawSpan, _ base: Base) -> Int? {
         guard bytes.byteCount >= 3, bytes.unsafeLoad(as: UInt8.self) < 16 else { return nil }
-        let length = 3 + 4 * Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
-        return length <= bytes.byteCount ? length : nil
+        let first = Int(bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
+        let count = Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
+        let length = 3 + 4 * count
+        // Above the highest limb there is room for carries.
+        guard length <= bytes.byteCount, first + count < base.limbCount else { return nil }
+        if count == 0 { return length }
+        func limb(_ index: Int) -> Int64 {
+            let raw = bytes.unsafeLoadUnaligned(fromByteOffset: 3 + 4 * index, as: UInt32.self)
+            return Int64(UInt32(littleEndian: raw))
+        }
+        if base == .decimal { for index in 0..<count where limb(index) >= base.value { return nil } }
+        return limb(0) != 0 && limb(count - 1) != 0 ? length : nil
     }
 }

@@ -80,6 +80,8 @@ struct Numbers: Summarizer {
         }
     }
 
+    var maximumLength: Int { 21 }
+
     func begin() -> any RunningSummary { Sum() }
 
     static func summary(of numbers: some Sequence<UInt32>) -> [UInt8] {

@@ -76,7 +76,7 @@ final class TestPlacer: RowPlacer {
         try record.appendOrderKey(of: 1, as: .integer, to: &placement.key)
         if isDescending { OrderKey.reverse(&placement.key, from: placement.sectionLength) }
         for column in columns.columns {
-            let slot = ["group", "rank", "member", "note"].firstIndex(of: column.attribute)!
+            let slot = ["group", "rank", "member", "note"].firstIndex(of: column.names[0])!
             try placement.appendAggregated(column.form) {
                 try record.appendOrderKey(of: slot, as: column.form.type, to: &$0)
             }
@@ -95,9 +95,9 @@ struct TestOrder: CustomStringConvertible {
     var columns: AggregateColumns {
         if !isDescending { return .none }
         return AggregateColumns([
-            .init(attribute: "group", SummaryForm(.string, keepsSum: false, keepsExtremes: false)),
-            .init(attribute: "note", SummaryForm(.integer, keepsSum: true, keepsExtremes: false)),
-            .init(attribute: "rank", SummaryForm(.integer, keepsSum: true, keepsExtremes: true)),
+            .init(["group"], SummaryForm(.string, keepsSum: false, keepsExtremes: false)),
+            .init(["note"], SummaryForm(.integer, keepsSum: true, keepsExtremes: false)),
+            .init(["rank"], SummaryForm(.integer, keepsSum: true, keepsExtremes: true)),
         ])
     }
 

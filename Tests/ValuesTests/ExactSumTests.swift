@@ -174,15 +174,78 @@ extension ExactSum {
         #expect(bytes(sum) == [0, 0, 0])
     }
 
+    /// Averages of doubles: divided exactly, and rounded once.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func quotientsAreRoundedOnce(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        for _ in 0..<200 {
+            let count = Int.random(in: 2...40, using: &generator)
+            var exact = Int128(0)
+            var sum = ExactSum(.binary)
+            for _ in 0..<count {
+                let number = Int64.random(in: -(1 << 53)...(1 << 53), using: &generator)
+                exact += Int128(number) << 40
+                _ = sum.add(Double(number))
+            }
+            // With 40 more bits than a double has, rounding their quotient is rounding the exact one, but for halves.
+            let expected = Double(exact / Int128(count)) / Double(1 << 40)
+            let bytes = sum.bytes
+            let found = EncodedSum(bytes.span.bytes, .binary).double(dividedBy: count)
+            #expect(abs(found - expected) <= expected.ulp / 1024 || found == expected, "seed \(seed)")
+            // Equal values have their own average.
+            let value = Double(bitPattern: UInt64.random(in: 0...(.max), using: &generator))
+            guard value.isFinite else { continue }
+            var same = ExactSum(.binary)
+            for _ in 0..<count { _ = same.add(value) }
+            let sameBytes = same.bytes
+            #expect(EncodedSum(sameBytes.span.bytes, .binary).double(dividedBy: count) == value, "seed \(seed)")
+        }
+    }
+
+    @Test func quotientsOfDecimals() {
+        func average(_ numbers: [String]) -> Decimal {
+            var sum = ExactSum(.decimal)
+            for number in numbers { add(Decimal(string: number)!, to: &sum) }
+            let bytes = sum.bytes
+            return EncodedSum(bytes.span.bytes, .decimal).decimal(dividedBy: numbers.count)
+        }
+        #expect(average(["1", "2"]) == Decimal(string: "1.5"))
+        #expect(average(["1", "0", "0"]) == Decimal(string: "0.33333333333333333333333333333333333333"))
+        #expect(average(["2", "0", "0"]) == Decimal(string: "0.66666666666666666666666666666666666667"))
+        #expect(average(["-2", "0", "0"]) == Decimal(string: "-0.66666666666666666666666666666666666667"))
+        for exponent in [-91, -100, -110, -120, -127, 100, 120] {
+            let number = "1e\(exponent)"
+            #expect(average([number, number]) == Decimal(string: number), "\(number)")
+        }
+        #expect(average(["1e-127", "0", "0", "0"]) == Decimal(string: "3e-128"))
+        let greatest = "340282366920938463463374607431768211455"
+        #expect(average([greatest, greatest]) == Decimal(string: greatest))
+        var sum = ExactSum(.decimal)
+        add(Decimal(string: greatest)!, to: &sum)
+        add(-1, to: &sum)
+        #expect(sum.decimal == Decimal(string: "340282366920938463463374607431768211454"))
+    }
+
     @Test func malformedBytesAreRefused() {
         var generator = SeededGenerator(seed: 3)
         for base in [ExactSum.Base.binary, .decimal] {
             for _ in 0..<5000 {
-                let bytes = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
+                var bytes = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
                     UInt8.random(in: 0...(Bool.random(using: &generator) ? 9 : 255), using: &generator)
                 }
+                // Often a length that fits.
+                if bytes.count > 3, Bool.random(using: &generator) { bytes[2] = UInt8(bytes.count / 4) }
                 var sum = ExactSum(base)
-                if sum.add(bytes.span.bytes) { _ = (sum.double, sum.decimal, sum.integer) }
+                guard ExactSum.length(ofFirst: bytes.span.bytes, base) == bytes.count else {
+                    let isAdded = sum.add(bytes.span.bytes)
+                    #expect(!isAdded)
+                    continue
+                }
+                let read = EncodedSum(bytes.span.bytes, base)
+                if base == .binary { _ = (read.double, read.integer, read.double(dividedBy: 3)) }
+                _ = (read.decimal, read.decimal(dividedBy: 7))
+                let isAdded = sum.add(bytes.span.bytes)
+                #expect(isAdded)
+                #expect(sum.bytes.count == bytes.count)
             }
         }
     }

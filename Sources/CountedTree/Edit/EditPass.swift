@@ -140,34 +140,29 @@ struct EditPass {
     /// The summary of a child after its edits, given the one that it had; empty in a tree without summaries.
     func summary(of child: EditedChild, level: Int, _ old: RawSpan) throws -> [UInt8] {
         guard let sum else { return [] }
-        guard child.edits.count <= Self.fewEdits, try addDifference(of: child.edits, old, to: sum) else {
-            return try tree.summary(of: child.node, level: level)
+        if child.edits.count <= Self.fewEdits {
+            let coming = child.edits.lazy.filter { self.comes($0) }.map { self.edits[$0].summary }
+            let going = child.edits.lazy.filter { self.goes($0) }.map { self.oldSummaries[$0] }
+            if try sum.addDifference(old, coming: coming, going: going) { return sum.take() }
         }
-        return sum.take()
+        return try tree.summary(of: child.node, level: level)
     }
 
-    /// First what comes, so that the greatest value may go when a greater one comes. False when what is left is unknown.
-    private func addDifference(of some: Range<Int>, _ old: RawSpan, to sum: any RunningSummary) throws -> Bool {
-        try sum.add(old)
-        for index in some {
-            switch edits[index].change {
-            case .insert where !found[index].isPresent, .update where found[index].isPresent:
-                let summary = edits[index].summary
-                try sum.add(summary.span.bytes)
-            case .insert, .update, .remove, .find: break
-            }
+    /// Whether an edit gives an entry a summary.
+    private func comes(_ edit: Int) -> Bool {
+        switch edits[edit].change {
+        case .insert: !found[edit].isPresent
+        case .update: found[edit].isPresent
+        case .remove, .find: false
         }
-        for index in some where found[index].isPresent {
-            switch edits[index].change {
-            case .remove, .update:
-                let summary = oldSummaries[index]
-                if sum.remove(summary.span.bytes) { continue }
-                _ = sum.take()
-                return false
-            case .insert, .find: break
-            }
+    }
+
+    /// Whether an edit takes an entry's summary away.
+    private func goes(_ edit: Int) -> Bool {
+        switch edits[edit].change {
+        case .remove, .update: found[edit].isPresent
+        case .insert, .find: false
         }
-        return true
     }
 
     mutating func noteFound(_ edit: Int, rank: Int, isPresent: Bool) { found[edit] = (rank, isPresent) }

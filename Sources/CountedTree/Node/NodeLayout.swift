@@ -54,8 +54,10 @@ enum NodeLayout {
     /// The longest key that a cell holds whole; of a longer one, it holds this many bytes. With it, a cell takes
     /// at most a quarter of a node, so that the halves of a split always fit. With summaries, two cells fit into a node.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
-        let room = (capacity - headerLength) / (form.hasSummaries ? 8 : 4)
-        let longest = CellForm(isWeighted: true, hasSummaries: false)
-        return max(0, room - 2 - fixedLength(isLeaf: false, longest) - longKeyReferenceLength)
+        let room = capacity - headerLength
+        let plain = CellForm(isWeighted: true, maximumSummary: nil)
+        let others = 2 + fixedLength(isLeaf: false, plain) + longKeyReferenceLength
+        guard let summary = form.maximumSummary else { return room / 4 - others }
+        return max(0, min(room / 4, room / 2 - summaryLengthLength - summary) - others)
     }
 }

@@ -109,8 +109,9 @@ extension AggregateColumns {
     func index(for aggregate: Aggregate<ManagedObject>) -> Int? {
         columns.indices.first { index in
             let form = columns[index].form
-            return columns[index].attribute == aggregate.attribute && (form.keepsSum || !aggregate.function.needsSum)
+            return (form.keepsSum || !aggregate.function.needsSum)
                 && (form.keepsExtremes || !aggregate.function.needsExtremes)
+                && columns[index].names.contains(aggregate.attribute)
         }
     }
 
@@ -126,39 +127,40 @@ extension AggregateColumns {
 extension OrderDefinition {
     /// The columns of the aggregates for an entity of a model: one for each attribute, in the order of their permanent names.
     func aggregateColumns(of entity: Entity) throws -> AggregateColumns {
-        var functions: [Int: Set<AggregateFunction>] = [:]
+        if aggregates.isEmpty { return .none }
+        var wanted: [Int: [Aggregate<ManagedObject>]] = [:]
         for aggregate in aggregates {
             let slot = try entity.requireSlot(of: aggregate.attribute)
             try aggregate.requireFit(entity.attribute(at: slot).type, in: entity)
-            functions[slot, default: []].insert(aggregate.function)
+            wanted[slot, default: []].append(aggregate)
         }
-        let slots = functions.keys.sorted { entity.slots[$0].permanentName < entity.slots[$1].permanentName }
+        let slots = wanted.keys.sorted { entity.slots[$0].permanentName < entity.slots[$1].permanentName }
         let columns = AggregateColumns(
             slots.map { slot in
                 let attribute = entity.attribute(at: slot)
-                let wanted = functions[slot] ?? []
+                let own = wanted[slot] ?? []
+                let former = Set(own.map(\.attribute)).subtracting([attribute.name]).sorted()
                 return AggregateColumns.Column(
-                    attribute: attribute.name,
+                    [attribute.name] + former,
                     SummaryForm(
-                        attribute.type, keepsSum: wanted.contains(where: \.needsSum),
-                        keepsExtremes: wanted.contains(where: \.needsExtremes)))
+                        attribute.type, keepsSum: own.contains(where: \.function.needsSum),
+                        keepsExtremes: own.contains(where: \.function.needsExtremes)))
             })
-        guard columns.length <= AggregateColumns.maximumLength else {
+        guard columns.maximumLength <= AggregateColumns.greatestLength else {
             throw RequestError.malformed(
-                "the aggregates of a request take up to \(columns.length) bytes a section, and "
-                    + "\(AggregateColumns.maximumLength) is the most: leave sums of some double attributes out")
+                "the aggregates of a request may take \(columns.maximumLength) bytes a section, and "
+                    + "\(AggregateColumns.greatestLength) is the most: a sum or average of a double takes up to 283, "
+                    + "of a decimal 147, of an integer 19")
         }
         return columns
     }
 
-    /// The aggregates in a cache's identity: the layout of what is kept and, after a blank, the aggregates themselves.
-    func aggregatesText(_ columns: AggregateColumns) -> String {
-        if aggregates.isEmpty { return "" }
-        let sorted = aggregates.map(\.description).sorted()
-        var text = columns.layout
-        for index in sorted.indices where index == 0 || sorted[index] != sorted[index - 1] {
-            text += (index == 0 ? " " : ",") + sorted[index]
+    /// What a cache's identity says of the columns: their layout and, after a blank, the permanent names of their attributes.
+    func aggregatesKept(_ columns: AggregateColumns, of entity: Entity) throws -> String {
+        if columns.isEmpty { return "" }
+        let names = try columns.columns.map { column in
+            RequestText.quoted(entity.slots[try entity.requireSlot(of: column.names[0])].permanentName)
         }
-        return text
+        return columns.layout + " " + names.joined(separator: ",")
     }
 }

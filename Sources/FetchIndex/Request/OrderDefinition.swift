@@ -79,7 +79,8 @@ public struct OrderDefinition: Hashable, Sendable {
             predicate: permanent.predicate?.description ?? "",
             sort: permanent.sortKeys.map(\.description).joined(separator: ","),
             section: permanent.sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
-            aggregates: permanent.aggregatesText(placer.columns),
+            aggregates: try permanent.aggregatesKept(placer.columns, of: entity),
+            aggregateList: permanent.aggregates.map(\.description).joined(separator: ","),
             collation: versions.sorted().joined(separator: ", "))
         let placers = Dictionary(uniqueKeysWithValues: subentities.map { ($0.0, $0.2 as any RowPlacer) })
         let builder = OrderBuilder(entity: number, shape: shape, placer: placer, subentities: placers)
@@ -118,6 +119,6 @@ public struct OrderDefinition: Hashable, Sendable {
             sectionKey = try SectionKey(parsing: String(identity.section[..<blank]))
             sectionOrder = try SectionOrder(parsing: String(identity.section[identity.section.index(after: blank)...]))
         }
-        aggregates = try Aggregate.list(parsing: identity.aggregatesOfRequest)
+        aggregates = try Aggregate.list(parsing: identity.aggregateList)
     }
 }

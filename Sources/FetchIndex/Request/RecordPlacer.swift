@@ -52,7 +52,7 @@ final class RecordPlacer: RowPlacer {
             return SortColumn(slot: slot, type: type, isDescending: key.direction == .descending, collator: collator)
         }
         columns = try definition.aggregateColumns(of: entity)
-        columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.attribute) }
+        columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.names[0]) }
         columnForms = columns.columns.map(\.form)
         hasColumns = !columnSlots.isEmpty
         reads.formUnion(columnSlots)

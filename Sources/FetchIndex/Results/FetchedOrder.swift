@@ -97,16 +97,18 @@ public struct FetchedOrder {
         }
     }
 
-    /// Reads everything that some sections and rows need, except their records, so that a printer meets damage before it
+    /// Reads everything that some sections and rows, and the aggregates of all, need, except records, so that a printer meets damage before it
     /// prints anything. O(log n + sections + rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {
-            try opened.order.walkSections(from: sections.lowerBound) { _ in
+            try opened.order.walkSections(from: sections.lowerBound) { section in
+                try opened.order.shape.aggregates.prove(section.summary)
                 left -= 1
                 return left > 0
             }
         }
+        try opened.order.shape.aggregates.prove(opened.order.summary(ofRows: 0..<rowCount))
         left = rows.count
         if left > 0 {
             var looked = 0

@@ -44,7 +44,9 @@ public struct ResultsSection<Object: ManagedObject> {
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
         if controller.failure != nil { return .null }
         precondition(columns.index(for: aggregate.untyped) != nil, "The request has no such aggregate.")
-        return (try? columns.value(of: aggregate.untyped, in: summary)) ?? .null
+        if let value = try? columns.value(of: aggregate.untyped, in: summary) { return value }
+        // Damage: the controller reads its records again, or fails.
+        return controller.read { _ in try columns.value(of: aggregate.untyped, in: summary) } ?? .null
     }
 }
 

@@ -54,7 +54,7 @@ struct CacheReport: Encodable {
         predicate = header?.identity.predicate
         sort = header?.identity.sort
         section = header?.identity.section
-        aggregates = header?.identity.aggregatesOfRequest
+        aggregates = header?.identity.aggregateList
         collation = header?.identity.collation
         rows = header?.rowCount
         // Without a section key there is one section, unnamed.
@@ -131,7 +131,7 @@ struct CacheShowCommand: ParsableCommand {
         var lines = [("cache", report.name), ("state", report.state)]
         lines += [
             ("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section),
-            ("sums", report.aggregates),
+            ("keeps", report.aggregates),
         ]
         .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
         lines.append(

@@ -73,7 +73,9 @@ struct FetchJSONPrinter {
         to bytes: inout [UInt8], _ value: (Aggregate<ManagedObject>) throws -> Value
     ) throws {
         bytes.append(UInt8(ascii: "{"))
-        for (index, aggregate) in definition.withSortedAggregates.aggregates.enumerated() {
+        for (index, aggregate) in definition.aggregates.unique.sorted(by: { $0.description < $1.description })
+            .enumerated()
+        {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             JSONText.append(aggregate.description, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
@@ -154,15 +156,6 @@ extension [Aggregate<ManagedObject>] {
     var unique: [Aggregate<ManagedObject>] {
         var known: Set<Aggregate<ManagedObject>> = []
         return filter { known.insert($0).inserted }
-    }
-}
-
-extension OrderDefinition {
-    /// The same request: the order of aggregates shapes nothing.
-    var withSortedAggregates: OrderDefinition {
-        var sorted = self
-        sorted.aggregates = aggregates.unique.sorted { $0.description < $1.description }
-        return sorted
     }
 }
 

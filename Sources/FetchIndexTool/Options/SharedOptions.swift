@@ -138,8 +138,8 @@ struct RequestOptions: ParsableArguments {
             let wanted = try definition(of: entity, cache: cache, in: container)
         else { throw StoreError.unknownCache(cache) }
         if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
-            wanted.withSortedAggregates
-                != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))?.withSortedAggregates
+            try container.compile(wanted, .init(cacheName: cache)).identity != header.identity,
+            wanted != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))
         {
             throw RequestError.malformed(
                 "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it"

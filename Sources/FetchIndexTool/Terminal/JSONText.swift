@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import FetchIndex
 
 /// Appends values as JSON to bytes. Texts have no control characters left, so that nothing in them commands a terminal.
@@ -10,7 +11,7 @@ enum JSONText {
         case .boolean(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
         case .integer(let number): append(number, to: &bytes)
         case .double(let number) where number.isFinite: bytes.append(contentsOf: value.description.utf8)
-        case .decimal: bytes.append(contentsOf: value.description.utf8)
+        case .decimal(let number) where !number.isNaN: bytes.append(contentsOf: value.description.utf8)
         default: append(value.description, to: &bytes)
         }
     }

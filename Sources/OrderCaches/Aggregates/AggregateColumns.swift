@@ -6,12 +6,12 @@ package import Values
 /// The attributes whose values an order sums up.
 package final class AggregateColumns: Sendable {
     package struct Column: Sendable {
-        /// The attribute's name; "" where the columns were read from a cache's layout.
-        package let attribute: String
+        /// The attribute's name, and former ones that the request has; none where the columns were read from a cache's layout.
+        package let names: [String]
         package let form: SummaryForm
 
-        package init(attribute: String, _ form: SummaryForm) {
-            self.attribute = attribute
+        package init(_ names: [String], _ form: SummaryForm) {
+            self.names = names
             self.form = form
         }
     }
@@ -23,15 +23,16 @@ package final class AggregateColumns: Sendable {
     package init(_ columns: [Column] = []) {
         self.columns = columns
         forms = columns.map(\.form)
+        maximumLength = forms.reduce(0) { $0 + $1.maximumLength }
     }
 
     package static let none = AggregateColumns()
     package var isEmpty: Bool { columns.isEmpty }
 
     /// The most bytes that a summary may take, so that two cells fit into a node.
-    package static let maximumLength = 1500
+    package static let greatestLength = 1500
     /// The bytes that a summary of these columns may take, at worst.
-    package var length: Int { forms.reduce(0) { $0 + $1.maximumLength } }
+    package let maximumLength: Int
 
     /// A result of the column at an index.
     package enum Result {
@@ -63,6 +64,16 @@ package final class AggregateColumns: Sendable {
         }
     }
 
+    /// Throws when a summary is malformed.
+    package func prove(_ summary: [UInt8]) throws {
+        var offset = 0
+        for form in forms {
+            guard let column = SummaryColumn(summary.span.bytes, at: offset, form) else { throw RowSummary.malformed }
+            offset = column.end
+        }
+        if offset != summary.count { throw RowSummary.malformed }
+    }
+
     /// Nil without columns.
     var summarizer: (any Summarizer)? { isEmpty ? nil : self }
 
@@ -84,7 +95,7 @@ package final class AggregateColumns: Sendable {
             else { return nil }
             columns.append(
                 Column(
-                    attribute: "",
+                    [],
                     SummaryForm(
                         type, keepsSum: parts.contains("sum"), keepsExtremes: parts.contains("extremes"))))
         }

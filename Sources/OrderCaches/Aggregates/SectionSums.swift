@@ -25,25 +25,11 @@ struct SectionSums {
         while end < keys.count, keys[end].section == section { end += 1 }
         let some = keys[start..<end]
         start = end
-        guard let old, some.count <= Self.fewChanges, try addDifference(some, old, to: sum) else { return try sumUp() }
-        return sum.take()
-    }
-
-    /// First what comes, so that the greatest value may go when a greater one comes. False when what is left is unknown.
-    private func addDifference(
-        _ some: ArraySlice<ChangedKeys.Key>, _ old: [UInt8], to sum: any RunningSummary
-    ) throws -> Bool {
-        try sum.add(old.span.bytes)
-        for key in some where key.change != .remove && key.change != .find {
-            let summary = key.key.summary
-            try sum.add(summary.span.bytes)
+        guard let old, some.count <= Self.fewChanges else { return try sumUp() }
+        let coming = some.lazy.filter { $0.change != .remove && $0.change != .find }.map(\.key.summary)
+        let going = some.lazy.filter { $0.change == .remove || $0.change == .update() }.map {
+            $0.change == .remove ? $0.key.summary : $0.oldSummary
         }
-        for key in some where key.change == .remove || key.change == .update() {
-            let summary = key.change == .remove ? key.key.summary : key.oldSummary
-            if sum.remove(summary.span.bytes) { continue }
-            _ = sum.take()
-            return false
-        }
-        return true
+        return try sum.addDifference(old.span.bytes, coming: coming, going: going) ? sum.take() : sumUp()
     }
 }

@@ -11,21 +11,25 @@ extension SectionedOrder {
         guard shape.hasSections, !range.isEmpty else { return try summary(ofRanks: range) }
         guard let sum = shape.summarizer?.begin() else { return [] }
         let first = try summedSection(atRow: range.lowerBound)
-        let last = try summedSection(atRow: range.upperBound - 1)
+        let last = range.upperBound <= first.end ? first : try summedSection(atRow: range.upperBound - 1)
+        guard first.index <= last.index else { throw Self.corrupted("the sections are out of order") }
         func add(_ rows: Range<Int>, of section: SummedSection) throws {
             let firstRank = try firstRank(of: section.value) - section.rowsBefore
             let part = try summary(ofRanks: firstRank + rows.lowerBound..<firstRank + rows.upperBound)
             try sum.add(part.span.bytes)
         }
-        if first.index == last.index {
-            try add(range, of: first)
-        } else {
-            guard first.index < last.index else { throw Self.corrupted("the sections are out of order") }
-            try add(range.lowerBound..<first.rowsBefore + first.count, of: first)
-            let between = try sections.summary(ofRanks: first.index + 1..<last.index)
-            try sum.add(between.span.bytes)
-            try add(last.rowsBefore..<range.upperBound, of: last)
+        // What the sections tree has of whole sections, and of the others their rows.
+        var whole = first.index..<last.index + 1
+        if range.lowerBound > first.rowsBefore || range.upperBound < first.end {
+            try add(range.clamped(to: first.rowsBefore..<first.end), of: first)
+            whole = whole.dropFirst()
         }
+        if !whole.isEmpty, range.upperBound < last.end {
+            try add(last.rowsBefore..<range.upperBound, of: last)
+            whole = whole.dropLast()
+        }
+        let between = try sections.summary(ofRanks: whole)
+        try sum.add(between.span.bytes)
         return sum.take()
     }
 
@@ -34,6 +38,8 @@ extension SectionedOrder {
         let rowsBefore: Int
         let count: Int
         let value: [UInt8]
+
+        var end: Int { rowsBefore + count }
     }
 
     private func summedSection(atRow row: Int) throws -> SummedSection {

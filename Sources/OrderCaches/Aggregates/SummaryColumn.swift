@@ -1,5 +1,5 @@
+internal import FoundationEssentials
 internal import Bytes
-internal import SystemBasics
 package import Values
 
 /// What a column of summaries is of.
@@ -22,11 +22,12 @@ package struct SummaryForm: Equatable, Sendable {
     /// The most bytes that the column takes in a summary.
     var maximumLength: Int {
         let value = type == .decimal ? Self.longestDecimal : 8
-        return 9 + (keepsSum ? ExactSum.maximumLength(sumBase) : 0) + (keepsExtremes ? 2 * value : 0)
+        return 9 + (keepsSum ? ExactSum.maximumLength(sumBase, ofIntegers: type == .integer) : 0)
+            + (keepsExtremes ? 2 * value : 0)
     }
 
-    /// A decimal of 38 digits as an `OrderKey`.
-    private static let longestDecimal = 43
+    /// A decimal of 39 digits as an `OrderKey`.
+    private static let longestDecimal = 44
 }
 
 /// One column of a summary, read in place.
@@ -97,7 +98,8 @@ struct SummaryColumn: ~Escapable {
         self.count = Int(count)
         end += 8
         if form.keepsSum {
-            guard let length = ExactSum.length(ofFirst: summary.extracting(end..<summary.byteCount)) else {
+            guard let length = ExactSum.length(ofFirst: summary.extracting(end..<summary.byteCount), form.sumBase)
+            else {
                 return false
             }
             sumRange = end..<end + length
@@ -188,8 +190,8 @@ struct SummaryColumn: ~Escapable {
         case (_, 0): return .null
         case (.integer, 1): return .double(Double(OrderKey.integer(bits.least)))
         case (_, 1): return minimum
-        case (.decimal, _): return .decimal(EncodedSum(sum, .decimal).decimal / Decimal(count))
-        default: return .double(EncodedSum(sum, .binary).double / Double(count))
+        case (.decimal, _): return .decimal(EncodedSum(sum, .decimal).decimal(dividedBy: count))
+        default: return .double(EncodedSum(sum, .binary).double(dividedBy: count))
         }
     }
 

@@ -9,7 +9,7 @@ internal import Records
 ///
 ///     version 5 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
-///     identity: entity, attributes read, predicate, sort, section, aggregates, collation: seven texts
+///     identity: entity, attributes read, predicate, sort, section, aggregates kept, aggregates, collation: eight texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
     static let version: UInt16 = 5
@@ -69,7 +69,7 @@ package struct CacheHeader: Sendable {
             identity = CacheIdentity(
                 entity: try reader.text(), reads: try reader.text(), predicate: try reader.text(),
                 sort: try reader.text(), section: try reader.text(), aggregates: try reader.text(),
-                collation: try reader.text())
+                aggregateList: try reader.text(), collation: try reader.text())
             created = Double(bitPattern: try reader.uint64())
             updated = Double(bitPattern: try reader.uint64())
             builds = try reader.uint32()
@@ -120,7 +120,7 @@ package struct CacheHeader: Sendable {
         let identity = identity
         for text in [
             identity.entity, identity.reads, identity.predicate, identity.sort, identity.section,
-            identity.aggregates, identity.collation,
+            identity.aggregates, identity.aggregateList, identity.collation,
         ] { bytes.appendText(text) }
         bytes.appendNumber(created.bitPattern)
         bytes.appendNumber(updated.bitPattern)

@@ -9,14 +9,16 @@ package struct CacheIdentity: Sendable {
     package var predicate: String
     package var sort: String
     package var section: String
-    /// The layout of the summaries and, after a blank, the aggregates; empty without aggregates.
+    /// The layout of the summaries and, after a blank, the permanent names of their attributes; empty without aggregates.
     package var aggregates: String
+    /// The aggregates as the request that built the cache has them. Another request may have others of the same summaries.
+    package var aggregateList: String
     /// Versions of what text order and calendar depend on.
     package var collation: String
 
     package init(
         entity: String, reads: String, predicate: String, sort: String, section: String, aggregates: String = "",
-        collation: String
+        aggregateList: String = "", collation: String
     ) {
         self.entity = entity
         self.reads = reads
@@ -24,6 +26,7 @@ package struct CacheIdentity: Sendable {
         self.sort = sort
         self.section = section
         self.aggregates = aggregates
+        self.aggregateList = aggregateList
         self.collation = collation
     }
 
@@ -49,11 +52,6 @@ package struct CacheIdentity: Sendable {
             columns = found
         }
         return try OrderShape(hasSections: !section.isEmpty, aggregates: columns)
-    }
-
-    /// The aggregates without the layout: "max(released),sum(price)".
-    package var aggregatesOfRequest: String {
-        aggregates.firstIndex(of: " ").map { String(aggregates[aggregates.index(after: $0)...]) } ?? ""
     }
 
     /// By bytes: canonically equivalent texts are different values.

@@ -34,13 +34,11 @@ extension CacheEngine {
             return ["its commit \(header.commit) is newer than the newest, \(reader.commit)"]
         }
         let nodes = LMDBNodeStore(header, in: reader)
+        // Of a request with other aggregates the trees are read as they are.
+        let same = request.flatMap { $0.identity.aggregates == header.identity.aggregates ? $0 : nil }
         let stored: SectionedOrder
         do {
-            // The trees are read as they are, also where the request has other aggregates now.
-            let isSame = request?.identity.aggregates == header.identity.aggregates
-            let shape =
-                try isSame
-                ? request?.builder.shape ?? header.identity.shapeForReading() : header.identity.shapeForReading()
+            let shape = try same?.builder.shape ?? header.identity.shapeForReading()
             stored = try header.order(entity: request?.builder.rowEntity ?? nil, shape: shape, in: nodes)
         } catch {
             return ["\(error)"]
@@ -49,7 +47,7 @@ extension CacheEngine {
         var defects = stored.rows.check(visiting: &reachable) + stored.sections.check(visiting: &reachable)
         defects += try LMDBNodeStore.inspectNodes(of: header.number, in: reader, reachable: reachable).defects
         guard defects.isEmpty else { return defects }
-        guard let request else { return [] }
+        guard let request = same else { return [] }
         defects = try stored.check(sortingIn: store.isReadOnly ? "/tmp" : store.path)
         guard defects.isEmpty else { return defects }
         let cache = CacheRequest(name: name, order: request, needsExactChange: true)

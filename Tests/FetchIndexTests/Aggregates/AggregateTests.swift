@@ -34,9 +34,17 @@ final class Sale: ManagedObject {
             .double(weight), null(weights.min(), double), null(weights.max(), double), average(weight, weights.count),
             integer(costs.count), .decimal(cost), null(costs.min()) { .decimal($0) },
             null(costs.max()) { .decimal($0) },
-            costs.isEmpty ? Value.null : .decimal(cost / Decimal(costs.count)), integer(dates.count),
+            costs.isEmpty ? Value.null : rounded(.decimal(cost / Decimal(costs.count))), integer(dates.count),
             null(dates.min()) { .date($0) }, null(dates.max()) { .date($0) },
         ]
+    }
+
+    /// Foundation divides decimals with an error in the last digit.
+    static func rounded(_ value: Value) -> Value {
+        guard case .decimal(var number) = value else { return value }
+        var rounded = Decimal()
+        NSDecimalRound(&rounded, &number, 30, .plain)
+        return .decimal(rounded)
     }
 
     func setRandomValues(_ generator: inout SeededGenerator) {
@@ -73,12 +81,12 @@ final class Sale: ManagedObject {
         var all: [Sale] = []
         for section in controller.sections {
             let sales = Array(section.objects)
-            #expect(Sale.aggregates.map { section.aggregate($0) } == Sale.plain(sales), comment)
+            #expect(Sale.aggregates.map { Sale.rounded(section.aggregate($0)) } == Sale.plain(sales), comment)
             all += sales
         }
         for _ in 0..<3 {
             let bounds = (0..<2).map { _ in Int.random(in: 0...all.count, using: &generator) }.sorted()
-            let found = Sale.aggregates.map { controller.aggregate($0, in: bounds[0]..<bounds[1]) }
+            let found = Sale.aggregates.map { Sale.rounded(controller.aggregate($0, in: bounds[0]..<bounds[1])) }
             #expect(found == Sale.plain(Array(all[bounds[0]..<bounds[1]])), comment)
         }
     }
@@ -155,8 +163,12 @@ final class Sale: ManagedObject {
         #expect(try fetch([]) == (.rebuilt(.first), .null))
         #expect(try fetch([.sum(\.amount)]) == (.rebuilt(.aggregatesChanged), .integer(3)))
         #expect(try fetch([.sum(\.amount)]) == (.hit, .integer(3)))
-        #expect(try fetch([.average("amount"), .sum(\.amount)]) == (.rebuilt(.aggregatesChanged), .double(1.5)))
-        #expect(try fetch([.sum("amount"), .average(\.amount), .sum(\.amount)]) == (.hit, .integer(3)))
+        // What is kept for a sum is enough for an average, and for the least value what is kept for the greatest.
+        #expect(try fetch([.average("amount"), .count(\.amount)]) == (.hit, .double(1.5)))
+        #expect(try fetch([.max("amount"), .sum(\.amount)]) == (.rebuilt(.aggregatesChanged), .integer(2)))
+        #expect(try fetch([.sum("amount"), .min(\.amount), .sum(\.amount)]) == (.hit, .integer(3)))
+        #expect(
+            try fetch([.sum("amount"), .min(\.amount), .count(\.cost)]) == (.rebuilt(.aggregatesChanged), .integer(3)))
         #expect(try fetch([]) == (.rebuilt(.aggregatesChanged), .null))
     }
 
@@ -228,6 +240,52 @@ final class Sale: ManagedObject {
         try container.container.withOrder(most, .init()) { order in
             let sum = try order.aggregate(.sum("d0"), inRows: 0..<0)
             #expect(sum == .double(0))
+        }
+    }
+
+    /// Sixteen integers fit, whose sums take little.
+    @Test func manyAttributesOfIntegers() throws {
+        let names = (0..<16).map { "n\($0)" }
+        let store = try LiveStore(Model(entities: [Entity("Many", names.map { AttributeDescription($0, .integer) })]))
+        let writer = try BatchWriter(store.container, entity: "Many")
+        for row in 0..<500 { try writer.insert(names.indices.map { .integer(Int64(row * $0)) }) }
+        try writer.commit()
+        let definition = OrderDefinition(
+            entity: "Many", sortKeys: [SortKey("n1")], aggregates: names.flatMap { [.sum($0), .max($0)] })
+        try store.container.withOrder(definition, .init(cacheName: "c")) { order in
+            let sums = try names.map { try order.aggregate(.sum($0), inRows: 0..<500) }
+            #expect(sums == names.indices.map { .integer(Int64(499 * 500 / 2 * $0)) })
+        }
+    }
+
+    /// Long keys with a common beginning stay in their nodes.
+    @Test func aggregatesDoNotShatterLongKeys() throws {
+        let model = Model(entities: [
+            Entity("Page", [AttributeDescription("path", .string), AttributeDescription("size", .integer)])
+        ])
+        let store = try LiveStore(model)
+        let writer = try BatchWriter(store.container, entity: "Page")
+        let start = String(repeating: "a", count: 600)
+        for row in 0..<5000 { try writer.insert([.string(start + "\(row)"), .integer(Int64(row))]) }
+        try writer.commit()
+        func nodes(_ aggregates: [Aggregate<ManagedObject>]) throws -> Int {
+            let definition = OrderDefinition(entity: "Page", sortKeys: [SortKey("path")], aggregates: aggregates)
+            let name = "\(aggregates)"
+            try store.container.withOrder(definition, .init(cacheName: name)) { _ in }
+            return try #require(store.container.cacheStatistics().first { $0.name == name }).nodeCount
+        }
+        #expect(try nodes([.sum("size"), .max("size")]) <= 2 * nodes([]))
+    }
+
+    @Test func averagesLieBetweenTheLeastAndTheGreatest() throws {
+        for weights in [[0.1, 0.1, 0.1], [1.5e308, 1.5e308], [5e-324, 5e-324, 5e-324]] {
+            let store = try LiveStore(Model(Sale.self))
+            let context = store.container.newContext()
+            for weight in weights { Sale(context: context).weight = weight }
+            try context.save()
+            let controller = try FetchedResultsController(fetchRequest: request(), context: context)
+            try controller.performFetch()
+            #expect(controller.sections[0].aggregate(.average(\.weight)) == .double(weights[0]))
         }
     }
 
