@@ -82,4 +82,33 @@ import Testing
         #expect(result.error.contains(message), "\(result.error)")
         #expect(result.output.isEmpty)
     }
+
+    /// A flipped byte anywhere: the right document, or none. What aggregates alone read is met before anything is printed.
+    @Test func damageLeavesNoHalfDocument() throws {
+        let rows = (0..<4000).map { "\($0 + 10),h\($0 % 40),\($0 * 7919 % 4000),\($0).25\n" }.joined()
+        let file = try tool.file("more.csv", "code,house,price,weight\n" + rows)
+        #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)
+        let fetch =
+            ["--cache", "c", "--sections-only", "--output", "json", "--aggregate", "sum(price),max(weight)"] + request
+        func body(_ result: Tool.Result) -> Substring? {
+            result.output.range(of: "\"count\"").map { result.output[$0.lowerBound...] }
+        }
+        #expect(try tool.run(["fetch", tool.store] + fetch).status == 0)
+        let right = body(try tool.run(["fetch", tool.store] + fetch))
+        try #require(right != nil)
+        let data = try Data(contentsOf: URL(fileURLWithPath: tool.store + "/data.mdb"))
+        for flip in 0..<60 {
+            var damaged = data
+            damaged[8192 + flip * (data.count - 8192) / 60] ^= 0x55
+            let copy = try Tool()
+            try FileManager.default.createDirectory(atPath: copy.store, withIntermediateDirectories: true)
+            try damaged.write(to: URL(fileURLWithPath: copy.store + "/data.mdb"))
+            let result = try copy.run(["fetch", copy.store] + fetch)
+            if result.status == 0 {
+                #expect(body(result) == right, "flip \(flip)")
+            } else {
+                #expect(result.output.isEmpty, "flip \(flip): \(result.error)")
+            }
+        }
+    }
 }

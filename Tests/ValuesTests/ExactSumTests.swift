@@ -82,7 +82,7 @@ extension ExactSum {
                 let significand = Int64.random(in: -(1 << 53)...(1 << 53), using: &generator)
                 let shift = Int.random(in: 0...60, using: &generator)
                 exact += Int128(significand) << Int128(shift)
-                sum.add(Double(significand) * Double(sign: .plus, exponent: shift, significand: 1) * unit)
+                _ = sum.add(Double(significand) * Double(sign: .plus, exponent: shift, significand: 1) * unit)
             }
             return sum
         }
@@ -105,9 +105,9 @@ extension ExactSum {
         let numbers = (0..<100).map { _ in random() } + edges + edges.map { -$0 }
         for last in edges + [random(), random()] {
             var sum = ExactSum(.binary)
-            for number in numbers.shuffled(using: &generator) { sum.add(number) }
-            sum.add(last)
-            for number in numbers.shuffled(using: &generator) { sum.add(-number) }
+            for number in numbers.shuffled(using: &generator) { _ = sum.add(number) }
+            _ = sum.add(last)
+            for number in numbers.shuffled(using: &generator) { _ = sum.add(-number) }
             #expect(sum.double == last, "seed \(seed)")
         }
     }
@@ -118,7 +118,7 @@ extension ExactSum {
                 .binary,
                 numbers.map { number in
                     var sum = ExactSum(.binary)
-                    sum.add(number)
+                    _ = sum.add(number)
                     return sum
                 }
             ).double

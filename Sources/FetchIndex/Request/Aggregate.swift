@@ -35,11 +35,12 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
 /// Null values are left out. Sums are exact: neither the order of rows nor how a cache came about changes them.
 ///
 /// - Integers add up to an integer, or to a decimal where 64 bits are too few.
-/// - Decimals add up to the exact sum, rounded once where it takes more than 38 digits.
-/// - Doubles add up to the exact sum, rounded once to the nearest double.
+/// - Decimals add up to the exact sum, rounded once where it takes more digits than a decimal has.
+/// - Doubles add up to the exact sum, rounded once to the nearest double (Neal, Fast exact summation using small and large
+///   superaccumulators, 2015).
 ///
-/// An average is the sum divided by the count: of decimals a decimal, else a double. Without values a sum and a count are zero, all
-/// others null.
+/// An average is the exact sum divided by the count and rounded once: of decimals a decimal, else a double. Without values a sum and
+/// a count are zero, all others null.
 public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
     public let function: AggregateFunction
     public let attribute: String
