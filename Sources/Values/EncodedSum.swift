@@ -51,17 +51,28 @@ package struct EncodedSum: ~Escapable {
         var isInexact = isInexact || limb(last - 2) << (32 + shift) != 0
         for index in 0..<max(0, last - 2) where limb(index) != 0 { isInexact = true }
         if isInexact { bits |= 1 }
-        return Double(
-            sign: .plus, exponent: exponent + 32 * count - Int(shift) - 64, significand: Double(bits))
+        let scale = exponent + 32 * count - Int(shift) - 64
+        // The smallest doubles are multiples of 2^-1074, which is fewer bits than 53.
+        let dropped = -1074 - scale
+        if dropped > 11 { return Double(bitPattern: Self.shiftedRight(bits, by: dropped)) }
+        return Double(sign: .plus, exponent: scale, significand: Double(bits))
+    }
+
+    /// Rounded to the nearest whole number, a half to the even one.
+    private static func shiftedRight(_ bits: UInt64, by count: Int) -> UInt64 {
+        if count > 64 { return 0 }
+        let quotient = count == 64 ? 0 : bits >> UInt64(count)
+        let half: UInt64 = 1 << UInt64(count - 1)
+        let rest = bits & (half << 1 &- 1)
+        return quotient + (rest > half || rest == half && quotient % 2 == 1 ? 1 : 0)
     }
 
     /// Divided by a number of at most 2^40 and then rounded once. Of a binary sum.
     package func double(dividedBy divisor: Int) -> Double {
         if let specialDouble { return specialDouble }
-        // Three limbs more than the sum has: one that the divisor may take away, and two for the digits of a double.
+        // Four limbs more: the divisor takes two away at most, and 64 bits are rounded.
         let (quotient, isInexact) = quotient(divisor, moreLimbs: 4)
         let scale = base.scale + 32 * (first - 4)
-        // The smallest doubles have fewer bits: those below 2^-1074 are rounded away together.
         let magnitude = nearestDouble(quotient.count, exponent: scale, isInexact: isInexact) {
             $0 < 0 ? 0 : UInt64(quotient[$0])
         }

@@ -201,6 +201,20 @@ extension ExactSum {
         }
     }
 
+    /// Multiples of the least double: halves go to the even one.
+    @Test func quotientsOfTheLeastDoubles() {
+        for total in 0...40 {
+            for count in 1...7 {
+                var sum = ExactSum(.binary)
+                _ = sum.add(Double(total) * .leastNonzeroMagnitude)
+                let bytes = sum.bytes
+                let expected = (Double(total) / Double(count)).rounded(.toNearestOrEven) * .leastNonzeroMagnitude
+                #expect(
+                    EncodedSum(bytes.span.bytes, .binary).double(dividedBy: count) == expected, "\(total) / \(count)")
+            }
+        }
+    }
+
     @Test func quotientsOfDecimals() {
         func average(_ numbers: [String]) -> Decimal {
             var sum = ExactSum(.decimal)

@@ -12,7 +12,9 @@ extension SectionedOrder {
         guard let sum = shape.summarizer?.begin() else { return [] }
         let first = try summedSection(atRow: range.lowerBound)
         let last = range.upperBound <= first.end ? first : try summedSection(atRow: range.upperBound - 1)
-        guard first.index <= last.index else { throw Self.corrupted("the sections are out of order") }
+        guard first.index <= last.index, last.index < sections.count else {
+            throw Self.corrupted("the sections are out of order")
+        }
         func add(_ rows: Range<Int>, of section: SummedSection) throws {
             let firstRank = try firstRank(of: section.value) - section.rowsBefore
             let part = try summary(ofRanks: firstRank + rows.lowerBound..<firstRank + rows.upperBound)
