@@ -70,6 +70,12 @@ package struct EncodedSum: ~Escapable {
     /// Divided by a number of at most 2^40 and then rounded once. Of a binary sum.
     package func double(dividedBy divisor: Int) -> Double {
         if let specialDouble { return specialDouble }
+        if count == 0 { return 0 }
+        // Where the sum is a double, the processor divides exactly and rounds once.
+        let bits = 32 * count - limb(0).trailingZeroBitCount
+        if bits - UInt32(truncatingIfNeeded: limb(count - 1)).leadingZeroBitCount <= 53, double.isFinite {
+            return double / Double(divisor)
+        }
         // Four limbs more: the divisor takes two away at most, and 64 bits are rounded.
         let (quotient, isInexact) = quotient(divisor, moreLimbs: 4)
         let scale = base.scale + 32 * (first - 4)
