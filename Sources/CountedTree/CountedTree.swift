@@ -8,11 +8,13 @@ package struct CountedTree {
     package internal(set) var root: TreeRoot
     /// Nil: entries carry no summaries.
     package let summarizer: (any Summarizer)?
+    let form: CellForm
 
     package init(in store: any NodeStore, root: TreeRoot, summarizer: (any Summarizer)? = nil) {
         self.store = store
         self.root = root
         self.summarizer = summarizer
+        form = CellForm(isWeighted: root.isWeighted, maximumSummary: summarizer?.maximumLength)
     }
 
     /// An empty tree; in a weighted one each entry carries a weight, else every weight is 1.
@@ -28,8 +30,6 @@ package struct CountedTree {
     package func reopened(in store: any NodeStore) -> CountedTree {
         CountedTree(in: store, root: root, summarizer: summarizer)
     }
-
-    var form: CellForm { CellForm(isWeighted: root.isWeighted, maximumSummary: summarizer?.maximumLength) }
 
     /// Reads a node of this tree.
     func read(_ node: NodeNumber, level: Int, _ body: (NodeView) throws -> Void) throws {

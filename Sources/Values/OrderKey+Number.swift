@@ -1,8 +1,17 @@
+internal import SystemBasics
+
 /// A decimal as an `OrderKey` has it: 0.digits x 10^point.
 package struct KeyDecimal {
     package let isNegative: Bool
     package let digits: [UInt8]
     package let point: Int
+
+    /// Nil when no decimal has it.
+    var value: Decimal? {
+        if digits.isEmpty { return 0 }
+        let text = digits.map { String($0) }.joined()
+        return Decimal(string: "\(isNegative ? "-" : "")\(text)e\(point - digits.count)")
+    }
 }
 
 extension OrderKey {

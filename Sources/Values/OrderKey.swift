@@ -171,9 +171,9 @@ extension OrderKey {
         let payload = bytes[1...]
         switch type {
         case .boolean: return .boolean(payload[1] != 0)
-        case .integer: return .integer(Int64(bitPattern: bigEndian(payload) ^ (1 << 63)))
-        case .double: return .double(double(payload))
-        case .date: return .date(Date(timeIntervalSinceReferenceDate: double(payload)))
+        case .integer: return orderBits(in: bytes.span.bytes).map { .integer(integer($0)) }
+        case .double: return orderBits(in: bytes.span.bytes).map { .double(double($0)) }
+        case .date: return orderBits(in: bytes.span.bytes).map { Value(secondsSinceReference: double($0)) }
         case .string: return String(validating: unescape(payload), as: UTF8.self).map(Value.string)
         case .data: return .data(Data(unescape(payload)))
         case .url:
@@ -183,7 +183,7 @@ extension OrderKey {
             var uuid = UUID().uuid
             withUnsafeMutableBytes(of: &uuid) { $0.copyBytes(from: payload) }
             return .uuid(UUID(uuid: uuid))
-        case .decimal: return decimal(Array(payload)).map(Value.decimal)
+        case .decimal: return decimal(in: bytes.span.bytes)?.value.map(Value.decimal)
         }
     }
 
@@ -197,13 +197,6 @@ extension OrderKey {
         key.byteCount > 0 && key.unsafeLoad(as: UInt8.self) == tag(type)
     }
 
-    private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-
-    private static func double(_ bytes: ArraySlice<UInt8>) -> Double {
-        let bits = bigEndian(bytes)
-        return Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
-    }
-
     private static func unescape(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var plain: [UInt8] = []
         plain.reserveCapacity(bytes.count)
@@ -213,17 +206,6 @@ extension OrderKey {
             isAfterZero = byte == 0 && !isAfterZero
         }
         return plain
-    }
-
-    private static func decimal(_ bytes: [UInt8]) -> Decimal? {
-        if bytes[0] == 0x80 { return 0 }
-        let isNegative = bytes[0] < 0x80
-        let plain = isNegative ? bytes.map { ~$0 } : bytes
-        let point = (Int(plain[1]) << 8 | Int(plain[2])) - 32_768
-        let digits = plain[3...].dropLast()
-        guard digits.allSatisfy({ (1...10).contains($0) }) else { return nil }
-        let text = digits.map { String($0 - 1) }.joined()
-        return Decimal(string: "\(isNegative ? "-" : "")\(text)e\(point - digits.count)")
     }
 }
 

@@ -29,8 +29,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// Whether equal dictionaries are returned once.
     public var returnsDistinctResults = false
 
-    /// What a controller keeps of the values of its rows, for each section and any range of rows. A cache is of one list of
-    /// aggregates. `fetch` ignores it.
+    /// What a controller keeps of the values of its rows, for each section and any range of rows. `fetch` ignores it.
     public var aggregates: [Aggregate<Object>] = []
 
     /// A request for objects of a class.

@@ -97,8 +97,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Reads everything that some sections and rows, and the aggregates of all, need, except records, so that a printer meets damage before it
-    /// prints anything. O(log n + sections + rows).
+    /// Reads everything that some sections and rows, and the aggregates of all rows, need, except records, so that a printer
+    /// meets damage before it prints anything. O(log n + sections + rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {
@@ -195,10 +195,8 @@ public struct FetchedSection: Equatable, Sendable {
     }
 
     public static func == (left: FetchedSection, right: FetchedSection) -> Bool {
-        (left.name, left.count, left.rowsBefore, left.isNull) == (
-            right.name, right.count, right.rowsBefore, right.isNull
-        )
-            && left.summary == right.summary
+        left.name == right.name && left.count == right.count && left.rowsBefore == right.rowsBefore
+            && left.isNull == right.isNull && left.summary == right.summary
     }
 
     /// An aggregate of the section's rows. O(1). Throws `RequestError` when the request does not have it.

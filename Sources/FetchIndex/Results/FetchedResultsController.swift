@@ -183,7 +183,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
         precondition(columns.index(for: aggregate.untyped) != nil, "The request has no such aggregate.")
-        precondition(range.upperBound <= rowCount || metDamage, "A range of rows must be one of the results.")
+        precondition(
+            range.lowerBound >= 0 && (range.upperBound <= rowCount || metDamage),
+            "A range of rows must be one of the results.")
         return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
     }
 

@@ -45,8 +45,8 @@ public struct ResultsSection<Object: ManagedObject> {
         if controller.failure != nil { return .null }
         precondition(columns.index(for: aggregate.untyped) != nil, "The request has no such aggregate.")
         if let value = try? columns.value(of: aggregate.untyped, in: summary) { return value }
-        // Damage: the controller reads its records again, or fails.
-        return controller.read { _ in try columns.value(of: aggregate.untyped, in: summary) } ?? .null
+        // Damage: the controller computes its results again, or fails.
+        return controller.read { try columns.value(of: aggregate.untyped, in: $0.section(at: index).summary) } ?? .null
     }
 }
 

@@ -46,7 +46,6 @@ extension ChangeReport {
     private static let columns = [
         "kind", "id", "key", "entity", "fromSection", "fromRow", "toSection", "toRow", "old",
     ]
-    private static let pieceLength = 1 << 18
 
     /// A line for each changed row. Throws when what changed is not known.
     fileprivate func printRows(as format: CatalogueFormat, cacheName: String) throws {
@@ -68,10 +67,7 @@ extension ChangeReport {
                 for place in places { try writer.append(place.map { .integer(Int64($0)) } ?? .null) }
                 try writer.append(try row.old.map { .string(try Output.json($0)) } ?? .null)
                 try writer.endRow()
-                guard writer.bytes.count >= Self.pieceLength else { continue }
-                Output.bytes(writer.bytes)
-                try Output.flush()
-                writer.removeWritten()
+                try writer.writeOutPiece()
             }
             Output.bytes(writer.bytes)
         } catch let error as CatalogueWriter.Unwritable {

@@ -15,8 +15,6 @@ struct ExportCommand: ParsableCommand {
             ISO 8601 in UTC with all their digits. --print-types prints what `import --types` needs to know.
             """)
 
-    private static let pieceLength = 1 << 18
-
     @OptionGroup var store: StoreArgument
     @Argument(help: "The file, which is replaced when all of it is written; standard output by default.")
     var file: String?
@@ -74,7 +72,7 @@ struct ExportCommand: ParsableCommand {
                 place = "object \(object.number)"
                 try Self.write(record, as: entity, with: &writer)
                 rows += 1
-                guard writer.bytes.count >= Self.pieceLength else { return }
+                guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
                 try out(writer.bytes)
                 writer.removeWritten()
                 if file != nil { bar.show(rows: rows, of: total) }

@@ -49,14 +49,27 @@ extension FetchedOrder {
 
 /// Prints an order as one JSON document, section by section and row by row: nothing is held that is not printed.
 struct FetchJSONPrinter {
-    let order: FetchedOrder
-    let definition: OrderDefinition
+    private let order: FetchedOrder
+    private let sectionKey: SectionKey?
+    /// With their names as JSON, in the order of these.
+    private let aggregates: [(Aggregate<ManagedObject>, name: [UInt8])]
     /// Indices of attributes.
-    let columns: [Int]
+    private let columns: [Int]
+
+    init(order: FetchedOrder, definition: OrderDefinition, columns: [Int]) {
+        self.order = order
+        sectionKey = definition.sectionKey
+        aggregates = definition.aggregates.unique.sorted { $0.description < $1.description }.map { aggregate in
+            var name: [UInt8] = []
+            JSONText.append(aggregate.description, to: &name)
+            return (aggregate, name)
+        }
+        self.columns = columns
+    }
 
     func print(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
         Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.rowCount)")
-        if !definition.aggregates.isEmpty {
+        if !aggregates.isEmpty {
             var bytes = Array(",\"aggregates\":".utf8)
             try appendAggregates(to: &bytes) { try order.aggregate($0, inRows: 0..<order.rowCount) }
             Output.bytes(bytes)
@@ -73,11 +86,9 @@ struct FetchJSONPrinter {
         to bytes: inout [UInt8], _ value: (Aggregate<ManagedObject>) throws -> Value
     ) throws {
         bytes.append(UInt8(ascii: "{"))
-        for (index, aggregate) in definition.aggregates.unique.sorted(by: { $0.description < $1.description })
-            .enumerated()
-        {
+        for (index, (aggregate, name)) in aggregates.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            JSONText.append(aggregate.description, to: &bytes)
+            bytes.append(contentsOf: name)
             bytes.append(UInt8(ascii: ":"))
             JSONText.append(try value(aggregate), to: &bytes)
         }
@@ -92,7 +103,7 @@ struct FetchJSONPrinter {
             bytes.removeAll(keepingCapacity: true)
             if left < range.count { bytes.append(UInt8(ascii: ",")) }
             bytes.append(UInt8(ascii: "{"))
-            if !definition.aggregates.isEmpty {
+            if !aggregates.isEmpty {
                 bytes.append(contentsOf: "\"aggregates\":".utf8)
                 try appendAggregates(to: &bytes) { try section.aggregate($0) }
                 bytes.append(UInt8(ascii: ","))
@@ -101,7 +112,7 @@ struct FetchJSONPrinter {
             JSONText.append(section.count, to: &bytes)
             bytes.append(contentsOf: ",\"indexTitle\":".utf8)
             JSONText.append(
-                SectionKey.indexTitle(ofSectionNamed: section.name, definition.sectionKey) ?? "", to: &bytes)
+                SectionKey.indexTitle(ofSectionNamed: section.name, sectionKey) ?? "", to: &bytes)
             bytes.append(contentsOf: ",\"name\":".utf8)
             if section.isNull { JSONText.append(.null, to: &bytes) } else { JSONText.append(section.name, to: &bytes) }
             bytes.append(UInt8(ascii: "}"))

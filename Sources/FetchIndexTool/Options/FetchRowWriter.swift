@@ -23,8 +23,6 @@ enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
 
 /// Writes rows of an order as a catalogue, piece by piece: nothing is held that is not written.
 struct FetchRowWriter {
-    private static let pieceLength = 1 << 18
-
     let order: FetchedOrder
     let format: CatalogueFormat
     /// Indices of attributes.
@@ -49,11 +47,7 @@ struct FetchRowWriter {
                         if !isText { try writer.append(try row.value(at: index)) }
                     }
                     try writer.endRow()
-                    guard writer.bytes.count >= Self.pieceLength else { return }
-                    Output.bytes(writer.bytes)
-                    // The rest would be lost too.
-                    try Output.flush()
-                    writer.removeWritten()
+                    try writer.writeOutPiece()
                 }
             }
             Output.bytes(writer.bytes)
@@ -64,5 +58,18 @@ struct FetchRowWriter {
             let name = columns.indices.contains(error.column) ? attributes[columns[error.column]].name : "the row"
             throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
         }
+    }
+}
+
+extension CatalogueWriter {
+    static let pieceLength = 1 << 18
+
+    /// Writes what there is to standard output, when it is much.
+    mutating func writeOutPiece() throws {
+        if bytes.count < Self.pieceLength { return }
+        Output.bytes(bytes)
+        // The rest would be lost too.
+        try Output.flush()
+        removeWritten()
     }
 }

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
 internal import FetchIndex
+internal import SystemBasics
 
 /// Appends values as JSON to bytes. Texts have no control characters left, so that nothing in them commands a terminal.
 enum JSONText {

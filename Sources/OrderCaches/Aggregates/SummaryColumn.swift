@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import SystemBasics
 internal import Bytes
 package import Values
 

@@ -4,8 +4,8 @@ internal import Records
 internal import Sorting
 
 extension OrderBuilder {
-    /// Hands out the row keys of all members, or of the first, in order, as `SortedEntry`. `replaced` substitutes records; nil excludes one. All records are read
-    /// and their keys sorted on several threads. O(n log n).
+    /// Hands out the row keys of all members, or of the first, in order, as `SortedEntry`. `replaced` substitutes records; nil
+    /// excludes one. All records are read and their keys sorted on several threads. O(n log n).
     func forEachSortedKey(
         from reader: StoreReader, _ source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
         first: Int = .max, _ body: (RawSpan) throws -> Void
@@ -21,11 +21,10 @@ extension OrderBuilder {
     ) throws -> KeySorter {
         let sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
         let total = source.objects?.count ?? 0
-        let hasSummaries = !shape.aggregates.isEmpty
+        let shape = shape
         var done = 0
         try walkPlaced(of: reader, source, replaced) { object, placement in
-            placement.finish(object)
-            if hasSummaries { SortedEntry.append(summary: placement.summary, to: &placement.key) }
+            placement.finishEntry(object, in: shape)
             try sorter.append(placement.key)
             done += 1
             if done % 4096 == 0 { progress(min(done, total), total) }
@@ -78,12 +77,11 @@ extension OrderBuilder {
         for (builder, threads) in zip(builders, orders) {
             var placement = builder.placement
             for (object, record) in replaced {
-                guard let key = try builder.placer(of: object.entity)?.key(of: object, record, &placement) else {
-                    continue
-                }
-                var bytes = key.bytes
-                if !builder.shape.aggregates.isEmpty { SortedEntry.append(summary: key.summary, to: &bytes) }
-                try threads[0].sorter.append(bytes)
+                guard let record, let placer = builder.placer(of: object.entity) else { continue }
+                placement.begin()
+                guard try placer.place(record.span.bytes, &placement) else { continue }
+                placement.finishEntry(object, in: builder.shape)
+                try threads[0].sorter.append(placement.key)
             }
         }
         builders[0].progress(total, total)
@@ -96,7 +94,7 @@ extension OrderBuilder {
         try (0..<count).map { thread in
             let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
             return PlacingThread(
-                placers: placers, placement: placement, hasSummaries: !shape.aggregates.isEmpty,
+                placers: placers, placement: placement, shape: shape,
                 passed: releasesPages ? PassedPages(of: reader.view) : nil,
                 sorter: KeySorter(memoryBudget: budget, folder: reader.store.path))
         }
@@ -107,17 +105,17 @@ extension OrderBuilder {
         private let placers: [(any RowPlacer)?]
         private var placer: (any RowPlacer)?
         private var placement: RowPlacement
-        private let hasSummaries: Bool
+        private let shape: OrderShape
         private var passed: PassedPages?
         let sorter: KeySorter
 
         init(
-            placers: [(any RowPlacer)?], placement: RowPlacement, hasSummaries: Bool, passed: PassedPages?,
+            placers: [(any RowPlacer)?], placement: RowPlacement, shape: OrderShape, passed: PassedPages?,
             sorter: KeySorter
         ) {
             self.placers = placers
             self.placement = placement
-            self.hasSummaries = hasSummaries
+            self.shape = shape
             self.passed = passed
             self.sorter = sorter
         }
@@ -130,8 +128,7 @@ extension OrderBuilder {
             if !replaced.isEmpty && replaced.index(forKey: object) != nil { return }
             placement.begin()
             if try placer?.place(record, &placement) ?? false {
-                placement.finish(object)
-                if hasSummaries { SortedEntry.append(summary: placement.summary, to: &placement.key) }
+                placement.finishEntry(object, in: shape)
                 try sorter.append(placement.key)
             }
         }

@@ -51,6 +51,12 @@ package struct RowPlacement {
         swap(&summary, &self.summary)
     }
 
+    /// Closes the key and makes it an entry of a sorter.
+    mutating func finishEntry(_ object: RecordKey, in shape: OrderShape) {
+        finish(object)
+        if shape.summarizer != nil { SortedEntry.append(summary: summary, to: &key) }
+    }
+
     /// Closes the key with the object's number.
     mutating func finish(_ object: RecordKey) {
         for shift in stride(from: namesEntity ? 56 : 40, through: 0, by: -8) {
