@@ -30,9 +30,7 @@ extension CountedTree {
         var isPresent = false
         var weight = 0
         var summary: [UInt8] = []
-        let before = try descend { view, isLeaf, _ in
-            isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
-        } body: { view, slot, _ in
+        let before = try descend(to: key) { view, slot, _ in
             isPresent = try slot < view.slotCount && compare(key, with: view, slot) == 0
             if isPresent {
                 let cell = try view.cell(at: slot)
@@ -47,9 +45,7 @@ extension CountedTree {
     /// keys are less. O(log n).
     package func firstEntry(from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void) throws -> Bool {
         var isFound = false
-        let before = try descend { view, isLeaf, _ in
-            isLeaf ? try leafSlot(for: key, in: view) : try childSlot(for: key, in: view)
-        } body: { view, slot, before in
+        let before = try descend(to: key) { view, slot, before in
             isFound = slot < view.slotCount
             if isFound { try handOut(slot, of: view) { try body($0.key, before.count) } }
         }
@@ -63,8 +59,8 @@ extension CountedTree {
     /// Traps unless 0 <= rank < count. O(log n).
     package func entry(at rank: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void) throws {
         precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
-        _ = try descend { view, _, before in
-            try slot(in: view) { $0.count > rank - before.count }
+        _ = try descend { view, before in
+            try view.slot(past: Measure(count: rank - before.count, weight: .max))
         } body: { view, slot, before in
             try handOut(slot, of: view) { try body($0, before) }
         }
@@ -76,17 +72,29 @@ extension CountedTree {
         atWeight weight: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void
     ) throws {
         precondition(weight >= 0 && weight < self.weight, "A weight must be less than the tree's.")
-        _ = try descend { view, _, before in
-            try slot(in: view) { $0.weight > weight - before.weight }
+        _ = try descend { view, before in
+            try view.slot(past: Measure(count: .max, weight: weight - before.weight))
         } body: { view, slot, before in
             try handOut(slot, of: view) { try body($0, before) }
         }
     }
 
-    /// The one descent: `choose` selects the slot of each node, given the measure of what precedes the node. Calls the
-    /// body with the leaf and its slot (for a key, it may be one past the last). Returns the measure of what precedes the slot.
+    /// The descent to the first slot whose key is not less; in a leaf, it may be one past the last.
     private func descend(
-        _ choose: (NodeView, _ isLeaf: Bool, _ before: Measure) throws -> Int,
+        to key: RawSpan, body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
+    ) throws -> Measure {
+        try descend { view, _ in
+            let slot = try view.isLeaf ? leafSlot(for: key, in: view) : childSlot(for: key, in: view)
+            return (slot, try view.measure(of: 0..<slot))
+        } body: {
+            try body($0, $1, $2)
+        }
+    }
+
+    /// The one descent: `choose` selects the slot of each node, given the measure of what precedes the node, and says what
+    /// precedes the slot in it. Calls the body with the leaf and its slot. Returns the measure of what precedes the slot.
+    private func descend(
+        _ choose: (NodeView, _ before: Measure) throws -> (slot: Int, before: Measure),
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
     ) throws -> Measure {
         var before = Measure.zero
@@ -96,8 +104,8 @@ extension CountedTree {
         while true {
             var child: NodeNumber = 0
             try read(node, level: level) { view in
-                let slot = try choose(view, level == 0, before)
-                before += try view.measure(of: 0..<slot)
+                let (slot, inNode) = try choose(view, before)
+                before += inNode
                 if level > 0 {
                     child = view.child(of: try view.cell(at: slot))
                 } else {
@@ -111,16 +119,6 @@ extension CountedTree {
             node = child
             level -= 1
         }
-    }
-
-    /// The first slot at which the sum so far exceeds what the caller looks for.
-    private func slot(in view: NodeView, _ exceeds: (Measure) -> Bool) throws -> Int {
-        var sum = Measure.zero
-        for slot in 0..<view.slotCount {
-            sum += try view.measure(of: try view.cell(at: slot))
-            if exceeds(sum) { return slot }
-        }
-        throw TreeError.corrupted(node: view.node, "its counts do not add up to its parent's")
     }
 
     /// The first slot of a leaf, from one on, whose key is not less.

@@ -24,15 +24,18 @@ extension CountedTree {
         var skipping = skipping
         var handedOut: Int? = 0
         try read(node, level: level) { view in
-            for index in 0..<view.slotCount {
+            let first = level == 0 ? min(skipping, view.slotCount) : 0
+            for index in first..<view.slotCount {
                 guard let sum = handedOut else { return }
                 let slot = direction == .forward ? index : view.slotCount - 1 - index
+                if level == 0 {
+                    try handOut(slot, of: view) { handedOut = try body($0) ? sum + 1 : nil }
+                    continue
+                }
                 let cell = try view.cell(at: slot)
                 let count = try view.measure(of: cell).count
                 if skipping >= count {
                     skipping -= count
-                } else if level == 0 {
-                    try handOut(slot, of: view) { handedOut = try body($0) ? sum + 1 : nil }
                 } else {
                     let child = view.child(of: cell)
                     let below = try walk(child, level: level - 1, skipping: skipping, direction, body)

@@ -30,7 +30,9 @@ package struct EncodedSum: ~Escapable {
 
     /// Rounded once, to the nearest double. Of a binary sum.
     package var double: Double {
-        specialDouble ?? signed(nearestDouble(count, exponent: base.scale + 32 * first, isInexact: false) { limb($0) })
+        if let specialDouble { return specialDouble }
+        let highest = highestBits
+        return nearestDouble(highest.bits, exponent: highest.exponent, isInexact: highest.isInexact)
     }
 
     private var specialDouble: Double? {
@@ -38,24 +40,36 @@ package struct EncodedSum: ~Escapable {
         return special == .infinity ? .infinity : special == .negativeInfinity ? -.infinity : .nan
     }
 
-    private func signed(_ magnitude: Double) -> Double { isNegative ? -magnitude : magnitude }
+    /// The 128 highest bits, from the first that is set on, what the lowest of them counts as a power of two, and whether any is
+    /// set below. Of a binary sum.
+    private var highestBits: (bits: UInt128, exponent: Int, isInexact: Bool) {
+        if count == 0 { return (0, 0, false) }
+        var bits: UInt128 = 0
+        for index in 1...4 { bits = bits << 32 | UInt128(limb(count - index)) }
+        let shift = bits.leadingZeroBitCount
+        let next = limb(count - 5) << UInt64(shift)
+        bits = bits << shift | UInt128(next >> 32)
+        var isInexact = UInt32(truncatingIfNeeded: next) != 0
+        for index in 0..<max(0, count - 5) where limb(index) != 0 { isInexact = true }
+        return (bits, base.scale + 32 * (first + count - 4) - shift, isInexact)
+    }
 
-    /// The double that is nearest to limbs, whose lowest bit counts 2^exponent, given whether there is anything below them.
-    private func nearestDouble(_ count: Int, exponent: Int, isInexact: Bool, _ limb: (Int) -> UInt64) -> Double {
-        if count == 0 { return 0 }
+    /// The double that is nearest to bits, the lowest of which counts 2^exponent, given whether there is anything below them.
+    private func nearestDouble(_ bits: UInt128, exponent: Int, isInexact: Bool) -> Double {
+        if bits == 0 { return 0 }
+        let shift = bits.leadingZeroBitCount
+        let bits = bits << shift
         // The 64 highest bits, the lowest of them set when any below it is: rounding them to 53 is rounding all.
-        let last = count - 1
-        let shift = UInt64(UInt32(truncatingIfNeeded: limb(last)).leadingZeroBitCount)
-        var bits = (limb(last) << 32 | limb(last - 1)) << shift
-        bits |= (limb(last - 2) << shift) >> 32
-        var isInexact = isInexact || limb(last - 2) << (32 + shift) != 0
-        for index in 0..<max(0, last - 2) where limb(index) != 0 { isInexact = true }
-        if isInexact { bits |= 1 }
-        let scale = exponent + 32 * count - Int(shift) - 64
+        var highest = UInt64(truncatingIfNeeded: bits >> 64)
+        if isInexact || UInt64(truncatingIfNeeded: bits) != 0 { highest |= 1 }
+        let scale = exponent - shift + 64
         // The smallest doubles are multiples of 2^-1074, which is fewer bits than 53.
         let dropped = -1074 - scale
-        if dropped > 11 { return Double(bitPattern: Self.shiftedRight(bits, by: dropped)) }
-        return Double(sign: .plus, exponent: scale, significand: Double(bits))
+        let magnitude =
+            dropped > 11
+            ? Double(bitPattern: Self.shiftedRight(highest, by: dropped))
+            : Double(sign: .plus, exponent: scale, significand: Double(highest))
+        return isNegative ? -magnitude : magnitude
     }
 
     /// Rounded to the nearest whole number, a half to the even one.
@@ -70,32 +84,31 @@ package struct EncodedSum: ~Escapable {
     /// Divided by a number of at most 2^40 and then rounded once. Of a binary sum.
     package func double(dividedBy divisor: Int) -> Double {
         if let specialDouble { return specialDouble }
-        if count == 0 { return 0 }
-        // Where the sum is a double, the processor divides exactly and rounds once.
-        let bits = 32 * count - limb(0).trailingZeroBitCount
-        if bits - UInt32(truncatingIfNeeded: limb(count - 1)).leadingZeroBitCount <= 53, double.isFinite {
-            return double / Double(divisor)
-        }
-        // Four limbs more: the divisor takes two away at most, and 64 bits are rounded.
-        let (quotient, isInexact) = quotient(divisor, moreLimbs: 4)
-        let scale = base.scale + 32 * (first - 4)
-        let magnitude = nearestDouble(quotient.count, exponent: scale, isInexact: isInexact) {
-            $0 < 0 ? 0 : UInt64(quotient[$0])
-        }
-        return signed(magnitude)
+        let highest = highestBits
+        // The divisor leaves at least 87 bits of 128. What is below them is in the remainder.
+        let divisor = UInt64(divisor)
+        let high = UInt64(truncatingIfNeeded: highest.bits >> 64).quotientAndRemainder(dividingBy: divisor)
+        let low = divisor.dividingFullWidth((high.remainder, UInt64(truncatingIfNeeded: highest.bits)))
+        return nearestDouble(
+            UInt128(high.quotient) << 64 | UInt128(low.quotient), exponent: highest.exponent,
+            isInexact: highest.isInexact || low.remainder != 0)
     }
 
-    /// The limbs of the quotient, from the lowest on and without zeros at the top, and whether a remainder is left.
-    private func quotient(_ divisor: Int, moreLimbs: Int) -> (limbs: [UInt32], hasRemainder: Bool) {
+    /// The limbs of the quotient, from the lowest on and without zeros at the top. Of a decimal sum.
+    private func quotient(_ divisor: Int, moreLimbs: Int) -> [UInt32] {
         var limbs = [UInt32](repeating: 0, count: count + moreLimbs)
-        var remainder: UInt128 = 0
+        let divisor = UInt64(divisor)
+        var remainder: UInt64 = 0
         for index in limbs.indices.reversed() {
-            let dividend = remainder * UInt128(base.value) + UInt128(limb(index - moreLimbs))
-            limbs[index] = UInt32(truncatingIfNeeded: dividend / UInt128(divisor))
-            remainder = dividend % UInt128(divisor)
+            // The remainder is less than the divisor, so the quotient is less than the base.
+            let product = remainder.multipliedFullWidth(by: UInt64(base.value))
+            let (low, hasCarry) = product.low.addingReportingOverflow(limb(index - moreLimbs))
+            let part = divisor.dividingFullWidth((high: product.high + (hasCarry ? 1 : 0), low: low))
+            limbs[index] = UInt32(truncatingIfNeeded: part.quotient)
+            remainder = part.remainder
         }
         while limbs.last == 0 { limbs.removeLast() }
-        return (limbs, remainder != 0)
+        return limbs
     }
 
     /// Of integers; nil when it is none of 64 bits.
@@ -121,7 +134,7 @@ package struct EncodedSum: ~Escapable {
     /// Divided by a number of at most 2^40 and then rounded once. Of decimals.
     package func decimal(dividedBy divisor: Int) -> Decimal {
         // Two limbs that the divisor may take away, and five for 38 digits.
-        let magnitude = Self.decimal(quotient(divisor, moreLimbs: 7).limbs, base.scale + 9 * (first - 7))
+        let magnitude = Self.decimal(quotient(divisor, moreLimbs: 7), base.scale + 9 * (first - 7))
         return isNegative ? -magnitude : magnitude
     }
 

@@ -42,11 +42,20 @@ let benchmarks: @Sendable () -> Void = {
         live(stores)
         scans(stores)
         rangeCount(stores)
+        aggregates(stores)
+        for shape in [Shape.files, .shuffledFiles] where rows <= 1_000_000 {
+            let stores = Stores(rows: rows, shape)
+            if shape == .files { warmFetch(stores) }
+            build(stores)
+        }
     }
     parse()
     typedScans()
     merges()
-    if let rows = rowCounts.last(where: { $0 <= (isBrief ? 100_000 : 1_000_000) }) { batchInsert(rows) }
+    if let rows = rowCounts.last(where: { $0 <= (isBrief ? 100_000 : 1_000_000) }) {
+        batchInsert(rows, .packages)
+        for shape in [Shape.files, .shuffledFiles] { batchInsert(rows, shape, isUnique: true) }
+    }
 }
 
 /// Open the store, open the named order, all section names and counts, the first 50 rows.
@@ -56,38 +65,38 @@ let benchmarks: @Sendable () -> Void = {
 func warmFetch(_ stores: Stores) {
     let rows = stores.rows
     nonisolated(unsafe) var kept: PersistentContainer?
-    Benchmark("warm fetch | \(rows) | ours", configuration: quick(3)) { benchmark in
+    Benchmark("warm fetch\(stores.shape.suffix) | \(rows) | ours", configuration: quick(3)) { benchmark in
         for _ in benchmark.scaledIterations { try fetch(stores) }
     } setup: {
         kept = try stores.container()
-        try kept?.withOrder(Stores.definition, Stores.options()) { _ in }
+        try kept?.withOrder(stores.definition, Stores.options()) { _ in }
     } teardown: {
         kept = nil
     }
 
     nonisolated(unsafe) var queue: DatabaseQueue?
-    Benchmark("warm fetch | \(rows) | peer", configuration: quick(10)) { benchmark in
-        for _ in benchmark.scaledIterations { try queue!.read(fetchFromPeer) }
+    Benchmark("warm fetch\(stores.shape.suffix) | \(rows) | peer", configuration: quick(10)) { benchmark in
+        for _ in benchmark.scaledIterations { try queue!.read { try fetchFromPeer(stores.shape, $0) } }
     } setup: {
         queue = try stores.database()
     } teardown: {
         queue = nil
     }
 
-    Benchmark("fetch after opening the file | \(rows) | ours", configuration: quick(3)) { benchmark in
+    Benchmark("fetch after opening the file\(stores.shape.suffix) | \(rows) | ours", configuration: quick(3)) { benchmark in
         for _ in benchmark.scaledIterations { try fetch(stores) }
     } setup: {
-        try stores.container().withOrder(Stores.definition, Stores.options()) { _ in }
+        try stores.container().withOrder(stores.definition, Stores.options()) { _ in }
     }
 
-    Benchmark("fetch after opening the file | \(rows) | peer", configuration: quick(10)) { benchmark in
-        for _ in benchmark.scaledIterations { try stores.database().read(fetchFromPeer) }
+    Benchmark("fetch after opening the file\(stores.shape.suffix) | \(rows) | peer", configuration: quick(10)) { benchmark in
+        for _ in benchmark.scaledIterations { try stores.database().read { try fetchFromPeer(stores.shape, $0) } }
     }
 }
 
 func fetch(_ stores: Stores) throws {
     let container = try stores.container()
-    try container.withOrder(Stores.definition, Stores.options()) { order in
+    try container.withOrder(stores.definition, Stores.options()) { order in
         require(order.outcome == .hit, "the cache must be warm")
         var count = 0
         try order.forEachSection { section in
@@ -97,17 +106,18 @@ func fetch(_ stores: Stores) throws {
         }
         require(count == order.rowCount, "sections must count all rows")
         try order.forEachRow(limit: 50) { row in
-            for slot in 0..<7 { blackHole(try row.value(at: slot)) }
+            for slot in stores.shape.columns.indices { blackHole(try row.value(at: slot)) }
         }
     }
 }
 
-func fetchFromPeer(_ database: Database) throws {
-    let sections = try Row.fetchAll(database, sql: "SELECT section, COUNT(*) FROM package GROUP BY section")
+func fetchFromPeer(_ shape: Shape, _ database: Database) throws {
+    let sections = try Row.fetchAll(database, sql: "SELECT section, COUNT(*) FROM \(shape.table) GROUP BY section")
     for section in sections { blackHole((section[0] as String, section[1] as Int)) }
-    let page = try Row.fetchAll(database, sql: "SELECT * FROM package ORDER BY section, name LIMIT 50")
+    let page = try Row.fetchAll(
+        database, sql: "SELECT * FROM \(shape.table) ORDER BY section, \(shape.sortKey) LIMIT 50")
     require(page.count == 50, "there must be 50 rows")
-    for row in page { for column in 1...7 { blackHole(row[column] as DatabaseValue) } }
+    for row in page { for column in 1...shape.columns.count { blackHole(row[column] as DatabaseValue) } }
 }
 
 /// One row at a random position, its record included.
@@ -123,7 +133,7 @@ func randomRow(_ stores: Stores) {
             }
         }
     } setup: {
-        try stores.container().withOrder(Stores.definition, Stores.options()) { held = $0 }
+        try stores.container().withOrder(stores.definition, Stores.options()) { held = $0 }
     } teardown: {
         held = nil
     }
@@ -148,26 +158,28 @@ func randomRow(_ stores: Stores) {
 /// The first build of the order, with its sections; the peer creates its index and groups by it.
 func build(_ stores: Stores) {
     let rows = stores.rows
-    Benchmark("first build | \(rows) | ours", configuration: slow(5)) { benchmark in
+    Benchmark("first build\(stores.shape.suffix) | \(rows) | ours", configuration: slow(5)) { benchmark in
         let container = try stores.container()
         for _ in benchmark.scaledIterations {
             try container.deleteCache(named: Stores.cacheName)
             benchmark.startMeasurement()
-            try container.withOrder(Stores.definition, Stores.options()) { order in
+            try container.withOrder(stores.definition, Stores.options()) { order in
                 require(order.outcome == .rebuilt(.first), "the order must be built")
             }
             benchmark.stopMeasurement()
         }
     }
 
-    Benchmark("first build | \(rows) | peer", configuration: slow(5)) { benchmark in
+    Benchmark("first build\(stores.shape.suffix) | \(rows) | peer", configuration: slow(5)) { benchmark in
         let queue = try stores.database()
         for _ in benchmark.scaledIterations {
             try queue.writeWithoutTransaction { database in
                 try database.execute(sql: "DROP INDEX by_section")
                 benchmark.startMeasurement()
-                try database.execute(sql: Stores.createIndex)
-                blackHole(try Row.fetchAll(database, sql: "SELECT section, COUNT(*) FROM package GROUP BY section"))
+                try database.execute(sql: stores.shape.createIndex)
+                blackHole(
+                    try Row.fetchAll(
+                        database, sql: "SELECT section, COUNT(*) FROM \(stores.shape.table) GROUP BY section"))
                 benchmark.stopMeasurement()
             }
         }
@@ -187,7 +199,7 @@ func catchUp(_ stores: Stores) {
                 seed += 1
                 try stores.change(1000, in: container, seed: seed)
                 benchmark.startMeasurement()
-                try container.withOrder(Stores.definition, Stores.options()) { order in
+                try container.withOrder(stores.definition, Stores.options()) { order in
                     guard case .caughtUp(let change) = order.outcome else { fatalError("\(order.outcome)") }
                     require(change.rows.count > 800, "the change must be reported")
                 }
@@ -196,7 +208,7 @@ func catchUp(_ stores: Stores) {
         } setup: {
             copy = try stores.copyStore()
             // All rows are read once, so that the disk has no part in it.
-            try PersistentContainer(at: copy!).withOrder(Stores.definition, Stores.options()) { order in
+            try PersistentContainer(at: copy!).withOrder(stores.definition, Stores.options()) { order in
                 try order.forEachRow { row in blackHole(try row.value(at: 0)) }
             }
         } teardown: {
@@ -208,7 +220,7 @@ func catchUp(_ stores: Stores) {
             for _ in benchmark.scaledIterations {
                 try container.deleteCache(named: Stores.cacheName)
                 benchmark.startMeasurement()
-                try container.withOrder(Stores.definition, Stores.options()) { _ in }
+                try container.withOrder(stores.definition, Stores.options()) { _ in }
                 benchmark.stopMeasurement()
             }
         }

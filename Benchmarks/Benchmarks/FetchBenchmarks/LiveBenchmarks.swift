@@ -28,7 +28,7 @@ final class LiveScene {
     init(_ stores: Stores, hasController: Bool, durability: Durability = .none, objects count: Int = 4000) throws {
         let container = try stores.container(durability: durability)
         // All rows are read once, so that the disk has no part in it; the peer reads all of its index each time.
-        try container.withOrder(Stores.definition, Stores.options()) { order in
+        try container.withOrder(stores.definition, Stores.options()) { order in
             try order.forEachRow { row in blackHole(try row.value(at: 0)) }
         }
         context = container.newContext()
@@ -229,34 +229,5 @@ private func unsavedEdit(_ stores: Stores) {
         scene = try LiveScene(stores, hasController: false, durability: .full)
     } teardown: {
         scene = nil
-    }
-}
-
-/// Rows inserted into an empty store in one transaction; the peer's fastest way: one prepared statement.
-func batchInsert(_ rows: Int) {
-    let values = (Catalogue.rows(rows)).map(Stores.values)
-    Benchmark("batch insert | \(rows) | ours", configuration: slow(5)) { benchmark in
-        for _ in benchmark.scaledIterations {
-            let folder = try Stores.scratch()
-            let context = try Stores.emptyContainer(in: folder).newContext()
-            benchmark.startMeasurement()
-            let request = BatchInsertRequest(entityName: "Package", rows: values)
-            require(try context.execute(request) == rows, "all rows must be inserted")
-            benchmark.stopMeasurement()
-            try FileManager.default.removeItem(at: folder)
-        }
-    }
-
-    let arguments = Catalogue.rows(rows)
-    Benchmark("batch insert | \(rows) | peer", configuration: slow(5)) { benchmark in
-        for _ in benchmark.scaledIterations {
-            let folder = try Stores.scratch()
-            let queue = try Stores.emptyDatabase(in: folder)
-            benchmark.startMeasurement()
-            try queue.write { database in try Stores.insert(arguments, into: database) }
-            benchmark.stopMeasurement()
-            try queue.close()
-            try FileManager.default.removeItem(at: folder)
-        }
     }
 }

@@ -68,13 +68,13 @@ public struct Catalogue {
     /// A random number below a bound.
     public mutating func int(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
 
-    private mutating func word(_ syllables: Int) -> String {
+    mutating func word(_ syllables: Int) -> String {
         (0..<syllables).map { _ in Self.syllables[int(Self.syllables.count)] }.joined()
     }
 }
 
 /// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
-struct SplitMix64 {
+struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

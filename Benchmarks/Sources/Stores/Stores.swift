@@ -6,13 +6,15 @@ public import GRDB
 /// The same rows in a FetchIndex store and in an SQLite database, kept in a folder between runs.
 public struct Stores: Sendable {
     public let rows: Int
+    public let shape: Shape
     private let folder: URL
 
     /// The folder is named by FETCHINDEX_BENCHMARK_DATA.
-    public init(rows: Int) {
+    public init(rows: Int, _ shape: Shape = .packages) {
         self.rows = rows
+        self.shape = shape
         let path = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data"
-        folder = URL(fileURLWithPath: path).appendingPathComponent("\(rows)")
+        folder = URL(fileURLWithPath: path).appendingPathComponent("\(shape)-\(rows)")
     }
 
     private var storeURL: URL { folder.appendingPathComponent("store") }
@@ -21,11 +23,7 @@ public struct Stores: Sendable {
 
     public static let cacheName = "by section"
 
-    /// Packages by section, by name within it, the sections by name: what the peer's index orders too.
-    public static var definition: OrderDefinition {
-        OrderDefinition(
-            entity: "Package", sortKeys: [SortKey("name")], sectionKey: .attribute("section"), sectionOrder: .byName())
-    }
+    public var definition: OrderDefinition { shape.definition }
 
     public func container(durability: Durability = .none) throws -> PersistentContainer {
         try PersistentContainer(at: storeURL, durability: durability)
@@ -60,20 +58,17 @@ public struct Stores: Sendable {
         try Data().write(to: URL(fileURLWithPath: donePath))
     }
 
-    private static let model = Model(entities: [
-        Entity("Package", Catalogue.columns.map { AttributeDescription($0, $0 == "size" ? .integer : .string) })
-    ])
-
     private func prepareStore() throws {
-        let container = try PersistentContainer(at: storeURL, model: Self.model, durability: .none)
-        let writer = try BatchWriter(container, entity: "Package")
-        var catalogue = Catalogue()
-        for number in 1...rows {
-            try writer.insert(Self.values(catalogue.next()))
+        let container = try PersistentContainer(at: storeURL, model: Model(entities: [shape.entity()]), durability: .none)
+        let writer = try BatchWriter(container, entity: shape.entity().name)
+        var number = 0
+        try shape.forEachRow(rows) { row in
+            try writer.insert(row)
+            number += 1
             if number % 100_000 == 0 { try writer.commit() }
         }
         try writer.commit()
-        try container.withOrder(Self.definition, Self.options()) { _ in }
+        try container.withOrder(definition, Self.options()) { _ in }
     }
 
     public static func values(_ row: Catalogue.Row) -> [Value] {
@@ -83,31 +78,16 @@ public struct Stores: Sendable {
         ]
     }
 
-    public static let createIndex = "CREATE INDEX by_section ON package (section, name)"
-
     private func prepareDatabase() throws {
         let queue = try database()
         try queue.write { database in
-            try database.execute(sql: Self.createTable)
-            var catalogue = Catalogue()
-            try Self.insert((0..<rows).lazy.map { _ in catalogue.next() }, into: database)
-            try database.execute(sql: Self.createIndex)
-        }
-    }
-
-    private static let createTable = """
-        CREATE TABLE package (id INTEGER PRIMARY KEY, name TEXT, section TEXT, version TEXT, architecture TEXT, \
-        size INTEGER, maintainer TEXT, description TEXT)
-        """
-
-    /// Inserts rows with one prepared statement, whose arguments are not checked.
-    public static func insert(_ rows: some Sequence<Catalogue.Row>, into database: Database) throws {
-        let insert = try database.makeStatement(sql: "INSERT INTO package VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
-        for row in rows {
-            insert.setUncheckedArguments([
-                row.name, row.section, row.version, row.architecture, row.size, row.maintainer, row.description,
-            ])
-            try insert.execute()
+            try database.execute(sql: shape.createTable())
+            let insertion = try shape.insertion(into: database)
+            try shape.forEachRow(rows) { row in
+                insertion.setUncheckedArguments(Shape.arguments(row))
+                try insertion.execute()
+            }
+            try database.execute(sql: shape.createIndex)
         }
     }
 
@@ -128,16 +108,22 @@ public struct Stores: Sendable {
         return folder
     }
 
-    public static func emptyContainer(in folder: URL) throws -> PersistentContainer {
-        try PersistentContainer(at: folder.appendingPathComponent("store"), model: model, durability: .none)
+    public static func emptyContainer(
+        of shape: Shape = .packages, isUnique: Bool = false, in folder: URL
+    ) throws -> PersistentContainer {
+        try PersistentContainer(
+            at: folder.appendingPathComponent("store"), model: Model(entities: [shape.entity(isUnique: isUnique)]),
+            durability: .none)
     }
 
-    public static func emptyDatabase(in folder: URL) throws -> DatabaseQueue {
+    public static func emptyDatabase(
+        of shape: Shape = .packages, isUnique: Bool = false, in folder: URL
+    ) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         let queue = try DatabaseQueue(
             path: folder.appendingPathComponent("peer.sqlite").path, configuration: configuration)
-        try queue.write { try $0.execute(sql: createTable) }
+        try queue.write { try $0.execute(sql: shape.createTable(isUnique: isUnique)) }
         return queue
     }
 

@@ -30,7 +30,7 @@ struct ModelFigures {
         let url = try stores.copyStore()
         defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
         let container = try PersistentContainer(at: url, durability: .none)
-        try container.withOrder(Stores.definition, Stores.options()) { _ in }
+        try container.withOrder(stores.definition, Stores.options()) { _ in }
         func change(_ attributes: [AttributeDescription], removed: [String] = []) throws -> Double {
             let model = Model(entities: [Entity("Package", attributes, removed: removed)])
             return try Self.milliseconds { try container.migrate(to: model) }
@@ -56,7 +56,7 @@ struct ModelFigures {
                 "scan after a change of the model by one before", try scan(container, "size > 100000000") / before,
                 limit: 1.05, "times"))
         var outcome = FetchOutcome.computed
-        try container.withOrder(Stores.definition, Stores.options()) { outcome = $0.outcome }
+        try container.withOrder(stores.definition, Stores.options()) { outcome = $0.outcome }
         figures.append(figure("caches rebuilt by free changes", outcome == .hit ? 0 : 1, limit: 0, "caches"))
         figures.append(
             figure(

@@ -22,7 +22,7 @@ for argument in CommandLine.arguments.dropFirst() {
 
     let before = privateBytes()
     var held: FetchedOrder?
-    try container.withOrder(Stores.definition, Stores.options()) { order in
+    try container.withOrder(stores.definition, Stores.options()) { order in
         held = order
         try order.forEachRow(limit: 50) { row in _ = try row.value(at: 0) }
         for step in 0..<100 { try order.withRow(at: order.rowCount / 100 * step) { row in _ = try row.value(at: 0) } }
@@ -50,7 +50,7 @@ for argument in CommandLine.arguments.dropFirst() {
     // (6).
     var keyBytes = 0
     var rowCount = 0
-    try container.withOrder(Stores.definition, Stores.options()) { order in
+    try container.withOrder(stores.definition, Stores.options()) { order in
         rowCount = order.rowCount
         try order.forEachRow { row in
             guard case .string(let name) = try row.value(at: 0), case .string(let section) = try row.value(at: 1)
@@ -59,7 +59,7 @@ for argument in CommandLine.arguments.dropFirst() {
         }
     }
     try container.deleteCache(named: Stores.cacheName)
-    try container.withOrder(Stores.definition, Stores.options()) { _ in }
+    try container.withOrder(stores.definition, Stores.options()) { _ in }
     let statistics = try container.cacheStatistics().first { $0.name == Stores.cacheName }
     // A node takes a page, and an entry of some 32 bytes in LMDB's own tree.
     let bytes = (statistics?.nodeCount ?? 0) * (4096 + 32)

@@ -8,7 +8,7 @@ struct NodeView: ~Escapable {
     let prefixLength: Int
     /// What precedes a cell's summary, or its key where there are no summaries.
     private let fixedLength: Int
-    private let isLeaf: Bool
+    let isLeaf: Bool
     let form: CellForm
 
     /// Where a cell's parts are.
@@ -154,11 +154,29 @@ struct NodeView: ~Escapable {
         return Measure(count: Int(count), weight: Int(weight))
     }
 
-    /// The sum over some slots, in O(slots). A branch's descent spends its time here, so it is one tight loop.
+    /// The sum over some slots, in O(slots).
     func measure(of slots: Range<Int>) throws(TreeError) -> Measure {
         if isLeaf && !form.isWeighted { return Measure(count: slots.count, weight: slots.count) }
+        return try slot(past: Measure(count: .max, weight: .max), in: slots).before
+    }
+
+    /// The first slot with which the sum exceeds a limit, and the sum of those before it. Throws when there is none.
+    func slot(past limit: Measure) throws(TreeError) -> (slot: Int, before: Measure) {
+        let rank = min(limit.count, limit.weight)
+        let found =
+            isLeaf && !form.isWeighted
+            ? (slot: rank, before: Measure(count: rank, weight: rank)) : try slot(past: limit, in: 0..<slotCount)
+        guard found.slot >= 0, found.slot < slotCount else {
+            throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")
+        }
+        return found
+    }
+
+    /// A branch's descent spends its time here, so it is one tight loop.
+    private func slot(past limit: Measure, in slots: Range<Int>) throws(TreeError) -> (slot: Int, before: Measure) {
         let isWeighted = form.isWeighted
         let weightOffset = NodeLayout.weightOffset(isLeaf: isLeaf)
+        let cellsStart = cellsStart
         var sum = Measure.zero
         var start = slots.lowerBound == 0 ? 0 : Int(rawEnd(of: slots.lowerBound - 1) & ~NodeLayout.longKeyMark)
         for slot in slots {
@@ -169,11 +187,14 @@ struct NodeView: ~Escapable {
             let count = isLeaf ? 1 : number(at: cellsStart + start + 8)
             let weight = isWeighted ? number(at: cellsStart + start + weightOffset) : count
             guard count <= Measure.limit, weight <= Measure.limit else { throw impossible(count, weight) }
-            sum.count += Int(truncatingIfNeeded: count)
-            sum.weight += Int(truncatingIfNeeded: weight)
+            var next = sum
+            next.count += Int(truncatingIfNeeded: count)
+            next.weight += Int(truncatingIfNeeded: weight)
+            if next.count > limit.count || next.weight > limit.weight { return (slot, sum) }
+            sum = next
             start = end
         }
-        return sum
+        return (slots.upperBound, sum)
     }
 
     private func impossible(_ count: UInt64, _ weight: UInt64) -> TreeError {

@@ -107,18 +107,13 @@ extension Aggregate: CustomStringConvertible {
 
 extension AggregateColumns {
     /// The index of the column that an aggregate is read from; nil when the request has no such aggregate.
-    func index(for aggregate: Aggregate<ManagedObject>) -> Int? {
-        columns.indices.first { index in
-            let form = columns[index].form
-            return (form.keepsSum || !aggregate.function.needsSum)
-                && (form.keepsExtremes || !aggregate.function.needsExtremes)
-                && columns[index].names.contains(aggregate.attribute)
-        }
+    func index(for function: AggregateFunction, of attribute: String) -> Int? {
+        index(of: attribute, keepsSum: function.needsSum, keepsExtremes: function.needsExtremes)
     }
 
     /// An aggregate of the rows of a summary. Throws `RequestError` when the request does not have it.
     func value(of aggregate: Aggregate<ManagedObject>, in summary: [UInt8]) throws -> Value {
-        guard let index = index(for: aggregate) else {
+        guard let index = index(for: aggregate.function, of: aggregate.attribute) else {
             throw RequestError.malformed("the request has no aggregate \(aggregate)")
         }
         return try value(aggregate.function.result, at: index, of: summary)

@@ -53,7 +53,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// With the aggregates, for a controller.
     func resultsDefinition(_ sectionKey: SectionKey?, _ sectionOrder: SectionOrder) -> OrderDefinition {
         var definition = definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
-        definition.aggregates = aggregates.map(\.untyped)
+        definition.aggregates = aggregates.map { $0.untyped }  // a key path would be made anew each time
         return definition
     }
 

@@ -8,14 +8,22 @@ extension FetchedResultsController {
     func noteRead() {
         let observers = self.observers ?? Observers()
         if self.observers == nil { self.observers = observers }
-        observers.registrar.access(self, keyPath: \.observedResults)
+        observers.registrar.access(observers, keyPath: Observers.results)
     }
 
     /// Tells observers that the results have changed.
-    func noteChange() { observers?.registrar.withMutation(of: self, keyPath: \.observedResults) {} }
+    func noteChange() {
+        guard let observers else { return }
+        observers.registrar.withMutation(of: observers, keyPath: Observers.results) {}
+    }
+}
+
+// A key path of a controller would be made anew at each read, because the class is generic.
+extension Observers: Observable {
+    fileprivate static let results: any KeyPath<Observers, Bool> & Sendable = \.observedResults
 
     // Never read: it stands for what observers track.
-    fileprivate var observedResults: Bool { false }
+    private var observedResults: Bool { false }
 }
 
 extension FetchedResultsController {

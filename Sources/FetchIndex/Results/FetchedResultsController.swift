@@ -30,7 +30,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     let requiresSortKeys: Bool
     let needsExactChange: Bool
-    var live: LiveOrder?
+    var live: LiveOrder? { didSet { version &+= 1 } }
+    /// Grows with each change of `live`.
+    private(set) var version = 0
     /// The observers of results; nil before the first observed read.
     var observers: Observers?
     /// What was fetched last.
@@ -96,8 +98,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// Reads the order. A damaged order is computed again from the records, in memory. When the records are damaged too, the
     /// controller is empty and `failure` says why.
     func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
+        guard let window = live?.window else { return nil }
+        do { return try body(window) } catch {}
         guard let broken = live else { return nil }
-        do { return try body(broken.window) } catch {}
         do {
             let repaired = try recompute(broken)
             live = repaired
@@ -182,7 +185,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
-        precondition(columns.index(for: aggregate.untyped) != nil, "The request has no such aggregate.")
+        precondition(
+            columns.index(for: aggregate.function, of: aggregate.attribute) != nil, "The request has no such aggregate.")
         precondition(
             range.lowerBound >= 0 && (range.upperBound <= rowCount || metDamage),
             "A range of rows must be one of the results.")

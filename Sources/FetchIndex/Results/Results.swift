@@ -13,12 +13,52 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     /// O(log n). Traps unless the section exists.
     public subscript(index: Int) -> ResultsSection<Object> {
         controller.requireSection(index)
-        let section = controller.read { try $0.section(at: index) }
-        return ResultsSection(
-            controller: controller, index: index, name: section?.name ?? "", count: section?.count ?? 0,
-            rowsBefore: section?.rowsBefore ?? 0, columns: controller.live?.window.order.shape.aggregates ?? .none,
-            summary: section?.summary ?? [])
+        let columns = controller.live?.window.order.shape.aggregates ?? .none
+        return ResultsSection(controller, index, controller.read { try $0.section(at: index) }, columns)
     }
+
+    /// Reads some sections at once: O(log n + sections). Ends at the end of the results, also when they shrink during the loop.
+    public struct Iterator: IteratorProtocol {
+        private static var sectionsAtOnce: Int { 64 }
+
+        private let controller: FetchedResultsController<Object>
+        private var index = 0
+        /// Sections that were read in advance, from `first` on, and the controller's version at that time.
+        private var read: [OrderSection] = []
+        private var first = 0
+        private var version = -1
+        private var columns = AggregateColumns.none
+
+        fileprivate init(_ controller: FetchedResultsController<Object>) { self.controller = controller }
+
+        public mutating func next() -> ResultsSection<Object>? {
+            if version != controller.version || index - first >= read.count {
+                guard index < controller.sectionCount, readOn() else { return nil }
+            }
+            defer { index += 1 }
+            return ResultsSection(controller, index, read[index - first], columns)
+        }
+
+        private mutating func readOn() -> Bool {
+            let index = index
+            read =
+                controller.read { window in
+                    var sections: [OrderSection] = []
+                    sections.reserveCapacity(Swift.min(Self.sectionsAtOnce, window.sectionCount - index))
+                    try window.walkSections(from: index) { section in
+                        sections.append(section)
+                        return sections.count < Self.sectionsAtOnce
+                    }
+                    return sections
+                } ?? []
+            first = index
+            version = controller.version
+            columns = controller.live?.window.order.shape.aggregates ?? .none
+            return !read.isEmpty
+        }
+    }
+
+    public func makeIterator() -> Iterator { Iterator(controller) }
 }
 
 /// A section of a controller's results, as it was when it was read.
@@ -34,6 +74,20 @@ public struct ResultsSection<Object: ManagedObject> {
     fileprivate let columns: AggregateColumns
     fileprivate let summary: [UInt8]
 
+    /// Without a section of the order: one without rows, after a failure.
+    fileprivate init(
+        _ controller: FetchedResultsController<Object>, _ index: Int, _ section: OrderSection?,
+        _ columns: AggregateColumns
+    ) {
+        self.controller = controller
+        self.index = index
+        name = section?.name ?? ""
+        count = section?.count ?? 0
+        rowsBefore = section?.rowsBefore ?? 0
+        self.columns = columns
+        summary = section?.summary ?? []
+    }
+
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
 
     /// The rows, read on demand from the results at that time.
@@ -42,11 +96,15 @@ public struct ResultsSection<Object: ManagedObject> {
     /// An aggregate of the section's rows. O(1). Traps unless the request that was fetched has it; null when the controller's
     /// `failure` says that the store is damaged.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
-        if controller.failure != nil { return .null }
-        precondition(columns.index(for: aggregate.untyped) != nil, "The request has no such aggregate.")
-        if let value = try? columns.value(of: aggregate.untyped, in: summary) { return value }
+        let (function, attribute) = (aggregate.function, aggregate.attribute)
+        guard let column = columns.index(for: function, of: attribute) else {
+            precondition(controller.failure != nil, "The request has no such aggregate.")
+            return .null
+        }
+        if let value = try? columns.value(function.result, at: column, of: summary) { return value }
         // Damage: the controller computes its results again, or fails.
-        return controller.read { try columns.value(of: aggregate.untyped, in: $0.section(at: index).summary) } ?? .null
+        return controller.read { try columns.value(function.result, at: column, of: $0.section(at: index).summary) }
+            ?? .null
     }
 }
 

@@ -23,6 +23,7 @@ package final class AggregateColumns: Sendable {
     package init(_ columns: [Column] = []) {
         self.columns = columns
         forms = columns.map(\.form)
+        layout = Self.layout(of: forms)
         maximumLength = forms.reduce(0) { $0 + $1.maximumLength }
     }
 
@@ -46,13 +47,22 @@ package final class AggregateColumns: Sendable {
         case maximum
     }
 
+    /// The index of a column of an attribute that keeps what is asked for.
+    package func index(of attribute: String, keepsSum: Bool, keepsExtremes: Bool) -> Int? {
+        for index in forms.indices
+        where (forms[index].keepsSum || !keepsSum) && (forms[index].keepsExtremes || !keepsExtremes) {
+            for name in columns[index].names where name == attribute { return index }
+        }
+        return nil
+    }
+
     /// Throws when the summary is malformed.
     package func value(_ result: Result, at index: Int, of summary: [UInt8]) throws -> Value {
         let bytes = summary.span.bytes
         var offset = 0
         for other in 0..<index {
-            guard let column = SummaryColumn(bytes, at: offset, forms[other]) else { throw RowSummary.malformed }
-            offset = column.end
+            guard let end = SummaryColumn.end(in: bytes, at: offset, forms[other]) else { throw RowSummary.malformed }
+            offset = end
         }
         guard let column = SummaryColumn(bytes, at: offset, forms[index]) else { throw RowSummary.malformed }
         return switch result {
@@ -80,9 +90,17 @@ package final class AggregateColumns: Sendable {
     // MARK: Layout
 
     /// What summaries hold, as a text without blanks: "integer+sum+extremes,string".
-    package var layout: String {
-        forms.map { "\($0.type.name)\($0.keepsSum ? "+sum" : "")\($0.keepsExtremes ? "+extremes" : "")" }
-            .joined(separator: ",")
+    package let layout: String
+
+    private static func layout(of forms: [SummaryForm]) -> String {
+        var text = ""
+        for form in forms {
+            if !text.isEmpty { text += "," }
+            text += form.type.name
+            if form.keepsSum { text += "+sum" }
+            if form.keepsExtremes { text += "+extremes" }
+        }
+        return text
     }
 
     /// Nil for a text that is no layout. The columns have no names.

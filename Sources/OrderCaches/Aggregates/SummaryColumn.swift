@@ -90,6 +90,24 @@ struct SummaryColumn: ~Escapable {
         }
     }
 
+    /// Where the column that begins at an offset ends; nil when it is malformed.
+    static func end(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> Int? {
+        if form.type != .decimal, offset + 9 <= summary.byteCount,
+            summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == Tag.many
+        {
+            // Most columns are this one: its parts need not be looked at.
+            var end = offset + 9
+            if form.keepsSum {
+                let rest = summary.extracting(end..<summary.byteCount)
+                guard let length = ExactSum.length(ofFirst: rest, form.sumBase) else { return nil }
+                end += length
+            }
+            if form.keepsExtremes { end += 16 }
+            return end <= summary.byteCount ? end : nil
+        }
+        return SummaryColumn(summary, at: offset, form)?.end
+    }
+
     @_lifetime(self: copy self)
     private mutating func readMany() -> Bool {
         guard end + 8 <= summary.byteCount else { return false }

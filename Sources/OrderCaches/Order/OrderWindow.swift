@@ -65,15 +65,15 @@ package struct OrderWindow {
         return try order.summary(ofRows: rows.lowerBound + range.lowerBound..<rows.lowerBound + range.upperBound)
     }
 
-    /// Hands out the sections in order until the body returns false. O(log n + sections).
-    package func walkSections(_ body: (OrderSection) throws -> Bool) throws {
-        var left = sectionCount
+    /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
+    package func walkSections(from index: Int = 0, _ body: (OrderSection) throws -> Bool) throws {
+        var left = sectionCount - index
         guard left > 0 else { return }
         if rows.isEmpty {
             _ = try body(try section(at: 0))
             return
         }
-        try order.walkSections(from: firstSection) { section in
+        try order.walkSections(from: firstSection + index) { section in
             left -= 1
             return try body(try clipped(section)) && left > 0
         }

@@ -1,0 +1,55 @@
+import Benchmark
+import FetchIndex
+import Stores
+
+/// The sections of a kept order with three aggregates of each, beside the same order without aggregates.
+func aggregates(_ stores: Stores) {
+    let aggregates: [Aggregate<ManagedObject>] = [.sum("size"), .average("size"), .max("size")]
+    let cacheName = "with aggregates"
+    for (side, aggregates) in [("ours", aggregates), ("without", [])] {
+        nonisolated(unsafe) var context: ManagedObjectContext?
+        let fetched: () throws -> FetchedResultsController<ManagedObject> = {
+            var request = FetchRequest<ManagedObject>(entityName: "Package")
+            request.sortKeys = [SortKey("name")]
+            request.aggregates = aggregates
+            let controller = try FetchedResultsController(
+                fetchRequest: request, context: context!, sectionKey: .attribute("section"), sectionOrder: .byName(),
+                cacheName: cacheName)
+            try controller.performFetch()
+            return controller
+        }
+        Benchmark("warm fetch with three aggregates | \(stores.rows) | \(side)", configuration: quick(3)) { benchmark in
+            for _ in benchmark.scaledIterations {
+                let controller = try fetched()
+                for section in controller.sections {
+                    blackHole((section.name, section.count))
+                    for aggregate in aggregates { blackHole(section.aggregate(aggregate)) }
+                }
+            }
+        } setup: {
+            context = try stores.container().newContext()
+            _ = try fetched()
+        } teardown: {
+            context = nil
+            try stores.container().deleteCache(named: cacheName)
+        }
+
+        nonisolated(unsafe) var scene: LiveScene?
+        nonisolated(unsafe) var live: FetchedResultsController<ManagedObject>?
+        Benchmark("change 1 row with three aggregates | \(stores.rows) | \(side)", configuration: quick(5)) { benchmark in
+            for _ in benchmark.scaledIterations {
+                scene!.edit([scene!.renaming()])
+                benchmark.startMeasurement()
+                try scene!.context.save()
+                benchmark.stopMeasurement()
+            }
+        } setup: {
+            scene = try LiveScene(stores, hasController: false)
+            context = scene!.context
+            live = try fetched()
+        } teardown: {
+            (live, scene, context) = (nil, nil, nil)
+            try stores.container().deleteCache(named: cacheName)
+        }
+    }
+}

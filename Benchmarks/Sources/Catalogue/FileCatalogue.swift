@@ -1,0 +1,51 @@
+/// A catalogue of files, made from a seed: paths of some 90 bytes that begin alike, as in a list of all files of a distribution.
+public struct FileCatalogue {
+    public struct Row {
+        public var path: String
+        public var section: String
+        public var package: String
+        public var depth: Int
+        public var length: Int
+    }
+
+    public static let columns = ["path", "section", "package", "depth", "length"]
+
+    private static let roots = [
+        "usr/share/doc", "usr/lib/python3/dist-packages", "usr/share/javascript", "usr/include", "usr/share/locale",
+        "usr/lib/x86_64-linux-gnu", "usr/src", "usr/share/icons/hicolor/scalable",
+    ]
+    private static let extensions = ["html", "py", "js", "h", "mo", "so", "svg", "md", "gz"]
+    private static let sectionCount = 15
+
+    /// The first rows, by path as a list of files has them, or shuffled. O(rows * log rows).
+    public static func rows(_ count: Int, isShuffled: Bool) -> [Row] {
+        var words = Catalogue(seed: 2027)
+        var rows: [Row] = []
+        rows.reserveCapacity(count)
+        while rows.count < count { appendPackage(to: &rows, upTo: count, &words) }
+        if isShuffled {
+            var generator = SplitMix64(state: 2028)
+            rows.shuffle(using: &generator)
+        } else {
+            rows.sort { $0.path < $1.path }
+        }
+        return rows
+    }
+
+    /// The files of one package: few folders, and many files in each.
+    private static func appendPackage(to rows: inout [Row], upTo count: Int, _ words: inout Catalogue) {
+        let package = words.word(3 + words.int(3)) + "-\(rows.count)"
+        let section = "section-\(words.int(1 + words.int(sectionCount)))"
+        for _ in 0..<1 + words.int(8) {
+            let folders = (0..<1 + words.int(5)).map { _ in words.word(2 + words.int(4)) }
+            let folder = ([roots[words.int(roots.count)], package] + folders).joined(separator: "/")
+            for _ in 0..<1 + words.int(40) where rows.count < count {
+                let path = "\(folder)/\(words.word(2 + words.int(5)))-\(rows.count).\(extensions[words.int(extensions.count)])"
+                rows.append(
+                    Row(
+                        path: path, section: section, package: package, depth: path.split(separator: "/").count,
+                        length: path.utf8.count))
+            }
+        }
+    }
+}

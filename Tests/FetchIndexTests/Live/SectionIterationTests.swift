@@ -1,0 +1,87 @@
+import FetchIndex
+import TestSupport
+import Testing
+
+/// A loop over sections reads some of them at once.
+@Suite struct SectionIterationTests {
+    let store: LiveStore
+    let context: ManagedObjectContext
+
+    private static let sectionCount = 150
+
+    init() throws {
+        store = try LiveStore(Model(Book.self))
+        context = store.container.newContext()
+        for number in 0..<Self.sectionCount {
+            for copy in 0...number % 3 {
+                let book = Book(context: context)
+                (book.title, book.publisher, book.price) = ("b\(copy)", Self.name(number), number)
+            }
+        }
+        try context.save()
+    }
+
+    private static func name(_ number: Int) -> String { "P\(1000 + number)" }
+
+    private func controller(
+        offset: Int = 0, limit: Int = 0, cacheName: String? = nil
+    ) throws -> FetchedResultsController<Book> {
+        var request = FetchRequest<Book>(sortKeys: [SortKey(\.title)])
+        (request.fetchOffset, request.fetchLimit) = (offset, limit)
+        request.aggregates = [.sum(\.price)]
+        let controller = try FetchedResultsController(
+            fetchRequest: request, context: context, sectionKey: .attribute("publisher"), sectionOrder: .byName(),
+            cacheName: cacheName)
+        try controller.performFetch()
+        return controller
+    }
+
+    @Test(arguments: [0, 1, 5, 290]) func aLoopReadsWhatIndexesRead(offset: Int) throws {
+        for limit in [0, 1, 130] {
+            let sections = try controller(offset: offset, limit: limit).sections
+            var index = 0
+            for section in sections {
+                let same = sections[index]
+                #expect(section.name == same.name)
+                #expect(section.count == same.count)
+                #expect(section.rowsBefore == same.rowsBefore)
+                #expect(section.aggregate(.sum(\.price)) == same.aggregate(.sum(\.price)))
+                #expect(section.objects.map(\.objectID) == same.objects.map(\.objectID))
+                index += 1
+            }
+            #expect(index == sections.count)
+        }
+    }
+
+    @Test func aLoopSeesWhatItChanges() throws {
+        let controller = try controller(cacheName: "books")
+        var names: [String] = []
+        for section in controller.sections {
+            names.append(section.name)
+            if names.count == 3 {
+                // The fourth goes, and the last one becomes two.
+                for book in Array(controller.sections[3].objects) { context.delete(book) }
+                let book = Book(context: context)
+                (book.title, book.publisher, book.price) = ("z", "Z", 1)
+                context.processPendingChanges()
+            }
+        }
+        let expected = (0..<Self.sectionCount).filter { $0 != 3 }.map(Self.name) + ["Z"]
+        #expect(names == expected)
+    }
+
+    @Test func aLoopEndsWhereTheResultsDo() throws {
+        let controller = try controller()
+        var count = 0
+        for section in controller.sections {
+            #expect(section.count > 0)
+            count += 1
+            guard count == 10 else { continue }
+            for section in Array(controller.sections).dropFirst(20) {
+                for book in Array(section.objects) { context.delete(book) }
+            }
+            context.processPendingChanges()
+        }
+        #expect(count == 20)
+    }
+}
