@@ -26,7 +26,12 @@ let package = Package(
         // makes the stores and databases
         .executableTarget(name: "prepare", dependencies: ["Stores"]),
         // measures what is no time: memory and size
-        .executableTarget(name: "figures", dependencies: ["Stores", .product(name: "GRDB", package: "GRDB.swift")]),
+        .executableTarget(
+            name: "figures",
+            dependencies: [
+                "Catalogue", "Stores", .product(name: "fetchindex", package: "FetchIndex"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         // measures readers beside a writer, for a minute
         .executableTarget(name: "load", dependencies: ["Catalogue", "Stores"]),
         // turns the harness's results into a table, JSON and a plot

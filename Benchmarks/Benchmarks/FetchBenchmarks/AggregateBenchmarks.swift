@@ -36,7 +36,8 @@ func aggregates(_ stores: Stores) {
 
         nonisolated(unsafe) var scene: LiveScene?
         nonisolated(unsafe) var live: FetchedResultsController<ManagedObject>?
-        Benchmark("change 1 row with three aggregates | \(stores.rows) | \(side)", configuration: quick(5)) { benchmark in
+        Benchmark("change 1 row with three aggregates | \(stores.rows) | \(side)", configuration: quick(5)) {
+            benchmark in
             for _ in benchmark.scaledIterations {
                 scene!.edit([scene!.renaming()])
                 benchmark.startMeasurement()
@@ -47,6 +48,7 @@ func aggregates(_ stores: Stores) {
             scene = try LiveScene(stores, hasController: false)
             context = scene!.context
             live = try fetched()
+            require(live?.sections.isEmpty == false, "the controller must have fetched")
         } teardown: {
             (live, scene, context) = (nil, nil, nil)
             try stores.container().deleteCache(named: cacheName)

@@ -83,13 +83,15 @@ func warmFetch(_ stores: Stores) {
         queue = nil
     }
 
-    Benchmark("fetch after opening the file\(stores.shape.suffix) | \(rows) | ours", configuration: quick(3)) { benchmark in
+    Benchmark("fetch after opening the file\(stores.shape.suffix) | \(rows) | ours", configuration: quick(3)) {
+        benchmark in
         for _ in benchmark.scaledIterations { try fetch(stores) }
     } setup: {
         try stores.container().withOrder(stores.definition, Stores.options()) { _ in }
     }
 
-    Benchmark("fetch after opening the file\(stores.shape.suffix) | \(rows) | peer", configuration: quick(10)) { benchmark in
+    Benchmark("fetch after opening the file\(stores.shape.suffix) | \(rows) | peer", configuration: quick(10)) {
+        benchmark in
         for _ in benchmark.scaledIterations { try stores.database().read { try fetchFromPeer(stores.shape, $0) } }
     }
 }

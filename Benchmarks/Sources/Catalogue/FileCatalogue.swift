@@ -40,7 +40,8 @@ public struct FileCatalogue {
             let folders = (0..<1 + words.int(5)).map { _ in words.word(2 + words.int(4)) }
             let folder = ([roots[words.int(roots.count)], package] + folders).joined(separator: "/")
             for _ in 0..<1 + words.int(40) where rows.count < count {
-                let path = "\(folder)/\(words.word(2 + words.int(5)))-\(rows.count).\(extensions[words.int(extensions.count)])"
+                let path =
+                    "\(folder)/\(words.word(2 + words.int(5)))-\(rows.count).\(extensions[words.int(extensions.count)])"
                 rows.append(
                     Row(
                         path: path, section: section, package: package, depth: path.split(separator: "/").count,

@@ -61,11 +61,12 @@ public enum Shape: String, CaseIterable, Sendable {
 
     public var table: String { self == .packages ? "package" : "file" }
 
-    func createTable(isUnique: Bool = false) -> String {
+    public func createTable(isUnique: Bool = false, hasID: Bool = true) -> String {
         let types = columns.map {
             "\($0) \(integers.contains($0) ? "INTEGER" : "TEXT")\(isUnique && $0 == sortKey ? " UNIQUE" : "")"
         }
-        return "CREATE TABLE \(table) (id INTEGER PRIMARY KEY, \(types.joined(separator: ", ")))"
+        let columns = (hasID ? ["id INTEGER PRIMARY KEY"] : []) + types
+        return "CREATE TABLE \(table) (\(columns.joined(separator: ", ")))"
     }
 
     public var createIndex: String { "CREATE INDEX by_section ON \(table) (section, \(sortKey))" }

@@ -59,7 +59,8 @@ public struct Stores: Sendable {
     }
 
     private func prepareStore() throws {
-        let container = try PersistentContainer(at: storeURL, model: Model(entities: [shape.entity()]), durability: .none)
+        let container = try PersistentContainer(
+            at: storeURL, model: Model(entities: [shape.entity()]), durability: .none)
         let writer = try BatchWriter(container, entity: shape.entity().name)
         var number = 0
         try shape.forEachRow(rows) { row in

@@ -72,4 +72,5 @@ for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
     figures += try ModelFigures(Stores(rows: rows)).measure()
     figures += try IndexFigures(Stores(rows: rows)).measure()
 }
+figures += try ImportFigures(rows: 1_000_000).measure()
 print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))

@@ -31,7 +31,7 @@ struct Reader {
         var reads = 0
         var moves = 0
         while ContinuousClock.now < end {
-            try container.withOrder(stores.definition, Stores.options()) { order in
+            try container.withOrder(Shape.packages.definition, Stores.options()) { order in
                 moves += 1
                 let next = ContinuousClock.now + Self.interval
                 repeat {
