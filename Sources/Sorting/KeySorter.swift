@@ -19,23 +19,19 @@ package final class KeySorter {
     private let memoryBudget: Int
     /// Where runs are made; nil: nowhere.
     private let folder: String?
-    private var keys = Memory<UInt8>()
-    private var entries = Memory<Entry>()
+    private var memory = KeysInMemory()
     private var runFile: RunFile?
     private(set) var runs: [SortedRun] = []
-    package private(set) var count = 0
-    /// How many keys in memory stand in their places.
-    private var sortedCount = 0
+    private var spilledCount = 0
 
     package init(memoryBudget: Int, folder: String?) {
         self.memoryBudget = max(memoryBudget, Self.smallestBudget)
         self.folder = folder
     }
 
-    deinit {
-        keys.removeAndFree()
-        entries.removeAndFree()
-    }
+    deinit { memory.removeAndFree() }
+
+    package var count: Int { spilledCount + memory.entries.count }
 
     /// How many runs went to disk.
     package var runCount: Int { runs.count }
@@ -43,20 +39,13 @@ package final class KeySorter {
     package func append(_ key: [UInt8]) throws { try append(key.span.bytes) }
 
     package func append(_ key: RawSpan) throws {
-        let needed = key.byteCount + Self.lengthSize
-        let byteCount = keys.count + needed + (entries.count + 1) * MemoryLayout<Entry>.stride
-        if byteCount > memoryBudget && entries.count > 0 { try spill() }
+        // One access to a property for most keys: this is done for each row of a build.
+        if memory.append(key, within: memoryBudget) { return }
         // A process with little memory left has shorter runs.
-        if !keys.reserve(needed) || !entries.reserve(1) {
-            if entries.count > 0 { try spill() }
-            guard keys.reserve(needed), entries.reserve(1) else {
-                throw StoreError.notSaved("there is no memory to sort keys in")
-            }
+        if memory.entries.count > 0 { try spill() }
+        guard memory.append(key, within: .max) else {
+            throw StoreError.notSaved("there is no memory to sort keys in")
         }
-        sortedCount = 0
-        entries.append(Entry(cache: 0, offset: keys.count))
-        keys.append(key)
-        count += 1
     }
 
     /// Calls the body with all keys in order, once. O(n log n).
@@ -90,22 +79,20 @@ package final class KeySorter {
         let runCount = sorters.reduce(0) { $0 + $1.runCount }
         let budget = sorters.reduce(0) { $0 + $1.memoryBudget }
         let sources =
-            sorters.map { KeyMerger.Source(memory: $0.sortedEntries, of: $0.keys.bytes) }
+            sorters.map { KeyMerger.Source(memory: $0.sortedEntries, of: $0.memory.keys.bytes) }
             + sorters.flatMap(\.runs).map {
                 KeyMerger.Source(run: $0, bufferLength: max(budget / (runCount + 1), 1 << 16))
             }
         try withExtendedLifetime(sorters) { try KeyMerger.merge(sources, first: first, body) }
     }
 
-    private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(entries.elements) }
+    private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(memory.entries.elements) }
 
     /// Sorts what is in memory, so that a merge begins at once. Where there are runs, it becomes another one: the memory is
     /// needed for reading them.
     package func sort(first: Int = .max) throws {
-        if !runs.isEmpty && entries.count > 0 { return try spill(isLast: true) }
-        if sortedCount >= min(first, entries.count) { return }
-        sortedCount = min(first, entries.count)
-        MultikeyQuicksort.sort(entries.elements, in: keys.bytes, first: first)
+        if !runs.isEmpty && memory.entries.count > 0 { return try spill(isLast: true) }
+        memory.sort(first: first)
     }
 
     private func spill(isLast: Bool = false) throws {
@@ -113,17 +100,51 @@ package final class KeySorter {
         let file = try runFile ?? RunFile(inFolder: folder)
         runFile = file
         let run = SortedRun(in: file)
-        MultikeyQuicksort.sort(entries.elements, in: keys.bytes)
-        for entry in entries.elements { try run.append(MultikeyQuicksort.key(of: entry, in: keys.bytes).bytes) }
+        memory.sort(first: .max)
+        let keys = memory.keys.bytes
+        for entry in memory.entries.elements { try run.append(MultikeyQuicksort.key(of: entry, in: keys).bytes) }
         try run.finish()
         runs.append(run)
-        if isLast {
-            keys.removeAndFree()
-            entries.removeAndFree()
-        } else {
-            keys.removeAll()
-            entries.removeAll()
-        }
+        spilledCount += memory.entries.count
+        if isLast { memory.removeAndFree() } else { memory.removeAll() }
+    }
+}
+
+/// Keys, each after its length, and where they are.
+private struct KeysInMemory {
+    private(set) var keys = Memory<UInt8>()
+    private(set) var entries = Memory<KeySorter.Entry>()
+    /// How many entries stand in their places.
+    private var sortedCount = 0
+
+    mutating func removeAndFree() {
+        keys.removeAndFree()
+        entries.removeAndFree()
+        sortedCount = 0
+    }
+
+    mutating func removeAll() {
+        keys.removeAll()
+        entries.removeAll()
+        sortedCount = 0
+    }
+
+    /// False when it would take more bytes than a budget, or there is no memory.
+    mutating func append(_ key: RawSpan, within budget: Int) -> Bool {
+        let needed = key.byteCount + KeySorter.lengthSize
+        let byteCount = keys.count + needed + (entries.count + 1) * MemoryLayout<KeySorter.Entry>.stride
+        guard byteCount <= budget, keys.reserve(needed), entries.reserve(1) else { return false }
+        sortedCount = 0
+        entries.append(KeySorter.Entry(cache: 0, offset: keys.count))
+        keys.append(key)
+        return true
+    }
+
+    /// The first entries, if so many are enough.
+    mutating func sort(first: Int) {
+        if sortedCount >= min(first, entries.count) { return }
+        sortedCount = min(first, entries.count)
+        MultikeyQuicksort.sort(entries.elements, in: keys.bytes, first: first)
     }
 }
 

@@ -154,7 +154,7 @@ private struct BatchInsertion {
         let object = RecordKey(entity: entity, number: next)
         try writer.append(record, as: object)
         next += 1
-        keys.rows[row] = .inserted(object)
+        keys.note(object, insertedFor: row)
         // From the first on, updates of these objects are not logged.
         if !hasNoted { try noteInserted(in: writer) }
         return object
@@ -192,7 +192,8 @@ private struct BatchKeys {
         }
     }
 
-    var rows: [Row]
+    private(set) var rows: [Row]
+    private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
 
     /// Looks up the keys in their order.
@@ -235,8 +236,14 @@ private struct BatchKeys {
         }
     }
 
+    mutating func note(_ object: RecordKey, insertedFor row: Int) {
+        rows[row] = .inserted(object)
+        hasInserted = true
+    }
+
     /// Writes the keys of the records that were inserted, in their order.
     func write(in writer: StoreWriter) throws {
+        guard hasInserted else { return }
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             try keys?.forEach { key, row in
                 guard case .inserted(let object) = rows[row] else { return }
