@@ -72,7 +72,8 @@ import Testing
             "import", tool.store, file, "--entity", "T", "--key", "a", "--types",
             name == "header.csv" ? "" : text.contains("price") ? "price:integer" : "b:integer")
         #expect(result.status == 1)
-        #expect(result.error == "fetchindex: \(file), \(expected)\n")
+        let saved = name == "header.csv" ? "" : "; 1 row before it is saved"
+        #expect(result.error == "fetchindex: \(file), \(expected)\(saved)\n")
     }
 
     @Test func brokenUTF8IsABadRowAndGoodRowsStay() throws {

@@ -23,7 +23,7 @@ func quick(_ seconds: Int) -> Benchmark.Configuration {
 
 func slow(_ iterations: Int) -> Benchmark.Configuration {
     .init(
-        metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 0 : 1,
+        metrics: [.wallClock, .throughput], warmupIterations: 1,
         maxDuration: isBrief ? .seconds(1) : .seconds(240), maxIterations: isBrief ? 2 : iterations)
 }
 

@@ -126,7 +126,8 @@ struct ImportCommand: ParsableCommand {
         var seen = SeenObjects()
         let converter = try RowConverter(source.columns, to: writer.entity, file: file)
         let bar = ProgressBar("importing")
-        var rows = (written: 0, saved: 0)
+        // Read, put into the store, and committed.
+        var rows = (read: 0, put: 0, saved: 0)
         if !replace { writer.deferUniqueKeys() }
         defer { bar.finish() }
         do {
@@ -138,7 +139,9 @@ struct ImportCommand: ParsableCommand {
                 try writer.put(batch.records, keepingSlots: key == nil ? [] : converter.missingSlots) {
                     index, outcome in
                     switch outcome {
-                    case .success(let number): if replace { seen.insert(number) }
+                    case .success(let number):
+                        rows.put += 1
+                        if replace { seen.insert(number) }
                     case .failure(let error):
                         let bad = BadInput(file: file, line: batch.lines[index], reason: error.description)
                         guard skipBadRows else { throw bad }
@@ -146,15 +149,15 @@ struct ImportCommand: ParsableCommand {
                         report.add(bad)
                     }
                 }
-                rows.written += batch.rowCount
+                rows.read += batch.rowCount
                 // With --replace, all of it is one transaction, which a refusal undoes.
-                if !replace && rows.written - rows.saved >= Self.transactionLength {
+                if !replace && rows.put - rows.saved >= Self.transactionLength {
                     try writer.commitBatch()
-                    rows.saved = rows.written
+                    rows.saved = rows.put
                 }
                 // The length of a pipe is not known.
                 let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
-                bar.show(rows: rows.written, fraction: Double(batch.progress.done) / total)
+                bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
             }
         } catch {
             if replace {
@@ -162,15 +165,14 @@ struct ImportCommand: ParsableCommand {
                 throw Failure("\(error); --replace changed nothing")
             }
             // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
-            if error is BadInput { try writer.commit() }
-            if error is UnreadableFile {
+            if error is BadInput || error is UnreadableFile {
                 try writer.commit()
-                throw Failure("\(error); \(Numbers.count(rows.written, "row")) before it are saved")
+                rows.saved = rows.put
+            } else {
+                guard case StoreError.notSaved = error else { throw error }
             }
-            if case StoreError.notSaved = error {
-                throw Failure("\(error); \(Numbers.count(rows.saved, "row")) before it are saved")
-            }
-            throw error
+            throw Failure(
+                "\(error); \(Numbers.count(rows.saved, "row")) before it \(rows.saved == 1 ? "is" : "are") saved")
         }
         if replace { report.deleted = try deleteOthers(than: seen, of: count, with: writer, report) }
         try writer.commit()

@@ -8,7 +8,7 @@ struct RefreshCommand: ParsableCommand {
         commandName: "refresh", abstract: "Bring caches up to date, so that the next fetches are hits.",
         discussion: """
             A cache that is behind is caught up, and one that cannot be is built again. A cache that cannot be refreshed is \
-            named, the others are, and the exit code is 1.
+            named, the others are refreshed, and the exit code is 1. Where a name is that of no cache, nothing is done.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -33,35 +33,37 @@ struct RefreshCommand: ParsableCommand {
         let wanted = names.isEmpty ? all : names
         let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")
         var reports = [Refreshed?](repeating: nil, count: wanted.count)
-        var requests: [CacheRequest] = []
-        for (index, name) in wanted.enumerated() {
-            do {
-                requests.append(try RequestOptions.cacheRequest(name, in: container, bar))
-            } catch {
-                reports[index] = Refreshed(name: name, error: "\(error)")
-            }
-        }
-        let places = reports.indices.filter { reports[$0] == nil }
-        var start = ContinuousClock.now
-        try container.cacheEngine.open(requests) { index, result in
-            let name = requests[index].name
-            do {
-                let opened = try result.get()
-                let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
-                reports[places[index]] = Refreshed(name: name, rows: opened.order.rowCount, outcome: outcome)
-            } catch {
-                reports[places[index]] = Refreshed(name: name, error: "\(error)")
-            }
-            start = .now
-        }
-        bar.finish()
-        for report in reports.compactMap(\.self) where !output.isJSON {
+        func note(_ report: Refreshed, at index: Int) {
+            reports[index] = report
+            if output.isJSON { return }
+            bar.finish()
             if let outcome = report.outcome {
                 Output.line("\(report.name.visible): \(outcome.sentence): \(Numbers.count(report.rows ?? 0, "row"))")
             } else {
                 Output.error("\(report.name.visible): \(report.error ?? "")")
             }
         }
+        var requests: [(index: Int, cache: CacheRequest)] = []
+        for (index, name) in wanted.enumerated() {
+            do {
+                requests.append((index, try RequestOptions.cacheRequest(name, in: container, bar)))
+            } catch {
+                note(Refreshed(name: name, error: "\(error)"), at: index)
+            }
+        }
+        var start = ContinuousClock.now
+        try container.cacheEngine.open(requests.map(\.cache)) { index, result in
+            let (place, cache) = requests[index]
+            do {
+                let opened = try result.get()
+                let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
+                note(Refreshed(name: cache.name, rows: opened.order.rowCount, outcome: outcome), at: place)
+            } catch {
+                note(Refreshed(name: cache.name, error: "\(error)"), at: place)
+            }
+            start = .now
+        }
+        bar.finish()
         if output.isJSON { try Output.jsonLine(reports) }
         if reports.contains(where: { $0?.error != nil }) { throw Failure("not all caches are up to date") }
     }
