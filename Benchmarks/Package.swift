@@ -25,11 +25,11 @@ let package = Package(
         .executableTarget(name: "generate-catalogue", dependencies: ["Catalogue"]),
         // makes the stores and databases
         .executableTarget(name: "prepare", dependencies: ["Stores"]),
-        // measures what is no time: memory and size
+        // measures what the harness cannot: memory, size, and ratios of whole processes
         .executableTarget(
             name: "figures",
             dependencies: [
-                "Catalogue", "Stores", .product(name: "fetchindex", package: "FetchIndex"),
+                "Stores", .product(name: "fetchindex", package: "FetchIndex"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         // measures readers beside a writer, for a minute

@@ -135,7 +135,9 @@ import Testing
     @Test func rowsBehindAQuotationMarkOutOfPlaceAreNotLostSilently() throws {
         let file = try tool.file("a.csv", "k,v\n99,a\n100,\"oops\n101,\"v101\"\n102,b\n")
         let expected = "line 4: a quotation mark inside a quoted field must be doubled; the field begins on line 3"
-        #expect(try failure("import", tool.store, file, "--entity", "E", "--key", "k") == "\(file), \(expected); 1 row before it is saved")
+        #expect(
+            try failure("import", tool.store, file, "--entity", "E", "--key", "k")
+                == "\(file), \(expected); 1 row before it is saved")
         #expect(try tool.rows("--entity", "E").map { $0["k"] as? Int } == [99])
     }
 

@@ -151,4 +151,21 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "E").status == 0)
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:double").status == 2)
     }
+
+    /// Rows whose keys are in no order are written in another way: without their keys at first.
+    @Test(arguments: [1, 7919]) func anImportThatStopsSaysHowManyRowsAreSaved(step: Int) throws {
+        let count = 120_000
+        let rows = (0..<count).map { "k\(200_000 + $0 * step % count),\($0)\n" }
+        let file = try tool.file("a.csv", "k,n\n" + rows.joined() + "x,y\n")
+        let result = try tool.run("import", tool.store, file, "--entity", "E", "--key", "k")
+        #expect(result.status == 1)
+        #expect(result.error.hasSuffix("\"y\" is not an integer; 120,000 rows before it are saved\n"))
+        let info = try tool.run("info", tool.store, "--output", "json")
+        // Rows are saved on the way, in transactions of 50,000.
+        #expect(info["commit"] as? Int ?? 0 > 2)
+        #expect(try tool.run("check", tool.store).status == 0)
+        let again = try tool.run(
+            "import", tool.store, file, "--entity", "E", "--key", "k", "--skip-bad-rows", "--output", "json")
+        #expect(again["unchanged"] as? Int == count && again["inserted"] as? Int == 0)
+    }
 }

@@ -201,6 +201,31 @@ extension ExactSum {
         }
     }
 
+    /// What is far below a half decides it.
+    @Test func bitsFarBelowAreNotLost() {
+        func read(_ numbers: [Double], dividedBy divisor: Int) -> (sum: Double, quotient: Double) {
+            var sum = ExactSum(.binary)
+            for number in numbers { _ = sum.add(number) }
+            let bytes = sum.bytes
+            let encoded = EncodedSum(bytes.span.bytes, .binary)
+            return (encoded.double, encoded.double(dividedBy: divisor))
+        }
+        func power(_ exponent: Int) -> Double { Double(sign: .plus, exponent: exponent, significand: 1) }
+        for sign in [1.0, -1.0] {
+            // 2^147 is half of the last bit of 2^200.
+            let half = read([sign * power(200), sign * power(147)], dividedBy: 2)
+            #expect(half.sum == sign * power(200))
+            #expect(half.quotient == sign * power(199))
+            let above = read([sign * power(200), sign * power(147), sign * power(-900)], dividedBy: 2)
+            #expect(above.sum == sign * (power(200) + power(148)))
+            #expect(above.quotient == sign * (power(199) + power(147)))
+            let below = read([sign * power(200), sign * power(147), -sign * power(-900)], dividedBy: 2)
+            #expect(below.sum == sign * power(200))
+            let many = read([sign * power(200), sign * power(147), sign * power(-900)], dividedBy: 1 << 40)
+            #expect(many.quotient == sign * (power(160) + power(108)))
+        }
+    }
+
     /// Multiples of the least double: halves go to the even one.
     @Test func quotientsOfTheLeastDoubles() {
         for total in 0...40 {

@@ -39,8 +39,8 @@ public struct Stores: Sendable {
 
     /// A controller of the same order, which shares its cache.
     public func controller(_ context: ManagedObjectContext) throws -> FetchedResultsController<ManagedObject> {
-        var request = FetchRequest<ManagedObject>(entityName: "Package")
-        request.sortKeys = [SortKey("name")]
+        var request = FetchRequest<ManagedObject>(entityName: definition.entity)
+        request.sortKeys = [SortKey(shape.sortKey)]
         return try FetchedResultsController(
             fetchRequest: request, context: context, sectionKey: .attribute("section"), sectionOrder: .byName(),
             cacheName: Stores.cacheName)

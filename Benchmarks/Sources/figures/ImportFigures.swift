@@ -1,5 +1,6 @@
-import Catalogue
+import FetchIndex
 import Foundation
+import GRDB
 import Stores
 
 /// What the import of a file with unique keys costs, as whole processes: the tool beside sqlite3.
@@ -9,30 +10,63 @@ struct ImportFigures {
     init(rows: Int) { self.rows = rows }
 
     func measure() throws -> [Figure] {
-        try [Shape.files, .shuffledFiles].flatMap { shape in
+        let rounds = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] == nil ? 3 : 1
+        return try [Shape.files, .shuffledFiles].flatMap { shape in
             let folder = try Stores.scratch()
             defer { try? FileManager.default.removeItem(at: folder) }
             let catalogue = folder.appendingPathComponent("files.csv").path
             try write(shape, to: catalogue)
-            let store = folder.appendingPathComponent("store").path
-            let arguments = [
-                "import", store, catalogue, "--entity", "File", "--key", "path",
-            ]
-            let ours = try seconds(Self.tool, arguments)
-            let again = try seconds(Self.tool, arguments)
-            let peer = try seconds(
-                "/usr/bin/env",
-                [
-                    "sqlite3", folder.appendingPathComponent("peer.sqlite").path,
-                    shape.createTable(isUnique: true, hasID: false),
-                    ".import --csv --skip 1 \(catalogue) \(shape.table)",
-                ])
+            let times = try (0..<rounds).map { try round($0, shape, catalogue, in: folder) }
+            func median(_ time: KeyPath<Times, Double>) -> Double {
+                times.map { $0[keyPath: time] }.sorted()[rounds / 2]
+            }
             return [
-                figure("keyed import\(shape.suffix)", ours, "s"),
-                figure("the same by sqlite3's\(shape.suffix)", ours / peer, limit: 0.5, "times"),
-                figure("import of the same file again\(shape.suffix), by the first", again / ours, limit: 0.5, "times"),
+                figure("keyed import\(shape.suffix)", median(\.ours), "s"),
+                figure(
+                    "keyed import\(shape.suffix), by sqlite3's", median(\.ours) / median(\.peer), limit: 0.5, "times"),
+                figure(
+                    "import of the same file again\(shape.suffix), by the first", median(\.again) / median(\.ours),
+                    limit: 0.5, "times"),
             ]
         }
+    }
+
+    private struct Times {
+        var ours = 0.0
+        var again = 0.0
+        var peer = 0.0
+    }
+
+    /// Both sides once; which comes first changes from round to round.
+    private func round(_ number: Int, _ shape: Shape, _ catalogue: String, in folder: URL) throws -> Times {
+        let store = folder.appendingPathComponent("store \(number)")
+        let database = folder.appendingPathComponent("peer \(number).sqlite").path
+        var times = Times()
+        func importOurs() throws {
+            let arguments = ["import", store.path, catalogue, "--entity", "File", "--key", "path"]
+            times.ours = try seconds(Self.tool, arguments)
+            times.again = try seconds(Self.tool, arguments)
+        }
+        func importPeers() throws {
+            let command = ".import --csv --skip 1 '\(catalogue)' \(shape.table)"
+            times.peer = try seconds(
+                "/usr/bin/env",
+                ["sqlite3", database, shape.createTable(isUnique: true, hasID: false), command])
+        }
+        if number % 2 == 0 { try importPeers() }
+        try importOurs()
+        if number % 2 == 1 { try importPeers() }
+        let context = try PersistentContainer(at: store, durability: .none).newContext()
+        let found = try context.count(for: FetchRequest<ManagedObject>(entityName: "File"))
+        let peerFound = try DatabaseQueue(path: database).read {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM \(shape.table)")
+        }
+        guard found == rows, peerFound == rows else {
+            fatalError("\(rows) rows must be imported, not \(found) and \(peerFound ?? 0)")
+        }
+        try FileManager.default.removeItem(at: store)
+        try FileManager.default.removeItem(atPath: database)
+        return times
     }
 
     private func figure(_ question: String, _ value: Double, limit: Double? = nil, _ unit: String) -> Figure {

@@ -16,7 +16,7 @@ struct Result {
             // measurement,host,processor,processors,memory,kernel,metric,unit,NAME,percentile,value,average,iterations,warm-up,time:
             // a name with commas stands in quotation marks, and the fields around it have neither.
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)
-            guard fields.count >= 15, fields[6].hasPrefix("Time"), let percentile = Double(fields[fields.count - 6]),
+            guard fields.count >= 15, fields[6] == "Time(wallclock)", let percentile = Double(fields[fields.count - 6]),
                 let nanoseconds = Double(fields[fields.count - 5])
             else { continue }
             let name = fields[8..<fields.count - 6].joined(separator: ",").replacing("\"", with: "")

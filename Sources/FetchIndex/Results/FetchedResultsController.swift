@@ -186,7 +186,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
         precondition(
-            columns.index(for: aggregate.function, of: aggregate.attribute) != nil, "The request has no such aggregate.")
+            columns.index(for: aggregate.function, of: aggregate.attribute) != nil, "The request has no such aggregate."
+        )
         precondition(
             range.lowerBound >= 0 && (range.upperBound <= rowCount || metDamage),
             "A range of rows must be one of the results.")

@@ -17,44 +17,54 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
         return ResultsSection(controller, index, controller.read { try $0.section(at: index) }, columns)
     }
 
-    /// Reads some sections at once: O(log n + sections). Ends at the end of the results, also when they shrink during the loop.
+    /// Reads more and more sections at once: O(log n + sections). Ends at the end of the results, also when they shrink during the
+    /// loop.
     public struct Iterator: IteratorProtocol {
-        private static var sectionsAtOnce: Int { 64 }
+        private static var mostAtOnce: Int { 64 }
 
         private let controller: FetchedResultsController<Object>
         private var index = 0
         /// Sections that were read in advance, from `first` on, and the controller's version at that time.
         private var read: [OrderSection] = []
         private var first = 0
+        private var sectionsAtOnce = 1
         private var version = -1
+        /// The sections at the beginning: after damage so many are handed out, those that cannot be read without rows.
+        private let expectedCount: Int
         private var columns = AggregateColumns.none
 
-        fileprivate init(_ controller: FetchedResultsController<Object>) { self.controller = controller }
-
-        public mutating func next() -> ResultsSection<Object>? {
-            if version != controller.version || index - first >= read.count {
-                guard index < controller.sectionCount, readOn() else { return nil }
-            }
-            defer { index += 1 }
-            return ResultsSection(controller, index, read[index - first], columns)
+        fileprivate init(_ controller: FetchedResultsController<Object>) {
+            self.controller = controller
+            expectedCount = controller.sectionCount
         }
 
-        private mutating func readOn() -> Bool {
-            let index = index
+        public mutating func next() -> ResultsSection<Object>? {
+            if version != controller.version || index - first >= read.count, index < controller.sectionCount {
+                readOn()
+            }
+            let isDamaged = controller.metDamage || controller.failure != nil
+            guard index < (isDamaged ? expectedCount : controller.sectionCount) else { return nil }
+            defer { index += 1 }
+            let isRead = version == controller.version && index - first < read.count
+            return ResultsSection(controller, index, isRead ? read[index - first] : nil, columns)
+        }
+
+        private mutating func readOn() {
+            sectionsAtOnce = version == controller.version ? Swift.min(2 * sectionsAtOnce, Self.mostAtOnce) : 1
+            let (index, most) = (index, sectionsAtOnce)
             read =
                 controller.read { window in
                     var sections: [OrderSection] = []
-                    sections.reserveCapacity(Swift.min(Self.sectionsAtOnce, window.sectionCount - index))
+                    sections.reserveCapacity(Swift.min(most, Swift.max(0, window.sectionCount - index)))
                     try window.walkSections(from: index) { section in
                         sections.append(section)
-                        return sections.count < Self.sectionsAtOnce
+                        return sections.count < most
                     }
                     return sections
                 } ?? []
             first = index
             version = controller.version
             columns = controller.live?.window.order.shape.aggregates ?? .none
-            return !read.isEmpty
         }
     }
 
@@ -93,8 +103,8 @@ public struct ResultsSection<Object: ManagedObject> {
     /// The rows, read on demand from the results at that time.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 
-    /// An aggregate of the section's rows. O(1). Traps unless the request that was fetched has it; null when the controller's
-    /// `failure` says that the store is damaged.
+    /// An aggregate of the section's rows. O(1). Traps unless the request that was fetched has it; null when it cannot be read
+    /// because the store is damaged, as the controller's `failure` says.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
         let (function, attribute) = (aggregate.function, aggregate.attribute)
         guard let column = columns.index(for: function, of: attribute) else {

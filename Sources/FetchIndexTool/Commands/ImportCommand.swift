@@ -136,19 +136,23 @@ struct ImportCommand: ParsableCommand {
             } consume: { (batch: RowBatch) in
                 for bad in batch.badRows { report.add(bad) }
                 report.badRowCount += batch.badRowCount
+                var refused = 0
                 try writer.put(batch.records, keepingSlots: key == nil ? [] : converter.missingSlots) {
                     index, outcome in
                     switch outcome {
-                    case .success(let number):
-                        rows.put += 1
-                        if replace { seen.insert(number) }
+                    case .success(let number): if replace { seen.insert(number) }
                     case .failure(let error):
                         let bad = BadInput(file: file, line: batch.lines[index], reason: error.description)
-                        guard skipBadRows else { throw bad }
+                        guard skipBadRows else {
+                            rows.put += index - refused
+                            throw bad
+                        }
+                        refused += 1
                         report.badRowCount += 1
                         report.add(bad)
                     }
                 }
+                rows.put += batch.records.count - refused
                 rows.read += batch.rowCount
                 // With --replace, all of it is one transaction, which a refusal undoes.
                 if !replace && rows.put - rows.saved >= Self.transactionLength {
@@ -159,23 +163,30 @@ struct ImportCommand: ParsableCommand {
                 let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
                 bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
             }
+            if !replace { try writer.commit() }
         } catch {
+            var error = error
             if replace {
                 writer.rollback()
                 throw Failure("\(error); --replace changed nothing")
             }
             // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
             if error is BadInput || error is UnreadableFile {
-                try writer.commit()
-                rows.saved = rows.put
-            } else {
+                do {
+                    try writer.commit()
+                    rows.saved = rows.put
+                } catch let failure { error = failure }
+            }
+            if !(error is BadInput || error is UnreadableFile) {
                 guard case StoreError.notSaved = error else { throw error }
             }
             throw Failure(
                 "\(error); \(Numbers.count(rows.saved, "row")) before it \(rows.saved == 1 ? "is" : "are") saved")
         }
-        if replace { report.deleted = try deleteOthers(than: seen, of: count, with: writer, report) }
-        try writer.commit()
+        if replace {
+            report.deleted = try deleteOthers(than: seen, of: count, with: writer, report)
+            try writer.commit()
+        }
     }
 
     private func read(

@@ -33,38 +33,42 @@ struct RefreshCommand: ParsableCommand {
         let wanted = names.isEmpty ? all : names
         let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")
         var reports = [Refreshed?](repeating: nil, count: wanted.count)
-        func note(_ report: Refreshed, at index: Int) {
-            reports[index] = report
-            if output.isJSON { return }
-            bar.finish()
-            if let outcome = report.outcome {
-                Output.line("\(report.name.visible): \(outcome.sentence): \(Numbers.count(report.rows ?? 0, "row"))")
-            } else {
-                Output.error("\(report.name.visible): \(report.error ?? "")")
-            }
-        }
         var requests: [(index: Int, cache: CacheRequest)] = []
         for (index, name) in wanted.enumerated() {
             do {
                 requests.append((index, try RequestOptions.cacheRequest(name, in: container, bar)))
             } catch {
-                note(Refreshed(name: name, error: "\(error)"), at: index)
+                reports[index] = Refreshed(name: name, error: "\(error)")
             }
         }
+        for report in reports.compactMap(\.self) where !output.isJSON { try show(report, bar) }
         var start = ContinuousClock.now
         try container.cacheEngine.open(requests.map(\.cache)) { index, result in
             let (place, cache) = requests[index]
+            var report = Refreshed(name: cache.name)
             do {
                 let opened = try result.get()
-                let outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
-                note(Refreshed(name: cache.name, rows: opened.order.rowCount, outcome: outcome), at: place)
+                report.rows = opened.order.rowCount
+                report.outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
             } catch {
-                note(Refreshed(name: cache.name, error: "\(error)"), at: place)
+                report.error = "\(error)"
             }
+            reports[place] = report
+            if !output.isJSON { try show(report, bar) }
             start = .now
         }
         bar.finish()
         if output.isJSON { try Output.jsonLine(reports) }
         if reports.contains(where: { $0?.error != nil }) { throw Failure("not all caches are up to date") }
+    }
+
+    private func show(_ report: Refreshed, _ bar: ProgressBar) throws {
+        bar.finish()
+        if let outcome = report.outcome {
+            Output.line("\(report.name.visible): \(outcome.sentence): \(Numbers.count(report.rows ?? 0, "row"))")
+        } else {
+            Output.error("\(report.name.visible): \(report.error ?? "")")
+        }
+        try Output.flush()
     }
 }

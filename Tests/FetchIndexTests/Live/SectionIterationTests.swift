@@ -1,6 +1,10 @@
-import FetchIndex
+import Bytes
+import LMDB
+@testable import Records
 import TestSupport
 import Testing
+
+@testable import FetchIndex
 
 /// A loop over sections reads some of them at once.
 @Suite struct SectionIterationTests {
@@ -24,13 +28,14 @@ import Testing
     private static func name(_ number: Int) -> String { "P\(1000 + number)" }
 
     private func controller(
-        offset: Int = 0, limit: Int = 0, cacheName: String? = nil
+        in other: ManagedObjectContext? = nil, offset: Int = 0, limit: Int = 0, cacheName: String? = nil
     ) throws -> FetchedResultsController<Book> {
         var request = FetchRequest<Book>(sortKeys: [SortKey(\.title)])
         (request.fetchOffset, request.fetchLimit) = (offset, limit)
         request.aggregates = [.sum(\.price)]
         let controller = try FetchedResultsController(
-            fetchRequest: request, context: context, sectionKey: .attribute("publisher"), sectionOrder: .byName(),
+            fetchRequest: request, context: other ?? context, sectionKey: .attribute("publisher"),
+            sectionOrder: .byName(),
             cacheName: cacheName)
         try controller.performFetch()
         return controller
@@ -83,5 +88,68 @@ import Testing
             context.processPendingChanges()
         }
         #expect(count == 20)
+    }
+
+    /// Every value of some tables becomes nonsense, under a checksum that is wrong, while the body runs.
+    private func damaging(_ tables: [KeyPath<StoreTables, Table>], _ body: () throws -> Void) throws {
+        let store = store.container.store
+        let stored = try tables.map { table in
+            let writer = try store.beginWrite()
+            var values: [UInt64: [UInt8]] = [:]
+            try writer.view.withCursor(on: writer.tables[keyPath: table]) { cursor in
+                var isAtEntry = try cursor.seekToFirst()
+                while isAtEntry {
+                    values[cursor.integerKey] = [UInt8](copying: cursor.value)
+                    isAtEntry = try cursor.seekToNext()
+                }
+            }
+            let nonsense = [UInt8](repeating: 7, count: 100)
+            for key in values.keys {
+                try writer.view.put(nonsense.span.bytes, for: key, in: writer.tables[keyPath: table])
+            }
+            try writer.commit()
+            return values
+        }
+        try body()
+        let writer = try store.beginWrite()
+        for (table, values) in zip(tables, stored) {
+            for (key, value) in values {
+                try writer.view.put(value.span.bytes, for: key, in: writer.tables[keyPath: table])
+            }
+        }
+        try writer.commit()
+    }
+
+    @Test func sectionsOfADamagedCacheAreThoseOfTheRecords() throws {
+        let expected = try controller(cacheName: "books").sections.map(\.name)
+        try damaging([\.nodes]) {
+            let other = store.container.newContext()
+            for copies in [true, false] {
+                let controller = try controller(in: other, cacheName: "books")
+                var names: [String] = []
+                if copies {
+                    names = Array(controller.sections).map(\.name)
+                } else {
+                    for section in controller.sections { names.append(section.name) }
+                }
+                #expect(names == expected)
+                #expect(controller.failure == nil)
+            }
+        }
+    }
+
+    @Test func sectionsThatCannotBeReadAreEmpty() throws {
+        _ = try controller(cacheName: "books").sections.count
+        try damaging([\.nodes, \.records]) {
+            let other = store.container.newContext()
+            let controller = try controller(in: other, cacheName: "books")
+            let sections = Array(controller.sections)
+            #expect(sections.count == Self.sectionCount)
+            #expect(sections.allSatisfy { $0.count == 0 && $0.aggregate(.sum(\.price)) == .null })
+            #expect(controller.failure != nil)
+            var count = 0
+            for _ in controller.sections { count += 1 }
+            #expect(count == 0)
+        }
     }
 }
