@@ -112,4 +112,17 @@ import Testing
         #expect(result.error.contains("there is no cache \"c\""))
         #expect(try fetch("b", "size") == "caughtUp")
     }
+
+    @Test func aCacheThatCannotBeRefreshedDoesNotStopTheOthers() throws {
+        try change(3)
+        #expect(try tool.run("model", "migrate", tool.store, "--entity", "Item", "--drop", "name").status == 0)
+        let result = try tool.run("refresh", tool.store)
+        #expect(result.status == 1)
+        #expect(result.output.hasPrefix("b: "))
+        #expect(result.error.contains("a: ") && result.error.contains("name"))
+        #expect(result.error.hasSuffix("not all caches are up to date\n"))
+        #expect(try fetch("b", "size") == "hit")
+        let reports = try #require(try tool.run("refresh", tool.store, "--output", "json").json as? [[String: Any]])
+        #expect(reports.map { $0["error"] != nil } == [true, false])
+    }
 }

@@ -6,7 +6,7 @@ import Stores
 func aggregates(_ stores: Stores) {
     let aggregates: [Aggregate<ManagedObject>] = [.sum("size"), .average("size"), .max("size")]
     let cacheName = "with aggregates"
-    for (side, aggregates) in [("ours", aggregates), ("without", [])] {
+    for (side, aggregates) in [("ours", aggregates), ("without aggregates", [])] {
         nonisolated(unsafe) var context: ManagedObjectContext?
         nonisolated(unsafe) var outcome = FetchOutcome.computed
         let fetched: () throws -> FetchedResultsController<ManagedObject> = {
