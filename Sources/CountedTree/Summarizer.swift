@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Sums up what the entries of a tree carry besides their weights, for any part of the tree.
 ///
 /// A summary is bytes that only the summarizer understands: of one entry, or of all entries of a part. Summaries form a
@@ -28,17 +30,17 @@ struct CellForm: Equatable, Sendable {
 }
 
 extension RunningSummary {
-    /// Adds the old summary of a part, then the summaries of what came, and takes those of what went away; in this order, so that
-    /// the greatest value may go when a greater one comes. False, and nothing is added, when what is left is unknown.
-    package func addDifference(
-        _ old: RawSpan, coming: some Sequence<[UInt8]>, going: some Sequence<[UInt8]>
-    ) throws -> Bool {
+    /// The summary of a part from its old one and those of what came and went; nil when it is unknown. What came is added first, so
+    /// that the greatest value may go when a greater one comes.
+    package func change(_ old: RawSpan, coming: [[UInt8]], going: [[UInt8]]) throws -> [UInt8]? {
+        // Entries that moved within the part.
+        if coming == going { return [UInt8](copying: old) }
         try add(old)
         for summary in coming { try add(summary.span.bytes) }
         for summary in going where !remove(summary.span.bytes) {
             _ = take()
-            return false
+            return nil
         }
-        return true
+        return take()
     }
 }

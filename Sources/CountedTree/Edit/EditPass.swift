@@ -141,9 +141,12 @@ struct EditPass {
     func summary(of child: EditedChild, level: Int, _ old: RawSpan) throws -> [UInt8] {
         guard let sum else { return [] }
         if child.edits.count <= Self.fewEdits {
-            let coming = child.edits.lazy.filter { self.comes($0) }.map { self.edits[$0].summary }
-            let going = child.edits.lazy.filter { self.goes($0) }.map { self.oldSummaries[$0] }
-            if try sum.addDifference(old, coming: coming, going: going) { return sum.take() }
+            var (coming, going): ([[UInt8]], [[UInt8]]) = ([], [])
+            for edit in child.edits {
+                if comes(edit) { coming.append(edits[edit].summary) }
+                if goes(edit) { going.append(oldSummaries[edit]) }
+            }
+            if let new = try sum.change(old, coming: coming, going: going) { return new }
         }
         return try tree.summary(of: child.node, level: level)
     }

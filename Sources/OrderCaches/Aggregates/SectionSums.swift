@@ -26,10 +26,17 @@ struct SectionSums {
         let some = keys[start..<end]
         start = end
         guard let old, some.count <= Self.fewChanges else { return try sumUp() }
-        let coming = some.lazy.filter { $0.change != .remove && $0.change != .find }.map(\.key.summary)
-        let going = some.lazy.filter { $0.change == .remove || $0.change == .update() }.map {
-            $0.change == .remove ? $0.key.summary : $0.oldSummary
+        var (coming, going): ([[UInt8]], [[UInt8]]) = ([], [])
+        for key in some {
+            switch key.change {
+            case .insert: coming.append(key.key.summary)
+            case .update:
+                coming.append(key.key.summary)
+                going.append(key.oldSummary)
+            case .remove: going.append(key.key.summary)
+            case .find: break
+            }
         }
-        return try sum.addDifference(old.span.bytes, coming: coming, going: going) ? sum.take() : sumUp()
+        return try sum.change(old.span.bytes, coming: coming, going: going) ?? sumUp()
     }
 }
