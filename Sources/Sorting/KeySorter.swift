@@ -19,18 +19,21 @@ package final class KeySorter {
     private let memoryBudget: Int
     /// Where runs are made; nil: nowhere.
     private let folder: String?
-    private var memory = KeysInMemory()
+    private var memory: KeysInMemory
     private var runFile: RunFile?
     private(set) var runs: [SortedRun] = []
     private var spilledCount = 0
 
-    package init(memoryBudget: Int, folder: String?) {
+    /// Where only the first keys are wanted, `mostWanted` of them, greater ones are dropped as they come.
+    package init(memoryBudget: Int, folder: String?, mostWanted: Int = .max) {
         self.memoryBudget = max(memoryBudget, Self.smallestBudget)
         self.folder = folder
+        memory = KeysInMemory(mostWanted: mostWanted)
     }
 
     deinit { memory.removeAndFree() }
 
+    /// Without those that were dropped.
     package var count: Int { spilledCount + memory.entries.count }
 
     /// How many runs went to disk.
@@ -117,6 +120,19 @@ private struct KeysInMemory {
     /// How many entries stand in their places.
     private var sortedCount = 0
 
+    /// Beyond so many, sorting all keys costs little more.
+    private static let manyWanted = 50_000
+    private let mostWanted: Int
+    /// When there are so many keys, all but the wanted ones are dropped.
+    private let fullCount: Int
+    /// The greatest of the keys that were kept then; empty before.
+    private var bound: [UInt8] = []
+
+    init(mostWanted: Int) {
+        self.mostWanted = max(1, mostWanted)
+        fullCount = mostWanted > Self.manyWanted ? .max : max(4 * mostWanted, 4096)
+    }
+
     mutating func removeAndFree() {
         keys.removeAndFree()
         entries.removeAndFree()
@@ -131,13 +147,30 @@ private struct KeysInMemory {
 
     /// False when it would take more bytes than a budget, or there is no memory.
     mutating func append(_ key: RawSpan, within budget: Int) -> Bool {
+        if !bound.isEmpty && key.compare(bound.span.bytes) > 0 { return true }
         let needed = key.byteCount + KeySorter.lengthSize
         let byteCount = keys.count + needed + (entries.count + 1) * MemoryLayout<KeySorter.Entry>.stride
         guard byteCount <= budget, keys.reserve(needed), entries.reserve(1) else { return false }
         sortedCount = 0
         entries.append(KeySorter.Entry(cache: 0, offset: keys.count))
         keys.append(key)
+        if entries.count >= fullCount { dropUnwanted() }
         return true
+    }
+
+    /// O(entries).
+    private mutating func dropUnwanted() {
+        sort(first: mostWanted)
+        var kept = KeysInMemory(mostWanted: mostWanted)
+        for entry in entries.elements[..<mostWanted] {
+            guard kept.append(MultikeyQuicksort.key(of: entry, in: keys.bytes).bytes, within: .max) else {
+                return kept.removeAndFree()
+            }
+        }
+        kept.sortedCount = mostWanted
+        kept.bound = [UInt8](copying: MultikeyQuicksort.key(of: entries.elements[mostWanted - 1], in: keys.bytes).bytes)
+        removeAndFree()
+        self = kept
     }
 
     /// The first entries, if so many are enough.

@@ -32,6 +32,28 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "runs have no names")
     }
 
+    /// Sorters that keep the first keys only give these, in whatever order the keys come, also from runs.
+    @Test(arguments: [0, 1, 7, 1024, 1500, 60_000], [1 << 30, 1 << 16])
+    func wantedKeysAreTheFirst(wanted: Int, budget: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(wanted + budget))
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let keys = keys(20_000, using: &generator)
+        let sorted = keys.sorted { $0.lexicographicallyPrecedes($1) }
+        for coming in [keys, sorted, sorted.reversed()] {
+            for count in [1, 3] {
+                let sorters = (0..<count).map { _ in
+                    KeySorter(memoryBudget: budget, folder: folder.path, mostWanted: wanted)
+                }
+                for (index, key) in coming.enumerated() { try sorters[index % count].append(key) }
+                var found: [[UInt8]] = []
+                try KeySorter.forEachSorted(of: sorters, first: wanted) { found.append([UInt8](copying: $0)) }
+                #expect(found == Array(sorted.prefix(wanted)))
+                if wanted <= 1024, budget == 1 << 30 { #expect(sorters.allSatisfy { $0.count < 4 * 1024 }) }
+            }
+        }
+    }
+
     @Test func equalAndHostileKeysAreSorted() throws {
         let organPipe = (0..<4000).map { number -> [UInt8] in
             let value = number < 2000 ? number : 4000 - number

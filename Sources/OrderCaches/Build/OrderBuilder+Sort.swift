@@ -12,14 +12,15 @@ extension OrderBuilder {
     ) throws {
         let sorters =
             try source.objects == nil
-            ? Self.sort([self], reader, replacing: replaced)[0] : [sortSome(reader, source, replacing: replaced)]
+            ? Self.sort([self], reader, replacing: replaced, first: first)[0]
+            : [sortSome(reader, source, replacing: replaced, first: first)]
         try KeySorter.forEachSorted(of: sorters, first: first, body)
     }
 
     private func sortSome(
-        _ reader: StoreReader, _ source: RecordSource, replacing replaced: [RecordKey: [UInt8]?]
+        _ reader: StoreReader, _ source: RecordSource, replacing replaced: [RecordKey: [UInt8]?], first: Int
     ) throws -> KeySorter {
-        let sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path)
+        let sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path, mostWanted: first)
         let total = source.objects?.count ?? 0
         let shape = shape
         var done = 0
@@ -34,10 +35,11 @@ extension OrderBuilder {
         return sorter
     }
 
-    /// The row keys of several orders, from one scan of the records of all their entities. Each order's keys take its share
-    /// of its memory.
+    /// The row keys of several orders, or of each the first, from one scan of the records of all their entities. Each order's keys
+    /// take its share of its memory.
     static func sort(
-        _ builders: [OrderBuilder], _ reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?] = [:]
+        _ builders: [OrderBuilder], _ reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?] = [:],
+        first: Int = .max
     ) throws -> [[KeySorter]] {
         let entities = Set(builders.flatMap(\.entities)).sorted()
         let count = try reader.count(of: entities)
@@ -45,7 +47,7 @@ extension OrderBuilder {
         let scan = ParallelScan(of: reader, objects: count)
         let orders = try builders.map { builder in
             let budget = builder.memoryBudget / 4 * 3 / (scan.threadCount * builders.count)
-            return try builder.placingThreads(scan.threadCount, of: reader, sortingIn: budget)
+            return try builder.placingThreads(scan.threadCount, of: reader, sortingIn: budget, first: first)
         }
         var done = 0
         for entity in entities {
@@ -89,24 +91,42 @@ extension OrderBuilder {
     }
 
     func placingThreads(
-        _ count: Int, of reader: StoreReader, sortingIn budget: Int = 0
+        _ count: Int, of reader: StoreReader, sortingIn budget: Int = 0, first: Int = .max
     ) throws -> [PlacingThread] {
         try (0..<count).map { thread in
             let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
             return PlacingThread(
                 placers: placers, placement: placement, shape: shape,
                 passed: releasesPages ? PassedPages(of: reader.view) : nil,
-                sorter: KeySorter(memoryBudget: budget, folder: reader.store.path))
+                sorter: KeySorter(memoryBudget: budget, folder: reader.store.path, mostWanted: first))
         }
     }
 
     /// What a thread that places records has of its own.
     final class PlacingThread {
+        /// Not a property of the class: each access to one would be checked for exclusivity, several times for each record.
+        private struct State {
+            var placer: (any RowPlacer)?
+            var placement: RowPlacement
+            var passed: PassedPages?
+            let shape: OrderShape
+            let sorter: KeySorter
+
+            mutating func place(_ object: RecordKey, _ record: RawSpan) throws {
+                placement.begin()
+                guard try placer?.place(record, &placement) ?? false else { return }
+                placement.finishEntry(object, in: shape)
+                try sorter.append(placement.key)
+            }
+
+            mutating func isMember(_ record: RawSpan) throws -> Bool {
+                placement.begin()
+                return try placer?.place(record, &placement) ?? false
+            }
+        }
+
         private let placers: [(any RowPlacer)?]
-        private var placer: (any RowPlacer)?
-        private var placement: RowPlacement
-        private let shape: OrderShape
-        private var passed: PassedPages?
+        private let state: UnsafeMutablePointer<State>
         let sorter: KeySorter
 
         init(
@@ -114,34 +134,33 @@ extension OrderBuilder {
             sorter: KeySorter
         ) {
             self.placers = placers
-            self.placement = placement
-            self.shape = shape
-            self.passed = passed
             self.sorter = sorter
+            state = .allocate(capacity: 1)
+            state.initialize(to: State(placement: placement, passed: passed, shape: shape, sorter: sorter))
+        }
+
+        deinit {
+            state.deinitialize(count: 1)
+            state.deallocate()
         }
 
         /// The records of the entity with this index come next.
-        func begin(_ entity: Int) { placer = placers[entity] }
+        func begin(_ entity: Int) { state.pointee.placer = placers[entity] }
 
         func place(_ object: RecordKey, _ record: RawSpan, unless replaced: [RecordKey: [UInt8]?]) throws {
-            passed?.pass(record)
+            state.pointee.passed?.pass(record)
             if !replaced.isEmpty && replaced.index(forKey: object) != nil { return }
-            placement.begin()
-            if try placer?.place(record, &placement) ?? false {
-                placement.finishEntry(object, in: shape)
-                try sorter.append(placement.key)
-            }
+            try state.pointee.place(object, record)
         }
 
         func isMember(
             _ object: RecordKey, _ record: RawSpan, replacing replaced: [RecordKey: [UInt8]?]
         ) throws -> Bool {
-            placement.begin()
             if !replaced.isEmpty, let replacement = replaced[object] {
                 guard let replacement else { return false }
-                return try placer?.place(replacement.span.bytes, &placement) ?? false
+                return try state.pointee.isMember(replacement.span.bytes)
             }
-            return try placer?.place(record, &placement) ?? false
+            return try state.pointee.isMember(record)
         }
     }
 }
