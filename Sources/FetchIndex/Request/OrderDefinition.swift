@@ -71,20 +71,28 @@ public struct OrderDefinition: Hashable, Sendable {
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
             entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.slots[$0].permanentName } } : self
+        let texts = permanent.texts
         let identity = CacheIdentity(
             entity: entity.name,
             reads: CacheIdentity.reads(
                 placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) },
                 includesSubentities: includesSubentities),
-            predicate: permanent.predicate?.description ?? "",
-            sort: permanent.sortKeys.map(\.description).joined(separator: ","),
-            section: permanent.sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
+            predicate: texts.predicate, sort: texts.sort, section: texts.section,
             aggregates: try permanent.aggregatesKept(placer.columns, of: entity),
-            aggregateList: permanent.aggregates.map(\.description).joined(separator: ","),
+            aggregateList: texts.aggregates,
             collation: versions.sorted().joined(separator: ", "))
         let placers = Dictionary(uniqueKeysWithValues: subentities.map { ($0.0, $0.2 as any RowPlacer) })
         let builder = OrderBuilder(entity: number, shape: shape, placer: placer, subentities: placers)
         return OrderRequest(builder: builder, identity: identity)
+    }
+
+    /// Its parts in the form that `init` parses; empty where there are none.
+    package var texts: (predicate: String, sort: String, section: String, aggregates: String) {
+        (
+            predicate: predicate?.description ?? "", sort: sortKeys.map(\.description).joined(separator: ","),
+            section: sectionKey.map { "\($0) \(sectionOrder.text)" } ?? "",
+            aggregates: aggregates.map(\.description).joined(separator: ",")
+        )
     }
 
     /// Why an order of this definition cannot have a cache; nil when it can.
@@ -104,11 +112,11 @@ public struct OrderDefinition: Hashable, Sendable {
     package init(_ identity: CacheIdentity, in model: Model) throws {
         try self.init(permanent: identity)
         includesSubentities = identity.includesSubentities
-        guard let entity = model.entity(named: identity.entity), entity.hasRenames else { return }
-        let names = Dictionary(
-            entity.attributeSlots.map { (entity.slots[$0].permanentName, entity.slots[$0].attribute.name) }
-        ) { first, _ in first }
-        self = renamed { names[$0] }
+        guard let entity = model.entity(named: identity.entity) else { return }
+        // Of removed attributes too: a change of an attribute's type removes it and adds another one of its name.
+        let renames = entity.slots.filter { $0.permanentName != $0.attribute.name }
+        let names = Dictionary(renames.map { ($0.permanentName, $0.attribute.name) }) { first, _ in first }
+        if !names.isEmpty { self = renamed { names[$0] } }
     }
 
     private init(permanent identity: CacheIdentity) throws {

@@ -40,8 +40,10 @@ struct CacheReport: Encodable {
     let lastHit: String?
     var defects: [String]?
 
-    init(_ listing: CacheDirectory.Listing) {
+    init(_ listing: CacheDirectory.Listing, in model: Model) {
         let header = listing.header
+        // With the names that attributes have now.
+        let request = header.flatMap { try? OrderDefinition($0.identity, in: model).texts }
         name = listing.name
         fresh = listing.isFresh
         maintained = listing.isMaintained
@@ -51,10 +53,10 @@ struct CacheReport: Encodable {
             ?? (fresh ? "fresh" : changesBehind.map { "\(Numbers.grouped($0)) behind" } ?? "log too short")
         commit = header?.commit
         entity = header?.identity.entity
-        predicate = header?.identity.predicate
-        sort = header?.identity.sort
-        section = header?.identity.section
-        aggregates = header?.identity.aggregateList
+        predicate = request?.predicate ?? header?.identity.predicate
+        sort = request?.sort ?? header?.identity.sort
+        section = request?.section ?? header?.identity.section
+        aggregates = request?.aggregates ?? header?.identity.aggregateList
         collation = header?.identity.collation
         rows = header?.rowCount
         // Without a section key there is one section, unnamed.
@@ -79,7 +81,8 @@ struct CacheListCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(forWriting: false)
-        let reports = try container.caches.list(in: container.store.snapshot()).map(CacheReport.init)
+        let snapshot = try container.store.snapshot()
+        let reports = try container.caches.list(in: snapshot).map { CacheReport($0, in: snapshot.model) }
         if output.isJSON { return try Output.jsonLine(reports) }
         if reports.isEmpty { return Output.line("the store has no caches") }
         var table = TextTable([
@@ -115,7 +118,7 @@ struct CacheShowCommand: ParsableCommand {
         let container = try store.open(forWriting: false)
         let snapshot = try container.store.snapshot()
         let listing = try container.caches.listing(name, in: snapshot)
-        let report = CacheReport(listing)
+        let report = CacheReport(listing, in: snapshot.model)
         // A chart shows the first ones; their number is in the header.
         let limit = output.isJSON ? Int.max : Self.mostBars
         let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map { FetchedSection($0) }
@@ -167,7 +170,8 @@ struct CacheVerifyCommand: ParsableCommand {
             let bar = ProgressBar("verifying \(name)")
             let defects = try container.verifyCache(name) { bar.show(rows: $0, of: $1) }
             bar.finish()
-            var report = CacheReport(try container.caches.listing(name, in: container.store.snapshot()))
+            let snapshot = try container.store.snapshot()
+            var report = CacheReport(try container.caches.listing(name, in: snapshot), in: snapshot.model)
             report.defects = defects
             reports.append(report)
             if !output.isJSON {

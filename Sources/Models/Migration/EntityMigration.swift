@@ -201,8 +201,9 @@ package struct EntityMigration: Sendable {
     }
 
     private mutating func append(_ attribute: AttributeDescription) {
-        let isTaken = slots.contains { $0.permanentName == attribute.name }
-        slots.append(SlotDescription(attribute, permanentName: isTaken ? "\(attribute.name)~\(slots.count)" : nil))
+        var permanentName = attribute.name
+        while slots.contains(where: { $0.permanentName == permanentName }) { permanentName += "~\(slots.count)" }
+        slots.append(SlotDescription(attribute, permanentName: permanentName))
     }
 
     private mutating func change(_ slot: Int, to attribute: AttributeDescription) {
