@@ -165,11 +165,11 @@ struct ImportCommand: ParsableCommand {
             }
             if !replace { try writer.commit() }
         } catch {
-            var error = error
             if replace {
                 writer.rollback()
                 throw Failure("\(error); --replace changed nothing")
             }
+            var error = error
             // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
             if error is BadInput || error is UnreadableFile {
                 do {
@@ -177,11 +177,12 @@ struct ImportCommand: ParsableCommand {
                     rows.saved = rows.put
                 } catch let failure { error = failure }
             }
-            if !(error is BadInput || error is UnreadableFile) {
-                guard case StoreError.notSaved = error else { throw error }
+            switch error {
+            case is BadInput, is UnreadableFile, StoreError.notSaved:
+                let saved = "\(Numbers.count(rows.saved, "row")) before it \(rows.saved == 1 ? "is" : "are") saved"
+                throw Failure("\(error); \(saved)")
+            default: throw error
             }
-            throw Failure(
-                "\(error); \(Numbers.count(rows.saved, "row")) before it \(rows.saved == 1 ? "is" : "are") saved")
         }
         if replace {
             report.deleted = try deleteOthers(than: seen, of: count, with: writer, report)
