@@ -93,6 +93,14 @@ package struct Cursor: ~Copyable {
         return true
     }
 
+    /// To the last entry whose key is less than one; throws when damaged pages lead to a greater one. MDB_SET_RANGE, and MDB_PREV
+    /// or MDB_LAST
+    package mutating func seek(toLastKeyBefore key: RawSpan) throws -> Bool {
+        guard try step(seek(toKeyFrom: key) ? MDB_PREV : MDB_LAST) else { return false }
+        if keys == .bytes, self.key.compare(key) >= 0 { throw LMDBError.corrupted }
+        return true
+    }
+
     /// Like `seek(toKeyFrom:)`, in a table of integer keys.
     package mutating func seek(toKeyFrom key: UInt64) throws -> Bool {
         let (code, foundKey, foundValue) = withKey(key) { seek($0) }

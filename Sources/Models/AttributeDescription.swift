@@ -69,7 +69,7 @@ extension AttributeDescription: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// A slot of an entity's records: the number of an attribute for as long as the store exists.
+/// A slot of an entity's records: the number of an attribute, or of a relationship's part, for as long as the store exists.
 package struct SlotDescription: Sendable {
     /// With its newest name.
     package var attribute: AttributeDescription
@@ -79,9 +79,11 @@ package struct SlotDescription: Sendable {
     package var formerNames: [String] = []
     /// Whether the attribute was removed. Its number is never used again.
     package var isRemoved = false
+    package let role: SlotRole
 
-    package init(_ attribute: AttributeDescription, permanentName: String? = nil) {
+    package init(_ attribute: AttributeDescription, permanentName: String? = nil, role: SlotRole = .attribute) {
         self.attribute = attribute
+        self.role = role
         self.permanentName = permanentName ?? attribute.name
     }
 }

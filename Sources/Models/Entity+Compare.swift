@@ -44,6 +44,20 @@ extension Entity {
                 throw mismatch("may be null in a newer model, and not in this one")
             }
         }
+        for relationship in declared.relationships {
+            func mismatch(_ reason: String) -> StoreError {
+                .modelMismatch(entity: name, "its relationship \(relationship.name) " + reason)
+            }
+            guard let stored = self.relationship(named: relationship.name)?.description else {
+                throw mismatch("was removed by a newer model")
+            }
+            guard stored.destination == relationship.destination, stored.isToMany == relationship.isToMany else {
+                throw mismatch("was replaced by a newer model, by one of the same name")
+            }
+            if stored.isOptional && !relationship.isOptional {
+                throw mismatch("may be nil in a newer model, and not in this one")
+            }
+        }
     }
 
     /// A checksum of the declaration, whatever the order of the attributes.
@@ -58,6 +72,7 @@ extension Entity {
         for name in removedAttributes.sorted() { bytes.appendText("-" + name) }
         for index in indexes.map(\.description).sorted() { bytes.appendText("index " + index) }
         for index in removedIndexes.map(\.description).sorted() { bytes.appendText("-index " + index) }
+        for relationship in relationships.sorted(by: { $0.name < $1.name }) { bytes.appendRelationship(relationship) }
         if let superentity { bytes.appendText("of " + superentity) }
         if isAbstract { bytes.appendText("abstract") }
         return bytes.span.bytes.checksum

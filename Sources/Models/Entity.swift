@@ -39,7 +39,7 @@ package struct Declaration: Hashable, Sendable {
     package let slots: [Int]
 }
 
-/// A kind of object: a name and its attributes. The order of the attributes has no meaning.
+/// A kind of object: a name, its attributes and its relationships. Their order has no meaning.
 public struct Entity: Sendable {
     // No more fields: entities are copied in hot paths.
     private var definition: Definition
@@ -56,6 +56,8 @@ public struct Entity: Sendable {
         package var completer: (any RecordCompleter)?
         /// The owners of inherited unique constraints, by number. Set when a store is read.
         package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
+        /// How its objects are linked; nil where they are not. Set when a store is read.
+        package var links: EntityLinks?
     }
 
     /// Setting it costs O(number of slots).
@@ -66,6 +68,7 @@ public struct Entity: Sendable {
     package var declarations: [Declaration] { definition.stored.declarations }
     package var passes: Int { definition.stored.passes }
     package var completer: (any RecordCompleter)? { definition.stored.completer }
+    package var links: EntityLinks? { definition.stored.links }
 
     public var name: String { definition.name }
     /// The name of the entity that this one specializes: it has the attributes of that one and its own, and its objects are
@@ -79,15 +82,23 @@ public struct Entity: Sendable {
     /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
     /// keys of the values have at most 500 bytes.
     public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
+    /// Relations to other objects, those of the superentity first.
+    public var relationships: [RelationshipDescription] { definition.relationships }
     /// Orders that every writer keeps.
     public var indexes: [Index] { definition.indexes }
-    /// Names of attributes that the store is to remove.
+    /// Names of attributes and relationships that the store is to remove.
     public var removedAttributes: [String] { definition.removed.attributes }
     /// Indexes that the store is to remove.
     public var removedIndexes: [Index] { definition.removed.indexes }
 
-    /// All slots of records, those of removed attributes included.
+    /// All slots of records, those of removed attributes and of relationships included.
     package var slots: [SlotDescription] { definition.slots }
+    /// All relationships, those that were removed included.
+    package var storedRelationships: [StoredRelationship] { definition.storedRelationships }
+    /// The slots that have the parts of relationships.
+    package var relationshipSlots: [Int] { definition.relationshipSlots }
+    /// Whether its objects are the links of a many-to-many relationship.
+    package var isJoin: Bool { definition.lineage.isJoin }
     package var hasDerivations: Bool { definition.hasDerivations }
     /// The slot of each attribute.
     package var attributeSlots: [Int] { definition.attributeSlots }
@@ -101,11 +112,12 @@ public struct Entity: Sendable {
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
     /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`; `removed` and `removedIndexes` are
-    /// attributes and indexes of older models that the store is to remove. `superentity` names another entity of the model, whose
+    /// attributes (or relationships) and indexes of older models that the store is to remove. `superentity` names another entity of the model, whose
     /// attributes and unique attributes this one inherits; it never changes in a store.
     public init(
-        _ name: String, _ attributes: [AttributeDescription], unique: [[String]] = [], indexes: [Index] = [],
-        removed: [String] = [], removedIndexes: [Index] = [], superentity: String? = nil, isAbstract: Bool = false
+        _ name: String, _ attributes: [AttributeDescription], relationships: [RelationshipDescription] = [],
+        unique: [[String]] = [], indexes: [Index] = [], removed: [String] = [], removedIndexes: [Index] = [],
+        superentity: String? = nil, isAbstract: Bool = false
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
         // An unknown name is found by `validate`.
@@ -115,20 +127,23 @@ public struct Entity: Sendable {
         }
         definition = Definition(
             name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, indexKeys: keys, indexes,
-            removed: (removed, removedIndexes), lineage: (superentity, isAbstract))
+            // A store decides where the links are.
+            relationships: relationships.map { StoredRelationship($0, .inverse) },
+            removed: (removed, removedIndexes), lineage: (superentity, isAbstract, false))
     }
 
     package init(
         _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], indexKeys: [[IndexKey]] = [],
-        superentity: String? = nil, isAbstract: Bool = false, stored: Stored = Stored()
+        relationships: [StoredRelationship] = [], superentity: String? = nil, isAbstract: Bool = false,
+        isJoin: Bool = false, stored: Stored = Stored()
     ) {
         let names = uniqueLists.filter { !$0.isEmpty }.map { $0.map { slots[$0].attribute.name } }
         let indexes = indexKeys.map { keys in
             Index(keys: keys.map { Index.Key(slots[$0.slot].attribute.name, isDescending: $0.isDescending) })
         }
         definition = Definition(
-            name, slots: slots, uniqueLists: uniqueLists, names, indexKeys: indexKeys, indexes, removed: ([], []),
-            lineage: (superentity, isAbstract), stored: stored)
+            name, slots: slots, uniqueLists: uniqueLists, names, indexKeys: indexKeys, indexes,
+            relationships: relationships, removed: ([], []), lineage: (superentity, isAbstract, isJoin), stored: stored)
     }
 
     private final class Definition: Sendable {
@@ -136,8 +151,11 @@ public struct Entity: Sendable {
         let attributes: [AttributeDescription]
         let uniqueAttributes: [[String]]
         let removed: (attributes: [String], indexes: [Index])
-        let lineage: (superentity: String?, isAbstract: Bool)
+        let lineage: (superentity: String?, isAbstract: Bool, isJoin: Bool)
         let stored: Stored
+        let relationships: [RelationshipDescription]
+        let storedRelationships: [StoredRelationship]
+        let relationshipSlots: [Int]
         let hasDerivations: Bool
         let slots: [SlotDescription]
         let attributeSlots: [Int]
@@ -151,8 +169,9 @@ public struct Entity: Sendable {
 
         init(
             _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]],
-            indexKeys: [[IndexKey]], _ indexes: [Index], removed: (attributes: [String], indexes: [Index]),
-            lineage: (superentity: String?, isAbstract: Bool), stored: Stored = Stored()
+            indexKeys: [[IndexKey]], _ indexes: [Index], relationships: [StoredRelationship],
+            removed: (attributes: [String], indexes: [Index]),
+            lineage: (superentity: String?, isAbstract: Bool, isJoin: Bool), stored: Stored = Stored()
         ) {
             self.name = name
             self.slots = slots
@@ -164,7 +183,10 @@ public struct Entity: Sendable {
             self.lineage = lineage
             self.stored = stored
             hasDerivations = slots.contains { $0.attribute.derivation != nil }
-            let live = slots.indices.filter { !slots[$0].isRemoved }
+            storedRelationships = relationships
+            self.relationships = relationships.filter { !$0.isRemoved }.map(\.description)
+            relationshipSlots = slots.indices.filter { !slots[$0].isRemoved && slots[$0].role != .attribute }
+            let live = slots.indices.filter { !slots[$0].isRemoved && slots[$0].role == .attribute }
             attributeSlots = live
             attributes = live.map { slots[$0].attribute }
             valueRules = live.map { ValueRule(slot: $0, slots[$0].attribute) }
@@ -187,8 +209,8 @@ public struct Entity: Sendable {
         convenience init(_ other: Definition, stored: Stored) {
             self.init(
                 other.name, slots: other.slots, uniqueLists: other.uniqueLists, other.uniqueAttributes,
-                indexKeys: other.indexKeys, other.indexes, removed: other.removed,
-                lineage: other.lineage, stored: stored)
+                indexKeys: other.indexKeys, other.indexes, relationships: other.storedRelationships,
+                removed: other.removed, lineage: other.lineage, stored: stored)
         }
     }
 
@@ -206,6 +228,14 @@ public struct Entity: Sendable {
             throw StoreError.unknownAttribute(entity: name, attribute: attribute)
         }
         return slot
+    }
+
+    /// The relationship of a name, or of one that it had; nil when there is none.
+    package func relationship(named name: String?) -> StoredRelationship? {
+        guard let name, !definition.storedRelationships.isEmpty else { return nil }
+        let live = definition.storedRelationships.filter { !$0.isRemoved }
+        return live.first { $0.description.name == name }
+            ?? (slot(of: name) == nil ? live.first { $0.formerNames.contains(name) } : nil)
     }
 
     /// The placeholder of an entity that was dropped: numbers of entities are never reused.
@@ -232,13 +262,13 @@ public struct Entity: Sendable {
     }
 }
 
-/// By name, superentity, attributes, unique attributes and indexes, whatever their order.
+/// By name, superentity, attributes, relationships, unique attributes and indexes, whatever their order.
 extension Entity: Hashable {
     public static func == (left: Entity, right: Entity) -> Bool {
         left.name == right.name && Set(left.attributes) == Set(right.attributes)
             && Set(left.uniqueAttributes.map(Set.init)) == Set(right.uniqueAttributes.map(Set.init))
             && Set(left.indexes) == Set(right.indexes) && left.superentity == right.superentity
-            && left.isAbstract == right.isAbstract
+            && left.isAbstract == right.isAbstract && Set(left.relationships) == Set(right.relationships)
     }
 
     public func hash(into hasher: inout Hasher) {

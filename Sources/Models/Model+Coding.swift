@@ -9,7 +9,15 @@ internal import Values
 //         | nothing, or (since version 6) indexes varint x ( entity varint | keys varint x ( slot varint | descending 1 ) )
 //             | derivations varint x ( entity varint | slot varint | expression text )
 //         | nothing, or (since version 7) subentities varint x ( entity varint | superentity varint, from 1; 0: none | flags 1 )
-//     flags       1 optional, 2 unique, 4 removed; of a subentity 1 abstract; a list without slots was removed
+//         | nothing, or (since version 9) relationships varint x ( entity varint | relationship )
+//             | joins varint x entity varint
+//     flags       1 optional, 2 unique, 4 removed, 8 a reference, 16 a position; of a subentity 1 abstract; a list without slots was
+//                 removed
+//     relationship
+//                 name text | destination text | inverse text | flags 1 | delete rule 1 | least, greatest: varints
+//                     | permanent name text | former names varint x text
+//                     | 0: reference | slot, position: varints   or 1: inverse   or 2: join | entity, side: varints
+//                 flags: 1 to-many, 2 ordered, 4 optional, 8 removed, 16 has an inverse
 //     histories   entities varint x ( passes varint | declarations varint x ( checksum 4 | slots varint x slot varint )
 //                     | slots varint x ( slot varint | permanent name text | former names varint x text
 //                         | length varint, default value as OrderKey ) )
@@ -18,13 +26,45 @@ extension [UInt8] {
     fileprivate mutating func appendEntity(_ entity: Entity) {
         appendText(entity.name)
         appendVarint(UInt64(entity.slots.count))
-        for slot in entity.slots { appendAttribute(slot.attribute, isRemoved: slot.isRemoved) }
+        for slot in entity.slots { appendAttribute(slot.attribute, isRemoved: slot.isRemoved, slot.role) }
     }
 
-    mutating func appendAttribute(_ attribute: AttributeDescription, isRemoved: Bool = false) {
+    mutating func appendAttribute(
+        _ attribute: AttributeDescription, isRemoved: Bool = false, _ role: SlotRole = .attribute
+    ) {
         appendText(attribute.name)
         append(attribute.type.rawValue)
-        append((attribute.isOptional ? 1 : 0) | (attribute.isUnique ? 2 : 0) | (isRemoved ? 4 : 0))
+        append((attribute.isOptional ? 1 : 0) | (attribute.isUnique ? 2 : 0) | (isRemoved ? 4 : 0) | role.flag)
+    }
+
+    /// What a program declares of a relationship.
+    mutating func appendRelationship(_ relationship: RelationshipDescription, isRemoved: Bool = false) {
+        for text in [relationship.name, relationship.destination, relationship.inverse ?? ""] { appendText(text) }
+        let flags: [(Bool, UInt8)] = [
+            (relationship.isToMany, 1), (relationship.isOrdered, 2), (relationship.isOptional, 4), (isRemoved, 8),
+            (relationship.inverse != nil, 16),
+        ]
+        append(flags.reduce(0) { $0 | ($1.0 ? $1.1 : 0) })
+        append(relationship.deleteRule.rawValue)
+        appendVarint(UInt64(relationship.minCount))
+        appendVarint(UInt64(relationship.maxCount))
+    }
+
+    fileprivate mutating func appendStored(_ relationship: StoredRelationship) {
+        appendRelationship(relationship.description, isRemoved: relationship.isRemoved)
+        appendText(relationship.permanentName)
+        appendVarint(UInt64(relationship.formerNames.count))
+        for name in relationship.formerNames { appendText(name) }
+        switch relationship.storage {
+        case .reference(let slot, let position): appendStorage(0, [slot, position])
+        case .inverse: appendStorage(1, [])
+        case .join(let entity, let side): appendStorage(2, [entity, side])
+        }
+    }
+
+    private mutating func appendStorage(_ kind: UInt8, _ numbers: [Int]) {
+        append(kind)
+        for number in numbers { appendVarint(UInt64(number)) }
     }
 
     fileprivate mutating func appendHistory(_ entity: Entity) {
@@ -47,6 +87,20 @@ extension [UInt8] {
             appendVarint(UInt64(value.count))
             append(contentsOf: value)
         }
+    }
+}
+
+extension SlotRole {
+    fileprivate var flag: UInt8 {
+        switch self {
+        case .attribute: 0
+        case .reference: 8
+        case .position: 16
+        }
+    }
+
+    fileprivate init(flags: UInt8) {
+        self = flags & SlotRole.reference.flag != 0 ? .reference : flags & SlotRole.position.flag != 0 ? .position : .attribute
     }
 }
 
@@ -74,7 +128,10 @@ extension Model {
             }
         }
         let lineages = entities.enumerated().filter { $1.superentity != nil || $1.isAbstract }
-        let hasMore = !indexes.isEmpty || !derivations.isEmpty || !lineages.isEmpty
+        let relationships = entities.enumerated().flatMap { number, entity in
+            entity.storedRelationships.map { (number, $0) }
+        }
+        let hasMore = !indexes.isEmpty || !derivations.isEmpty || !lineages.isEmpty || !relationships.isEmpty
         if !lists.isEmpty || hasHistory || hasMore {
             bytes.appendVarint(UInt64(lists.count))
             for (entity, slots) in lists {
@@ -104,13 +161,23 @@ extension Model {
                 bytes.appendText(expression)
             }
         }
-        if !lineages.isEmpty {
+        if !lineages.isEmpty || !relationships.isEmpty {
             bytes.appendVarint(UInt64(lineages.count))
             for (number, entity) in lineages {
                 bytes.appendVarint(UInt64(number))
                 bytes.appendVarint(UInt64((superentities(of: number).first ?? -1) + 1))
                 bytes.append(entity.isAbstract ? 1 : 0)
             }
+        }
+        if !relationships.isEmpty {
+            bytes.appendVarint(UInt64(relationships.count))
+            for (number, relationship) in relationships {
+                bytes.appendVarint(UInt64(number))
+                bytes.appendStored(relationship)
+            }
+            let joins = entities.indices.filter { entities[$0].isJoin }
+            bytes.appendVarint(UInt64(joins.count))
+            for number in joins { bytes.appendVarint(UInt64(number)) }
         }
         bytes.appendChecksum()
         return bytes
@@ -153,11 +220,20 @@ extension Model {
                 parts[number].isAbstract = try reader.uint8() != 0
             }
         }
+        if !reader.isAtEnd {
+            for _ in 0..<(try reader.count()) {
+                let number = try Self.entityNumber(&reader, of: parts.count)
+                try parts[number].readRelationship(&reader, entities: parts.count)
+            }
+            for _ in 0..<(try reader.count()) {
+                parts[try Self.entityNumber(&reader, of: parts.count)].isJoin = true
+            }
+        }
         guard reader.isAtEnd else { throw StoreError.corrupted("the model has more than this version knows") }
         self.init(entities: parts.map(\.entity))
     }
 
-    private static func entityNumber(_ reader: inout ByteReader, of count: Int) throws -> Int {
+    fileprivate static func entityNumber(_ reader: inout ByteReader, of count: Int) throws -> Int {
         let number = Int(clamping: try reader.varint())
         guard number < count else { throw StoreError.corrupted("the model refers to an unknown entity") }
         return number
@@ -169,6 +245,8 @@ private struct StoredEntity {
     let name: String
     var superentity: String?
     var isAbstract = false
+    var isJoin = false
+    private var relationships: [StoredRelationship] = []
     private var slots: [SlotDescription] = []
     private var uniqueLists: [[Int]] = []
     private var indexKeys: [[IndexKey]] = []
@@ -184,7 +262,8 @@ private struct StoredEntity {
             }
             let flags = try reader.uint8()
             var slot = SlotDescription(
-                AttributeDescription(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0))
+                AttributeDescription(attribute, type, isOptional: flags & 1 != 0, isUnique: flags & 2 != 0),
+                role: SlotRole(flags: flags))
             slot.isRemoved = flags & 4 != 0
             slots.append(slot)
         }
@@ -225,6 +304,44 @@ private struct StoredEntity {
         slots[slot].attribute = attribute.derived(by: try reader.text())
     }
 
+    mutating func readRelationship(_ reader: inout ByteReader, entities: Int) throws {
+        let (name, destination, inverse) = (try reader.text(), try reader.text(), try reader.text())
+        let flags = try reader.uint8()
+        guard let rule = DeleteRule(rawValue: try reader.uint8()) else {
+            throw StoreError.corrupted("the model has an unknown delete rule")
+        }
+        let (least, greatest) = (Int(clamping: try reader.varint()), Int(clamping: try reader.varint()))
+        let description =
+            flags & 1 != 0
+            ? RelationshipDescription(
+                name, toMany: destination, inverse: inverse, ordered: flags & 2 != 0, deleteRule: rule, minCount: least,
+                maxCount: greatest)
+            : RelationshipDescription(
+                name, toOne: destination, inverse: flags & 16 != 0 ? inverse : nil, isOptional: flags & 4 != 0,
+                deleteRule: rule)
+        let permanentName = try reader.text()
+        var formerNames: [String] = []
+        for _ in 0..<(try reader.count()) { formerNames.append(try reader.text()) }
+        let storage: StoredRelationship.Storage
+        switch try reader.uint8() {
+        case 0:
+            let (slot, position) = (try readSlot(&reader), try readSlot(&reader))
+            guard slots[slot].role == .reference, slots[position].role == .position else {
+                throw StoreError.corrupted("the relationship \(self.name).\(name) has no slots of its own")
+            }
+            storage = .reference(slot: slot, position: position)
+        case 1: storage = .inverse
+        case 2:
+            let number = try Model.entityNumber(&reader, of: entities)
+            storage = .join(entity: number, side: try reader.varint() == 0 ? 0 : 1)
+        default: throw StoreError.corrupted("the model has a relationship of no known kind")
+        }
+        var relationship = StoredRelationship(description, permanentName: permanentName, storage)
+        relationship.formerNames = formerNames
+        relationship.isRemoved = flags & 8 != 0
+        relationships.append(relationship)
+    }
+
     mutating func readHistory(_ reader: inout ByteReader) throws {
         passes = Int(clamping: try reader.varint())
         for _ in 0..<(try reader.count()) {
@@ -249,7 +366,7 @@ private struct StoredEntity {
 
     var entity: Entity {
         Entity(
-            name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, superentity: superentity,
-            isAbstract: isAbstract, stored: Entity.Stored(declarations: declarations, passes: passes))
+            name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, relationships: relationships,
+            superentity: superentity, isAbstract: isAbstract, isJoin: isJoin, stored: Entity.Stored(declarations: declarations, passes: passes))
     }
 }

@@ -117,13 +117,18 @@ extension Entity {
         let ownLists = Set(uniqueAttributes.map(Set.init))
         let lists = parent.uniqueAttributes.filter { !ownLists.contains(Set($0)) }
         let removed = parent.removedAttributes.filter { !removedAttributes.contains($0) && !names.contains($0) }
-        if !isStored && names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty { return self }
+        let related = Set(relationships.map(\.name))
+        let relationships = parent.relationships.filter { !related.contains($0.name) } + relationships
+        let inheritsRelationships = relationships.count > related.count
+        if !isStored && names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty && !inheritsRelationships {
+            return self
+        }
         let inherited = parent.attributes.map { above in
             attributes.first { $0.name == above.name && (!isStored || $0 != above) } ?? above
         }
         let own = attributes.filter { !parentNames.contains($0.name) }
         return Entity(
-            name, inherited + own, unique: lists + uniqueAttributes, indexes: indexes,
+            name, inherited + own, relationships: relationships, unique: lists + uniqueAttributes, indexes: indexes,
             removed: removedAttributes + removed, removedIndexes: removedIndexes, superentity: superentity,
             isAbstract: isAbstract)
     }

@@ -6,7 +6,7 @@ public struct Model: Hashable, Sendable {
     /// Types that a user of the model keeps with its entities, by name. Not stored, and not compared.
     package var attachedTypes: [String: Any.Type] = [:]
 
-    /// Entities get the attributes and unique attributes of their superentities.
+    /// Entities get the attributes, relationships and unique attributes of their superentities.
     public init(entities: [Entity]) { self.entities = Self.inheriting(entities) }
 
     public static func == (left: Model, right: Model) -> Bool { left.entities == right.entities }
@@ -33,7 +33,9 @@ public struct Model: Hashable, Sendable {
             let names = entity.attributes.map(\.name)
             for attribute in entity.attributes { try validate(attribute, of: entity) }
             guard !entity.name.isEmpty else { throw StoreError.invalidModel("an entity has no name") }
-            guard !names.isEmpty else { throw StoreError.invalidModel("\(entity.name) has no attributes") }
+            guard !names.isEmpty || !entity.relationships.isEmpty else {
+                throw StoreError.invalidModel("\(entity.name) has no attributes")
+            }
             guard !names.contains("") else {
                 throw StoreError.invalidModel("an attribute of \(entity.name) has no name")
             }
@@ -49,6 +51,7 @@ public struct Model: Hashable, Sendable {
             try validateUniqueAttributes(of: entity)
             try validateIndexes(of: entity)
             try validateHierarchy(of: entity)
+            try validateRelationships(of: entity)
         }
     }
 

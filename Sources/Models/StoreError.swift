@@ -24,6 +24,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case invalidValue(entity: String, attribute: String, String)
     /// Another object has this value of a unique attribute.
     case notUnique(entity: String, attribute: String, value: String)
+    /// An object is not deleted while others are linked to it: its relationship has the rule ``DeleteRule/deny``.
+    case deletionDenied(object: String, relationship: String, by: String)
     /// A unique value is stored as a key of LMDB, which has at most 511 bytes.
     case uniqueValueTooLong(entity: String, attribute: String)
     case unknownObject(String)
@@ -81,6 +83,8 @@ extension StoreError: CustomStringConvertible {
         case .uniqueValueTooLong(let entity, let attribute):
             "a value of \(entity).\(attribute) is too long: a unique value has at most 500 bytes"
         case .unknownObject(let id): "there is no object \(id)"
+        case .deletionDenied(let object, let relationship, let other):
+            "\(object) cannot be deleted while \(other) is one of its \(relationship)"
         case .notSaved(let reason):
             "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
         case .mustBeReopened:

@@ -124,22 +124,22 @@ extension ManagedObjectContext {
                     entity: request.entityName, predicate: request.predicate,
                     includesSubentities: request.includesSubentities)
                 let model = writer.model
-                var values: [Int: [(index: Int, value: Value)]] = [:]
+                var values: [Int: [Int: Value]] = [:]
                 for number in try definition.entities(in: model) {
                     let entity = model.entities[number]
-                    values[number] = try request.propertiesToUpdate.map { name, value in
+                    for (name, value) in request.propertiesToUpdate {
                         let slot = try entity.requireSlot(of: name)
-                        return (entity.attributeSlots.firstIndex(of: slot) ?? 0, value)
+                        try entity.validate(value, of: entity.attribute(at: slot))
+                        values[number, default: [:]][slot] = value
                     }
                 }
-                var builder = RecordBuilder()
                 var count = 0
                 for object in try members(of: definition, in: writer) {
                     let entity = model.entities[object.entity]
-                    var new: [Value] = []
-                    _ = try writer.record(object) { new = try entity.values(of: $0) }
-                    for (index, value) in values[object.entity] ?? [] { new[index] = value }
-                    let record = try builder.record(new, of: entity)
+                    var record: [UInt8] = []
+                    _ = try writer.record(object) {
+                        record = try entity.record($0, setting: values[object.entity] ?? [:])
+                    }
                     if try writer.update(object, record.span.bytes) { count += 1 }
                 }
                 return count

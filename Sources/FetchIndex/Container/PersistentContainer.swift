@@ -146,7 +146,7 @@ public final class PersistentContainer: Sendable {
     /// The stored model as it is now. Throws `StoreError`.
     public func model() throws -> Model {
         try withPublicErrors {
-            Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped })
+            Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped && !$0.isJoin })
         }
     }
 

@@ -14,6 +14,7 @@ extension ManagedObjectContext {
         object.status = .deleted(wasSaved: !object.status.isInserted)
         object.noteChangeOfState()
         didChange(object)
+        applyDeleteRules(of: object)
     }
 
     func willChange(_ object: ManagedObject) { undoStack.willChange(object) }
@@ -21,17 +22,22 @@ extension ManagedObjectContext {
     func didChange(_ object: ManagedObject) {
         if !edits.hasUnprocessed { scheduleProcessing() }
         edits.edit(object.key, object, isUnsaved: object.isUnsaved)
+        noteLinks(of: object)
     }
 
     /// The objects with unsaved edits, by id.
     var unsavedObjects: [ManagedObject] { edits.unsaved.sorted { $0.key < $1.key }.map(\.value) }
 
     public var hasChanges: Bool { !edits.unsaved.isEmpty }
-    public var insertedObjects: [ManagedObject] { edits.unsaved.values.filter(\.status.isInserted) }
-    public var updatedObjects: [ManagedObject] {
-        edits.unsaved.values.filter { $0.status.isSaved && !$0.changes.isEmpty }
+    public var insertedObjects: [ManagedObject] {
+        edits.unsaved.values.filter { $0.status.isInserted && !$0.entity.isJoin }
     }
-    public var deletedObjects: [ManagedObject] { edits.unsaved.values.filter(\.status.isDeleted) }
+    public var updatedObjects: [ManagedObject] {
+        edits.unsaved.values.filter { $0.status.isSaved && !$0.changes.isEmpty && !$0.entity.isJoin }
+    }
+    public var deletedObjects: [ManagedObject] {
+        edits.unsaved.values.filter { $0.status.isDeleted && !$0.entity.isJoin }
+    }
 }
 
 extension ManagedObject {

@@ -71,20 +71,53 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The entities with followers, objects or unsaved edits in this context. Changes of other entities do not matter to it.
+    /// The objects that a changed one was or is linked to.
+    private func targets(of edit: RecordChange) -> Set<RecordKey> {
+        guard model.entities.indices.contains(edit.object.entity),
+            let references = model.entities[edit.object.entity].links?.references
+        else { return [] }
+        var targets: Set<RecordKey> = []
+        for case let record? in [edit.old, edit.new] {
+            guard let view = try? RecordView(record.span.bytes) else { continue }
+            for reference in references {
+                guard let number = try? view.integer(at: reference.slot) else { continue }
+                targets.insert(RecordKey(rawValue: UInt64(bitPattern: number)))
+            }
+        }
+        return targets
+    }
+
+    /// The entities with followers, objects or unsaved edits in this context, and those whose objects are linked to such objects.
+    /// Changes of other entities do not matter to it.
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.flatMap(\.entities))
-        entities.formUnion(registeredEntities)
+        let registered = registeredEntities
+        entities.formUnion(registered)
+        let model = model
+        if model.hasRelationships {
+            for entity in registered where model.entities.indices.contains(entity) {
+                for incoming in model.entities[entity].links?.incoming ?? [] {
+                    entities.formUnion(model.hierarchy(of: incoming.name.entity))
+                }
+            }
+        }
         for id in edits.reported.keys { entities.insert(id.entity) }
         return entities.sorted()
     }
 
     /// Gives objects the state in which the transaction left them.
     func take(_ written: Written) {
+        defer { linkEdits = nil }
         let unprocessed = written.records.isEmpty ? [] : edits.takeUnprocessed()
         let ids = written.renumbered.filter { $0.object.key.isTemporary }.map { ($0.id, $0.object.key) }
         edits.save(written.records.map(\.object.key), renumbered: Dictionary(ids) { first, _ in first })
         for (object, id) in written.renumbered { register(object, as: id) }
+        let keys = Dictionary(ids.map { ($0.1, $0.0) }) { first, _ in first }
+        undoStack.renumber(keys)
+        if model.hasRelationships, !keys.isEmpty {
+            let entities = model.entities
+            edits.renumberReported { (try? entities[$0.entity].record($1, with: keys).record) ?? $1 }
+        }
         for (object, key) in written.merged {
             // Followers hear that the row under the temporary id was deleted.
             if let record = object.currentRecord() { edits.leave(object.key, record: record) }
@@ -116,6 +149,7 @@ extension ManagedObjectContext {
 
     /// Updates a registered object that another context or process changed.
     private func refresh(_ edit: RecordChange) {
+        defer { noteChangeOfRelated(targets(of: edit)) }
         guard let object = registeredObject(for: edit.object) else {
             if edit.new == nil, let old = edit.old { edits.leave(edit.object, record: old) }
             return

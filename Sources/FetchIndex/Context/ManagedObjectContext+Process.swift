@@ -49,6 +49,8 @@ extension ManagedObjectContext {
     }
 
     private func restoreSavedValues() {
+        let targets = currentLinkEdits().targets
+        defer { noteChangeOfRelated(targets) }
         let objects = edits.unsaved.values
         let changes = edits.rollBack(saved: savedRecord)
         for object in objects {
@@ -64,6 +66,7 @@ extension ManagedObjectContext {
             case .gone: break
             }
         }
+        linkEdits = nil
         undoStack.removeAll()
         deliver {
             $0.advance([:], changes) { order in
@@ -91,6 +94,7 @@ extension ManagedObjectContext {
         if mergeChanges || object.changes.isEmpty { return }
         willChange(object)
         object.changes = [:]
+        linkEdits = nil
         object.noteChangeOfAll()
         didChange(object)
     }

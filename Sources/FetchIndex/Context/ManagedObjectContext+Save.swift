@@ -43,8 +43,11 @@ extension ManagedObjectContext {
             for (slot, value) in object.changes where value.isUnstorable {
                 failures.append(object.failure(object.entity.attribute(at: slot).name, "is not a number"))
             }
+            failures += relationshipFailures(of: object)
             do { try object.validate() } catch { failures.append(object.failure(nil, "\(error)")) }
         }
+        for object in unsavedObjects where object.status.isDeleted { failures += relationshipFailures(of: object) }
+        failures += countFailures()
         if !failures.isEmpty { throw ValidationError(failures: failures) }
     }
 

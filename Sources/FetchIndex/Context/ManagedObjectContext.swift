@@ -41,6 +41,8 @@ public final class ManagedObjectContext {
     private var classes: [String: ManagedObject.Type]
     var edits = UnsavedEdits<ManagedObject>()
     var undoStack = UndoStack()
+    /// The links of unsaved edits; nil until they are asked for, and after other changes than edits.
+    var linkEdits: LinkEdits?
     private var followers: [WeakFollower] = []
     let delivery = Delivery()
     /// Whether observers are notified later, when all objects have their new state.
@@ -78,6 +80,7 @@ public final class ManagedObjectContext {
     }
 
     func pin(_ snapshot: Snapshot) {
+        linkEdits = nil
         if opened?.modelVersion != snapshot.modelVersion { initialValues = [:] }
         opened = snapshot
     }
@@ -102,10 +105,7 @@ public final class ManagedObjectContext {
 
     /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.
     public func insert(_ entityName: String) throws -> ManagedObject {
-        let number = try model.number(of: entityName)
-        let object = objectClass(of: number, model.entities[number]).init(registrationOfNew(number))
-        didInsert(object)
-        return object
+        insertObject(ofEntity: try model.number(of: entityName))
     }
 
     func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {
@@ -115,6 +115,13 @@ public final class ManagedObjectContext {
         }
         if classes[type.entityName] == nil { classes[type.entityName] = type }
         return registrationOfNew(number)
+    }
+
+    /// Inserts an object of an entity by its number.
+    func insertObject(ofEntity number: Int) -> ManagedObject {
+        let object = objectClass(of: number, model.entities[number]).init(registrationOfNew(number))
+        didInsert(object)
+        return object
     }
 
     private func registrationOfNew(_ entity: Int) -> ObjectRegistration {

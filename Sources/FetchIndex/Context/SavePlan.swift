@@ -72,88 +72,171 @@ struct SavePlan {
         }
     }
 
-    /// Deletions come first, so that their unique values are free. New objects come last, in the order of insertion.
-    func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
+    /// What a save has done so far.
+    private struct Progress {
         var written = ManagedObjectContext.Written()
+        /// The keys that new objects have in the store.
+        var keys: [RecordKey: RecordKey] = [:]
+        /// Stored objects that new ones have become. Two new objects with one unique value are an error whatever the policy.
+        var taken: Set<RecordKey> = []
+        /// New objects that are being inserted: objects may refer to each other.
+        var begun: Set<RecordKey> = []
+        /// Objects whose references to others are missing yet.
+        var incomplete: [(object: ManagedObject, key: RecordKey)] = []
+    }
+
+    /// Deletions come first, so that their unique values are free. New objects come in the order of insertion, but after those that
+    /// they refer to, and what refers to new ones comes last.
+    func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
+        var progress = Progress()
+        var deleted: [StoreWriter.DeletedObject] = []
         for (object, action) in actions {
             if case .delete(let old) = action {
-                if try writer.delete(object.key) {
-                    written.edits?.append(RecordChange(object: object.key, old: old, new: nil))
+                if try writer.remove(object.key) != nil {
+                    progress.written.edits?.append(RecordChange(object: object.key, old: old, new: nil))
+                    deleted.append((object.key, old))
                 }
-                written.records.append((object, nil))
+                progress.written.records.append((object, nil))
             }
         }
         for (object, action) in actions {
             // One object may take the unique value of another.
-            guard case .update(let new, let old) = action, !object.entity.uniqueConstraints.isEmpty else { continue }
-            try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
-        }
-        for (object, action) in actions {
-            switch action {
-            case .update(var new, let old):
-                try named(object) { _ = try writer.update(object.key, new.span.bytes) }
-                new = try stored(new, of: object, as: object.key, in: writer)
-                if old != new { written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
-                written.records.append((object, new))
-            case .forget: written.records.append((object, try writer.copy(of: object.key)))
-            case .insert, .delete: break
+            guard case .update(let new, let old) = action else { continue }
+            if !object.entity.uniqueConstraints.isEmpty {
+                try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
+            }
+            if object.entity.links != nil {
+                try writer.releaseLinks(of: object.key, old.span.bytes, for: new.span.bytes)
             }
         }
-        // Two new objects with one unique value are an error whatever the policy.
-        var taken: Set<RecordKey> = []
-        for (object, action) in actions {
-            guard case .insert = action else { continue }
-            let new = object.assembled(over: object.base)
-            try named(object) {
-                if onUniqueConflict == .update, object.status.isInserted,
-                    let stored = try writer.object(object.key.entity, withUniqueValueOf: new.span.bytes),
-                    !taken.contains(stored)
-                {
-                    taken.insert(stored)
-                    return try merge(object, into: stored, &written, in: writer)
-                }
-                try requireValues(of: object, in: new)
-                let id = try writer.insert(object.key.entity, new.span.bytes)
-                taken.insert(id)
-                written.renumbered.append((object, id))
-                let stored = try stored(new, of: object, as: id, in: writer)
-                written.edits?.append(RecordChange(object: id, old: nil, new: stored))
-                written.records.append((object, stored))
-            }
+        let isLater = { (object: ManagedObject) in object.refersToNewObjects }
+        for (object, action) in actions where !isLater(object) { try update(object, action, &progress, in: writer) }
+        let new = actions.filter { if case .insert = $0.action { true } else { false } }.map(\.object)
+        let byKey = Dictionary(new.map { ($0.key, $0) }) { first, _ in first }
+        for object in new { try insert(object, among: byKey, &progress, in: writer) }
+        for (object, action) in actions where isLater(object) { try update(object, action, &progress, in: writer) }
+        for (object, key) in progress.incomplete { try complete(object, key, &progress, in: writer) }
+        if !deleted.isEmpty { try applyDeleteRules(of: deleted, &progress.written, in: writer) }
+        return progress.written
+    }
+
+    private func update(
+        _ object: ManagedObject, _ action: Action, _ progress: inout Progress, in writer: StoreWriter
+    ) throws {
+        switch action {
+        case .update(let record, let old):
+            var new = try object.record(record, with: progress.keys).record
+            try named(object) { _ = try writer.update(object.key, new.span.bytes) }
+            new = try stored(new, of: object, as: object.key, in: writer)
+            if old != new { progress.written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
+            progress.written.records.append((object, new))
+        case .forget: progress.written.records.append((object, try writer.copy(of: object.key)))
+        case .insert, .delete: break
         }
-        return written
+    }
+
+    /// Inserts an object after those new ones that it refers to.
+    private func insert(
+        _ object: ManagedObject, among new: [RecordKey: ManagedObject], _ progress: inout Progress,
+        in writer: StoreWriter
+    ) throws {
+        guard progress.begun.insert(object.key).inserted else { return }
+        for target in object.newTargets {
+            if let target = new[target] { try insert(target, among: new, &progress, in: writer) }
+        }
+        let (new, isComplete) = try object.record(object.assembled(over: object.base), with: progress.keys)
+        try named(object) {
+            if let stored = try storedObject(like: object, new, in: writer), !progress.taken.contains(stored) {
+                progress.taken.insert(stored)
+                progress.keys[object.key] = stored
+                return try merge(object, into: stored, &progress, in: writer)
+            }
+            try requireValues(of: object, in: new)
+            let id = try writer.insert(object.key.entity, new.span.bytes)
+            progress.taken.insert(id)
+            progress.keys[object.key] = id
+            progress.written.renumbered.append((object, id))
+            let stored = try stored(new, of: object, as: id, in: writer)
+            progress.written.edits?.append(RecordChange(object: id, old: nil, new: stored))
+            progress.written.records.append((object, stored))
+            if !isComplete { progress.incomplete.append((object, id)) }
+        }
+    }
+
+    /// The stored object that a new one stands for: one with its unique value, or the same link of two objects.
+    private func storedObject(
+        like object: ManagedObject, _ record: [UInt8], in writer: StoreWriter
+    ) throws -> RecordKey? {
+        if object.entity.isJoin { return try writer.join(like: record.span.bytes, of: object.key.entity) }
+        guard onUniqueConflict == .update, object.status.isInserted else { return nil }
+        return try writer.object(object.key.entity, withUniqueValueOf: record.span.bytes)
+    }
+
+    /// Writes the references of a new object to others that were inserted after it.
+    private func complete(
+        _ object: ManagedObject, _ key: RecordKey, _ progress: inout Progress, in writer: StoreWriter
+    ) throws {
+        let (record, _) = try object.record(object.assembled(over: object.base), with: progress.keys)
+        try named(object) { _ = try writer.update(key, record.span.bytes) }
+        let new = try stored(record, of: object, as: key, in: writer)
+        if let index = progress.written.edits?.firstIndex(where: { $0.object == key }) {
+            let old = progress.written.edits?[index].old
+            progress.written.edits?[index] = RecordChange(object: key, old: old, new: new)
+        }
+        if let index = progress.written.records.firstIndex(where: { $0.object === object }) {
+            progress.written.records[index].record = new
+        }
+    }
+
+    /// The context has applied the rules to what it sees; other contexts and processes may have linked more.
+    private func applyDeleteRules(
+        of deleted: [StoreWriter.DeletedObject], _ written: inout ManagedObjectContext.Written, in writer: StoreWriter
+    ) throws {
+        do {
+            if try writer.applyDeleteRules(of: deleted) { written.edits = nil }
+        } catch let error as StoreError {
+            let reason: String
+            switch error {
+            case .deletionDenied, .invalidValue: reason = "\(error)"
+            default: throw error
+            }
+            let first = context.object(with: deleted[0].object)
+            throw ValidationError(failures: [first.failure(nil, "cannot be deleted: " + reason)])
+        }
     }
 
     /// Gives a stored object the values of a new one.
     private func merge(
-        _ object: ManagedObject, into key: RecordKey, _ written: inout ManagedObjectContext.Written,
-        in writer: StoreWriter
+        _ object: ManagedObject, into key: RecordKey, _ progress: inout Progress, in writer: StoreWriter
     ) throws {
         guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(key.number)") }
-        written.hasUpserts = true
+        progress.written.hasUpserts = true
         for slot in object.givenSlots where object.changes[slot] == nil {
             object.changes[slot] = object.value(at: slot)
         }
-        var new = object.assembled(over: old, slots: object.givenSlots)
+        let (assembled, isComplete) = try object.record(
+            object.assembled(over: old, slots: object.givenSlots), with: progress.keys)
+        var new = assembled
         try requireValues(of: object, in: new)
         try writer.update(key, new.span.bytes)
         new = try stored(new, of: object, as: key, in: writer)
         guard let registered = context.registeredObject(for: key) else {
-            written.merged.append((object, key))
-            written.records.append((object, new))
-            if old != new { written.edits?.append(RecordChange(object: key, old: old, new: new)) }
+            progress.written.merged.append((object, key))
+            progress.written.records.append((object, new))
+            if old != new { progress.written.edits?.append(RecordChange(object: key, old: old, new: new)) }
+            if !isComplete { progress.incomplete.append((object, key)) }
             return
         }
         // This save may have written it already.
         var first: [UInt8]? = old
         if context.edits.unsaved[key] != nil {
-            written.records.removeAll { $0.object === registered }
-            if let index = written.edits?.firstIndex(where: { $0.object == key }) {
-                first = written.edits?.remove(at: index).old
+            progress.written.records.removeAll { $0.object === registered }
+            if let index = progress.written.edits?.firstIndex(where: { $0.object == key }) {
+                first = progress.written.edits?.remove(at: index).old
             }
         }
-        written.records += [(object, nil), (registered, new)]
-        if first != new { written.edits?.append(RecordChange(object: key, old: first, new: new)) }
+        progress.written.records += [(object, nil), (registered, new)]
+        if first != new { progress.written.edits?.append(RecordChange(object: key, old: first, new: new)) }
     }
 
     /// The record as it was written: a newer model may derive values that the object's does not.
@@ -199,6 +282,24 @@ struct SavePlan {
 }
 
 extension ManagedObject {
+    private var newReferences: [(slot: Int, target: RecordKey)] {
+        guard let references = entity.links?.references else { return [] }
+        return references.compactMap { reference in
+            guard let target = RecordKey(lastValue(at: reference.slot)), target.isTemporary else { return nil }
+            return (reference.slot, target)
+        }
+    }
+
+    /// The objects without permanent keys that it refers to.
+    fileprivate var newTargets: [RecordKey] { newReferences.map(\.target) }
+    fileprivate var refersToNewObjects: Bool { !newReferences.isEmpty }
+
+    fileprivate func record(
+        _ record: [UInt8], with keys: [RecordKey: RecordKey]
+    ) throws -> (record: [UInt8], isComplete: Bool) {
+        try entity.record(record, with: keys)
+    }
+
     fileprivate func isEqual(at slot: Int, _ base: [UInt8]?, _ stored: [UInt8]) -> Bool {
         guard let base, let old = try? entity.valuesBySlot(of: base.span.bytes),
             let new = try? entity.valuesBySlot(of: stored.span.bytes)

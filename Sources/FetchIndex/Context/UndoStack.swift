@@ -37,6 +37,13 @@ struct UndoStack {
         /// The slots that were set before and after, of a new object.
         let givenBefore: Set<Int>
         let givenAfter: Set<Int>
+
+        func renumbered(_ keys: [RecordKey: RecordKey]) -> Edit {
+            Edit(
+                object: object, before: before.map { object.entity.values($0, with: keys) },
+                after: after.map { object.entity.values($0, with: keys) }, givenBefore: givenBefore,
+                givenAfter: givenAfter)
+        }
     }
 
     /// Whether edits are kept.
@@ -83,6 +90,13 @@ struct UndoStack {
         return group
     }
 
+    /// Gives the references to objects that have got permanent keys these keys.
+    mutating func renumber(_ keys: [RecordKey: RecordKey]) {
+        guard !keys.isEmpty, isEnabled else { return }
+        undoGroups = undoGroups.map { $0.map { $0.renumbered(keys) } }
+        redoGroups = redoGroups.map { $0.map { $0.renumbered(keys) } }
+    }
+
     mutating func removeAll() {
         undoGroups = []
         redoGroups = []
@@ -123,13 +137,27 @@ extension ManagedObjectContext {
     /// Takes objects from one state to another. Values that were changed elsewhere since stay, and so do deletions.
     private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
+        // Objects that are no longer in the store come back under other keys, which others refer to.
+        var restored: Set<ObjectIdentifier> = []
+        var keys: [RecordKey: RecordKey] = [:]
+        for (object, from, to, _) in states where from == nil && to != nil {
+            let key = object.key
+            if restore(object) { restored.insert(ObjectIdentifier(object)) }
+            if object.key != key { keys[key] = object.key }
+        }
+        undoStack.renumber(keys)
         for (object, from, to, given) in states {
+            let (from, to) = (
+                from.map { object.entity.values($0, with: keys) }, to.map { object.entity.values($0, with: keys) }
+            )
             defer { if object.status.isInserted { object.givenSlots = given } }
             switch (from, to) {
             case (_, nil): delete(object)
             case (nil, let values?):
-                guard restore(object) else { continue }
-                for slot in object.entity.attributeSlots { object.setValue(values[slot], at: slot) }
+                guard restored.contains(ObjectIdentifier(object)) else { continue }
+                for slot in object.entity.attributeSlots + object.entity.relationshipSlots {
+                    object.setValue(values[slot], at: slot)
+                }
             case (let old?, let new?):
                 // Another context or process deleted it.
                 if object.managedObjectContext !== self { continue }

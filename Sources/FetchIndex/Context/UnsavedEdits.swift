@@ -74,6 +74,13 @@ struct UnsavedEdits<Object: AnyObject> {
         if !keys.isEmpty { unprocessed = [:] }
     }
 
+    /// Makes the reported records those that were saved: with permanent ids in them where there were temporary ones.
+    mutating func renumberReported(_ renumbered: (RecordKey, [UInt8]) -> [UInt8]) {
+        for (key, record) in reported {
+            if let record { reported[key] = .some(renumbered(key, record)) }
+        }
+    }
+
     /// Takes the edits to a newer state, which the committed changes lead to. `saved` gives the records of that state,
     /// `current` an object's record with its unsaved values. O(changes + unsaved objects).
     mutating func advance(

@@ -49,7 +49,8 @@ extension ManagedObject {
     /// Tells observers that all may have changed.
     func noteChangeOfAll() {
         guard let registrar = observers?.registrar else { return }
-        for slot in entity.attributeSlots { noteChange(ofSlot: slot, registrar) }
+        for slot in entity.attributeSlots + entity.relationshipSlots { noteChange(ofSlot: slot, registrar) }
+        if entity.links != nil { noteChange(ofSlot: .max, registrar) }
         noteChangeOfState()
     }
 
@@ -62,7 +63,7 @@ extension ManagedObject {
         else {
             return noteChangeOfAll()
         }
-        for slot in entity.attributeSlots {
+        for slot in entity.attributeSlots + entity.relationshipSlots {
             let oldRange = (try? before.range(of: slot)) ?? nil
             let newRange = (try? after.range(of: slot)) ?? nil
             if let oldRange, let newRange, before.bytes(oldRange).isEqual(to: after.bytes(newRange)) { continue }

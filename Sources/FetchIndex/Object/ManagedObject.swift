@@ -154,6 +154,9 @@ open class ManagedObject {
         return try? RecordView(record.span.bytes).value(at: slot, as: entity.type(at: slot))
     }
 
+    /// The value, also that of a deleted object.
+    func lastValue(at slot: Int) -> Value { status.isDeleted ? changes[slot] ?? savedValue(at: slot) : value(at: slot) }
+
     /// The value as the context's snapshot has it.
     func savedValue(at slot: Int) -> Value {
         do { return try readValue(at: slot) } catch { preconditionFailure("\(self): \(error).") }
@@ -204,13 +207,17 @@ open class ManagedObject {
         // Its value follows from others.
         if attribute.derivation != nil { return }
         if status.isInserted { givenSlots.insert(slot) }
-        if self.value(at: slot) == value { return }
+        let former = self.value(at: slot)
+        if former == value { return }
         context.willChange(self)
         let isAsSaved = status.isSaved && savedValue(at: slot) == value
         observedChange(ofSlots: [slot] + (entity.completer?.slots(derivedFrom: slot) ?? [])) {
             if isAsSaved { changes.removeValue(forKey: slot) } else { changes[slot] = value }
         }
         context.didChange(self)
+        if entity.slots[slot].role == .reference {
+            context.noteChangeOfRelated([former, value].compactMap { RecordKey($0) })
+        }
     }
 
     /// The record with unsaved values; nil when the object is deleted. Values of another type count as null.

@@ -31,7 +31,7 @@ extension ManagedObject {
         let inherited = above?.declaredEntity(among: classes).indexes ?? []
         let indexes = attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.declaration.name)]) } + indexes
         return Entity(
-            entityName, attributes.map(\.declaration), unique: uniqueAttributes,
+            entityName, attributes.map(\.declaration), relationships: declaredRelationships, unique: uniqueAttributes,
             indexes: indexes.filter { !inherited.contains($0) }, removed: removedAttributes,
             removedIndexes: removedIndexes, superentity: above?.entityName, isAbstract: isAbstract)
     }
@@ -42,15 +42,23 @@ extension ManagedObject {
         return Dictionary(attributes) { first, _ in first }.compactMapValues { $0 }
     }
 
-    /// Those of base classes come first.
     private static var declaredAttributes: [any DeclaredAttribute] {
-        var attributes: [any DeclaredAttribute] = []
+        declarations.compactMap { $0 as? any DeclaredAttribute }
+    }
+
+    private static var declaredRelationships: [RelationshipDescription] {
+        declarations.compactMap { ($0 as? any DeclaredRelationship)?.description }
+    }
+
+    /// The class's stored properties; those of base classes come first.
+    private static var declarations: [Any] {
+        var declarations: [Any] = []
         var mirror: Mirror? = Mirror(reflecting: self.init(.prototype(AttributeProbe())))
         while let current = mirror {
-            attributes = current.children.compactMap { $0.value as? any DeclaredAttribute } + attributes
+            declarations = current.children.map(\.value) + declarations
             mirror = current.superclassMirror
         }
-        return attributes
+        return declarations
     }
 
     /// The name of the attribute that a key path reads: it is read on an object that only tells what was asked of it.

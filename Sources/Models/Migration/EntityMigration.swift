@@ -15,12 +15,13 @@ package struct EntityMigration: Sendable {
     package var new: Entity { makeEntity() }
     package private(set) var conversions: [Conversion] = []
     /// Slots of values that must not be null any more, with the values that replace null; null: none does.
-    package private(set) var required: [(slot: Int, replacement: Value)] = []
+    package internal(set) var required: [(slot: Int, replacement: Value)] = []
 
     let given: Entity
     var slots: [SlotDescription]
     var uniqueLists: [[Int]]
     var indexKeys: [[IndexKey]]
+    var relationships: [StoredRelationship]
     private let hasClosure: Bool
     private let isDemanded: Bool
     private var isEmptyOfObjects = false
@@ -30,12 +31,23 @@ package struct EntityMigration: Sendable {
     private var isUnknown = false
 
     /// Of a new entity.
-    package init(adding given: Entity) {
+    init(adding given: Entity, _ storage: (RelationshipDescription) -> NewStorage) throws {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         slots = given.slots
         uniqueLists = given.uniqueLists
         indexKeys = given.indexKeys
+        relationships = []
+        // Of a model that comes from another store.
+        for slot in given.relationshipSlots { slots[slot].isRemoved = true }
+        try matchRelationships(storage)
         steps = [step(.addEntity, .free, "there are no objects of it yet")]
+    }
+
+    /// Of the entity of a new many-to-many relationship.
+    init(adding join: Entity) {
+        (number, old, given, hasClosure, isDemanded) = (nil, Entity.dropped, join, false, false)
+        (slots, uniqueLists, indexKeys) = (join.slots, [], [])
+        relationships = join.storedRelationships
     }
 
     /// Of a new subentity of one that has indexes: these get its objects.
@@ -54,14 +66,16 @@ package struct EntityMigration: Sendable {
     ///
     /// `hasClosure`: whether a closure gives values. An attribute whose values a pass changes gets a new slot, so that caches,
     /// unique keys and older records of it are not mistaken for those of the new values.
-    package init(
-        of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool
+    init(
+        of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool,
+        _ storage: (RelationshipDescription) -> NewStorage
     ) throws {
         (self.number, old, self.given) = (number, stored, given)
         (self.hasClosure, self.isDemanded) = (hasClosure, isDemanded)
         slots = stored.slots
         uniqueLists = stored.uniqueLists
         indexKeys = stored.indexKeys
+        relationships = stored.storedRelationships
         // A program may declare a subentity alone.
         if let wanted = given.superentity, wanted != stored.superentity {
             throw mismatch(
@@ -77,6 +91,7 @@ package struct EntityMigration: Sendable {
         // A name that is there wins over one that an attribute had.
         let present = Set(given.attributes.map(\.name)).intersection(stored.attributes.map(\.name))
         for attribute in given.attributes { try add(attribute, present: present) }
+        try matchRelationships(storage)
         if rewritesRecords { renewDerivedAttributes() }
         try requireDerivations()
         matchUniqueLists()
@@ -115,7 +130,7 @@ package struct EntityMigration: Sendable {
         ModelDifference.Step(entity: given.name, change: change, verdict: verdict, reason: reason)
     }
 
-    private func mismatch(_ reason: String) -> StoreError { .modelMismatch(entity: given.name, reason) }
+    func mismatch(_ reason: String) -> StoreError { .modelMismatch(entity: given.name, reason) }
 
     // MARK: Attributes
 
@@ -174,7 +189,7 @@ package struct EntityMigration: Sendable {
     }
 
     func liveSlot(named name: String) -> Int? {
-        slots.firstIndex { !$0.isRemoved && $0.attribute.name == name }
+        slots.firstIndex { !$0.isRemoved && $0.role == .attribute && $0.attribute.name == name }
     }
 
     private mutating func insert(_ attribute: AttributeDescription) {
@@ -185,7 +200,7 @@ package struct EntityMigration: Sendable {
             computesValues = true
             return append(attribute)
         }
-        if slots.contains(where: { $0.isRemoved && $0.attribute.name == attribute.name }) {
+        if slots.contains(where: { $0.isRemoved && $0.role == .attribute && $0.attribute.name == attribute.name }) {
             steps.append(
                 step(change, .pass, "an attribute of this name was removed; its old values do not come back"))
         } else if !attribute.isOptional && !hasDefault {
@@ -200,10 +215,10 @@ package struct EntityMigration: Sendable {
         append(attribute)
     }
 
-    private mutating func append(_ attribute: AttributeDescription) {
+    mutating func append(_ attribute: AttributeDescription, _ role: SlotRole = .attribute) {
         var permanentName = attribute.name
         while slots.contains(where: { $0.permanentName == permanentName }) { permanentName += "~\(slots.count)" }
-        slots.append(SlotDescription(attribute, permanentName: permanentName))
+        slots.append(SlotDescription(attribute, permanentName: permanentName, role: role))
     }
 
     private mutating func change(_ slot: Int, to attribute: AttributeDescription) {
@@ -258,6 +273,7 @@ package struct EntityMigration: Sendable {
     }
 
     private mutating func remove(_ name: String) {
+        if let index = liveRelationship(named: name) { return removeRelationship(index) }
         guard let slot = liveSlot(named: name) else { return }
         let attribute = slots[slot].attribute
         let isKey = attribute.isUnique || uniqueLists.contains { $0.contains(slot) }
@@ -275,9 +291,9 @@ package struct EntityMigration: Sendable {
 
     private func makeEntity() -> Entity {
         var entity = Entity(
-            given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys,
-            superentity: number == nil ? given.superentity : old.superentity,
-            isAbstract: given.isAbstract)
+            given.name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, relationships: relationships,
+            superentity: number == nil ? given.superentity : old.superentity, isAbstract: given.isAbstract,
+            isJoin: given.isJoin)
         var declarations = old.declarations
         if declarations.isEmpty && number != nil && !steps.isEmpty { declarations = [old.asDeclared(in: old)] }
         let declared = given.asDeclared(in: entity)

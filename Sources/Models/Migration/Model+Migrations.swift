@@ -20,23 +20,27 @@ extension Model {
         to given: Model, isDemanded: Bool, hasClosure: Bool
     ) throws -> [EntityMigration] {
         var next = self
+        var joins = NewJoins(from: self, to: given)
         var migrations: [EntityMigration] = []
         for entity in given.superentitiesFirst {
             let migration: EntityMigration
             if let number = entities.firstIndex(where: { $0.name == entity.name && !$0.isDropped }) {
                 migration = try EntityMigration(
-                    of: entities[number], number: number, to: entity, isDemanded: isDemanded, hasClosure: hasClosure)
+                    of: entities[number], number: number, to: entity, isDemanded: isDemanded, hasClosure: hasClosure
+                ) { joins.storage(of: $0, in: entity, inheritedFrom: next.superentity(of: entity)) }
                 if migration.isEmpty { continue }
                 try requireSubentities(of: number, in: given, migration)
                 next.entities[number] = migration.new
             } else {
-                migration = next.migration(adding: entity, stored: entities.count)
+                migration = try next.migration(adding: entity, stored: entities.count, &joins)
                 next.entities.append(migration.new)
             }
             migrations.append(migration)
         }
-        return withRenewedKeys(migrations, to: next)
+        return withRenewedKeys(migrations + joins.entities.map { EntityMigration(adding: $0) }, to: next)
     }
+
+    private func superentity(of entity: Entity) -> Entity? { entity.superentity.flatMap { self.entity(named: $0) } }
 
     /// A constraint that moves into a superentity, or out of it, needs a pass also where no entity has another constraint than
     /// before: its keys begin with another number.
@@ -55,11 +59,16 @@ extension Model {
     }
 
     /// Of an entity that is not among the stored ones, which come first. The superentity in the store may have attributes that the given model does not declare.
-    private func migration(adding entity: Entity, stored: Int) -> EntityMigration {
+    private func migration(
+        adding entity: Entity, stored: Int, _ joins: inout NewJoins
+    ) throws -> EntityMigration {
         guard let number = entity.superentity.flatMap({ try? self.number(of: $0) }) else {
-            return EntityMigration(adding: entity)
+            return try EntityMigration(adding: entity) { joins.storage(of: $0, in: entity, inheritedFrom: nil) }
         }
-        var migration = EntityMigration(adding: entity.inheriting(from: entities[number], isStored: true))
+        let parent = entities[number]
+        var migration = try EntityMigration(adding: entity.inheriting(from: parent, isStored: true)) {
+            joins.storage(of: $0, in: entity, inheritedFrom: parent)
+        }
         let indexed = ([number] + superentities(of: number)).first { $0 < stored && !entities[$0].indexKeys.isEmpty }
         if let indexed { migration.rebuildIndexes(of: entities[indexed].name) }
         return migration

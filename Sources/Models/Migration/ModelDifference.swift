@@ -20,6 +20,11 @@ public struct ModelDifference: Hashable, Sendable {
         case addIndex(Index)
         case removeIndex(Index)
         case changeAbstract(to: Bool)
+        case addRelationship(String, to: String, isToMany: Bool)
+        case renameRelationship(from: String, to: String)
+        case removeRelationship(String)
+        /// Its delete rule, its counts, or whether it is ordered.
+        case changeRelationship(String)
     }
 
     /// What a change costs.
@@ -75,6 +80,11 @@ extension ModelDifference.Change: CustomStringConvertible {
         case .changeDerivation(let name, nil): "derive \(name) no longer"
         case .addIndex(let index): "add the index \(index)"
         case .removeIndex(let index): "remove the index \(index)"
+        case .addRelationship(let name, let destination, let isToMany):
+            "add \(name): \(isToMany ? "many" : "one") of \(destination)"
+        case .renameRelationship(let from, let to): "rename \(from) to \(to)"
+        case .removeRelationship(let name): "remove \(name)"
+        case .changeRelationship(let name): "change the rules of \(name)"
         case .changeAbstract(to: true): "make it abstract"
         case .changeAbstract(to: false): "make it no longer abstract"
         }

@@ -26,6 +26,7 @@ package import LMDB
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
 ///                                 object 6 | 2: 0, or the object's entity where it is another one | checksum 4
+///              from 32,768 on      links                                            -> Links/LinkKey.swift
 ///                  inherited attributes: entity and number of the topmost superentity that has them
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
@@ -37,6 +38,8 @@ package import LMDB
 /// - The log holds every change after the commit `log start`; an object that was inserted and changed within one
 ///   commit appears as inserted only. Object numbers are given out once, in order: numbers from an inserted range's
 ///   first on did not exist before its commit.
+/// - A record that refers to another object is the truth of that link; the key that leads back is written and deleted with it,
+///   and follows from it.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
 /// - A cache's nodes belong to it alone; deleting the cache deletes them. Those of the number under "build" belong to a
 ///   build that goes on, or that was killed: the next one takes them out.
@@ -54,8 +57,10 @@ package import LMDB
 /// - 6: models may have indexes and derived attributes, which every writer keeps. Raised in the same way.
 /// - 7: entities may be subentities of others. Raised in the same way.
 /// - 8: the state may name an entity whose objects may lack their unique keys. Raised in the same way.
+/// - 9: entities may have relationships. The table `unique` has the keys that lead from an object to those that are linked to
+///   it: a table of its own would have to be made in stores that other processes have open. Raised in the same way.
 package enum StoreLayout {
-    package static let version: UInt32 = 8
+    package static let version: UInt32 = 9
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 

@@ -9,8 +9,8 @@ extension StoreWriter {
     /// `cannotMigrate` for objects that stand in its way; then drop the writer. O(n log n) with a pass, else O(1).
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
-        let changed = try model.applying(migrations)
-        let prepared = store.prepared(changed)
+        let applied = try model.applying(migrations)
+        let prepared = store.prepared(applied)
         let passes = migrations.filter(\.needsPass)
         let total = try passes.reduce(0) { try $0 + Int(clamping: entityState($1.number ?? 0).count) }
         var done = 0
@@ -23,6 +23,8 @@ extension StoreWriter {
             }
         }
         try renewSharedKeys(from: model, to: prepared)
+        try requireUniqueLinks(from: model, to: prepared)
+        let changed = try deleteLinks(goneFrom: model, in: prepared, applied)
         if !passes.isEmpty { commitsWithoutChanges = true }
         migration.progress(total, total)
         try setModel(changed)

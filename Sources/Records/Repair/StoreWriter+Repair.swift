@@ -2,16 +2,16 @@ internal import Bytes
 internal import Models
 internal import LMDB
 
-/// Rebuilds what can be derived from the records, which are never changed. Each function returns what was done, one
+/// Rebuilds what can be derived from the records, which are changed only where they refer to objects that are missing. Each function returns what was done, one
 /// sentence each.
 extension StoreWriter {
-    /// The identifier, unique keys, counters and log. O(n log n).
+    /// The identifier, unique keys, links, counters and log. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         return
             (hasNewIdentifier
             ? ["the store's identifier was damaged: it has a new one, and saved object ids are refused"] : [])
-            + (try repairUniqueKeys(progress: progress) + repairCounters() + repairLog())
+            + (try repairUniqueKeys(progress: progress) + repairLinks() + repairCounters() + repairLog())
     }
 
     private func repairUniqueKeys(progress: (Int) -> Void) throws -> [String] {
@@ -68,7 +68,7 @@ extension StoreWriter {
         var removed = 0
         try view.forEachEntry(in: tables.unique) { cursor in
             let key = [UInt8](copying: cursor.key)
-            if !leadsToItsObject(key) {
+            if !LinkKey.isLink(cursor.key), !leadsToItsObject(key) {
                 try cursor.deleteCurrent()
                 removed += 1
             }

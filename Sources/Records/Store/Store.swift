@@ -218,7 +218,7 @@ package final class Store: Sendable {
     /// A stored model with what its entities need to read older records and to compute derived values. Where values cannot be
     /// derived, all else works.
     func prepared(_ model: Model) -> Model {
-        var model = model.withMissingValues().withKeyOwners()
+        var model = model.withMissingValues().withKeyOwners().withLinks()
         for number in model.entities.indices where model.entities[number].hasDerivations {
             let entity = model.entities[number]
             do {

@@ -4,13 +4,14 @@ package import Models
 internal import LMDB
 
 extension StoreReader {
-    /// Everything that is wrong with records, unique keys, counters and log, one sentence each. O(all of them).
+    /// Everything that is wrong with records, unique keys, links, counters and log, one sentence each. O(all of them).
     /// Calls `progress` with the number of records read so far.
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0
+        var links = LinkCheck(self)
         var read = 0
         let states = model.entities.indices.map { entity in Result { try entityState(entity) } }
         try view.forEachEntry(in: tables.records) { cursor in
@@ -23,9 +24,10 @@ extension StoreReader {
             }
             counts[object.entity] += 1
             if let next = try? states[object.entity].get().nextObject, object.number >= next {
-                defects.append("\(name(object)): its number was never allocated")
+                defects.append("\(name(of: object)): its number was never allocated")
             }
             defects += checkRecord(object, record, &uniqueKeys)
+            links.read(object, record)
         }
         progress(read)
         for (entity, count) in counts.enumerated() {
@@ -37,7 +39,8 @@ extension StoreReader {
                 defects.append("\(name)'s counters: \(error)")
             }
         }
-        let stored = try view.statistics(of: tables.unique).entries
+        let stored = try view.statistics(of: tables.unique).entries - links.end()
+        defects += links.defects
         // A first import may have written them, or not.
         if state.unkeyedEntity == nil, stored != uniqueKeys {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")
@@ -59,11 +62,9 @@ extension StoreReader {
         return damaged
     }
 
-    private func name(_ object: RecordKey) -> String { "\(model.entities[object.entity].name) \(object.number)" }
-
     private func checkRecord(_ object: RecordKey, _ record: RawSpan, _ uniqueKeys: inout Int) -> [String] {
         let entity = model.entities[object.entity]
-        let name = name(object)
+        let name = name(of: object)
         do {
             let view = try RecordView(record, of: entity)
             var defects = view.check(as: entity).map { "\(name): \($0)" }

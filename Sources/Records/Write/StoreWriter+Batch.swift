@@ -56,6 +56,11 @@ extension StoreWriter {
             let attribute = constraint.map { name.name(of: $0) } ?? ""
             return .failure(.uniqueValueTooLong(entity: name.name, attribute: attribute))
         case .new:
+            if hasLinks {
+                do { try checkLinks(of: entity, batch[row]) } catch let error as StoreError where error.isOfValues {
+                    return .failure(error)
+                }
+            }
             return .success(.inserted(try insertion.insert(batch[row], row, in: self)))
         case .same(let first):
             if let object = insertion.keys.rows[first].object, object.entity == entity {
@@ -80,9 +85,13 @@ extension StoreWriter {
     ) throws -> PutOutcome {
         if merge == nil, try isStored(record, as: object) { return .unchanged(object) }
         var merged: [UInt8]?
-        if let merge {
+        if merge != nil || hasLinks {
             guard let old = try copy(of: object) else { throw StoreError.unknownObject("\(object.number)") }
-            merged = try merge(old.span.bytes, record)
+            merged = try merge?(old.span.bytes, record)
+            if hasLinks {
+                let bytes = merged ?? [UInt8](copying: record)
+                merged = try keepingReferences(of: old.span.bytes, in: bytes.span.bytes, object.entity) ?? merged
+            }
         }
         let key = try constraint.flatMap { constraint in
             try storableUniqueKey(object.entity, constraint, record).map { (constraint, $0) }
@@ -127,7 +136,9 @@ extension StoreWriter {
             let object = try object(unique: key), object.entity == entity, let old = try copy(of: object)
         {
             let merged = try merge(old.span.bytes, record)
-            return try update(object, merged.span.bytes) ? .updated(object) : .unchanged(object)
+            let kept = hasLinks ? try keepingReferences(of: old.span.bytes, in: merged.span.bytes, entity) : nil
+            let new = kept ?? merged
+            return try update(object, new.span.bytes) ? .updated(object) : .unchanged(object)
         }
         return try put(entity, record, by: [constraint])
     }

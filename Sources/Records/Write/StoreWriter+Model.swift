@@ -4,12 +4,18 @@ internal import Models
 extension StoreWriter {
     /// Deletes all objects of an entity, and the entity from the model. Returns how many there were. O(n log n).
     package func dropEntity(_ entity: Int) throws -> Int {
+        let name = model.entities[entity].name
+        for other in model.entities where other.name != name {
+            guard let relationship = other.relationships.first(where: { $0.destination == name }) else { continue }
+            throw StoreError.invalidModel(
+                "\(other.name).\(relationship.name) leads to \(name), and must be removed first")
+        }
         var objects: [RecordKey] = []
         try scan(entity) { object, _ in
             objects.append(object)
             return true
         }
-        for object in objects { try delete(object) }
+        for object in objects { try remove(object) }
         var model = model
         model.entities[entity] = .dropped
         try setModel(model)
@@ -20,7 +26,7 @@ extension StoreWriter {
         let key = StoreLayout.modelKey
         try view.put(model.encoded, for: key, in: tables.meta)
         self.model = store.prepared(model)
-        hasDerivations = model.entities.contains { $0.hasDerivations }
+        noteModel()
         state.modelVersion &+= 1
         isStateChanged = true
     }

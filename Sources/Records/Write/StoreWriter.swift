@@ -18,6 +18,9 @@ package final class StoreWriter: StoreReader {
     private var isCounted = false
     /// Whether an entity has derived attributes. Asking one entity for each record would copy it.
     var hasDerivations = false
+    /// How objects are linked, by entity.
+    private(set) var linksByEntity: [EntityLinks?] = []
+    var hasLinks = false
     private let thread = currentThread()
     private var isSealed = false
     var isStateChanged = false
@@ -34,12 +37,19 @@ package final class StoreWriter: StoreReader {
         try Store.checkFormat(in: view, store.tables, path: store.path)
         try super.init(store, view)
         log.commit = state.commit + 1
-        hasDerivations = model.entities.contains { $0.hasDerivations }
+        noteModel()
         store.writerBegan(on: thread)
         isCounted = true
     }
 
     deinit { if isCounted { store.writerEnded(on: thread) } }
+
+    /// Keeps of the model what each change of a record needs.
+    func noteModel() {
+        hasDerivations = model.entities.contains { $0.hasDerivations }
+        linksByEntity = model.entities.map(\.links)
+        hasLinks = linksByEntity.contains { $0 != nil }
+    }
 
     /// Throws unless the calling thread is the one that began the transaction.
     func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
@@ -79,6 +89,7 @@ package final class StoreWriter: StoreReader {
         }
         let keys = try uniqueKeys(entity, record)
         try checkUnique(keys, of: entity, record)
+        if hasLinks { try checkLinks(of: entity, record) }
         let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
         try putUniqueKeys(keys, of: object)
         return try append(record, of: entity)
@@ -125,10 +136,12 @@ package final class StoreWriter: StoreReader {
             if cursor.value.isEqual(to: record) { return false }
             if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
+            if hasLinks { try checkLinks(of: object.entity, record, replacing: old.span.bytes) }
             let keys = try uniqueKeys(object.entity, record)
             let oldKeys = try uniqueKeys(object.entity, old.span.bytes)
             try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
             try putUniqueKeys(keys, of: object, replacing: oldKeys)
+            if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
             // The cursor still stands there.
             try cursor.put(record, for: object.rawValue)
             try log(.updated, object, old)
@@ -136,18 +149,28 @@ package final class StoreWriter: StoreReader {
         }
     }
 
-    /// Deletes an object. False when there is none. O(log n).
+    /// Deletes an object, and does with those that are linked to it what the delete rules say. False when there is none.
+    /// O(log n), and O(log n) for each of them. Throws as `applyDeleteRules`.
     @discardableResult
     package func delete(_ object: RecordKey) throws -> Bool {
+        guard let record = try remove(object) else { return false }
+        if hasLinks { _ = try applyDeleteRules(of: [(object, record)]) }
+        return true
+    }
+
+    /// Deletes an object alone, and returns its record: the caller applies the delete rules, when all is written.
+    @discardableResult
+    package func remove(_ object: RecordKey) throws -> [UInt8]? {
         try requireChangeable()
-        guard let old = try copy(of: object) else { return false }
+        guard let old = try copy(of: object) else { return nil }
         try deleteUniqueKeys(of: object, old.span.bytes)
+        if hasLinks { try deleteLinks(of: object, old.span.bytes) }
         try view.delete(object.rawValue, in: tables.records)
         var entityState = try entityState(object.entity)
         entityState.count -= min(1, entityState.count)
         entities[object.entity] = entityState
         try log(.deleted, object, old)
-        return true
+        return old
     }
 
     /// Logs the first change of an object that was there before this transaction.
@@ -172,6 +195,12 @@ package final class StoreWriter: StoreReader {
             if let key = try storableUniqueKey(entity, constraint, record), let object = try object(unique: key),
                 object.entity == entity
             {
+                if hasLinks, let old = try copy(of: object),
+                    let kept = try keepingReferences(of: old.span.bytes, in: record, entity)
+                {
+                    return try update(object, kept.span.bytes, foundBy: (constraint, key))
+                        ? .updated(object) : .unchanged(object)
+                }
                 return try update(object, record, foundBy: (constraint, key)) ? .updated(object) : .unchanged(object)
             }
         }
@@ -186,6 +215,7 @@ package final class StoreWriter: StoreReader {
     /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
     /// the number came may be damaged.
     func append(_ record: RawSpan, as object: RecordKey) throws {
+        if hasLinks { try putLinks(of: object, record) }
         if canAppend {
             do {
                 try view.put(record, for: object.rawValue, in: tables.records, appending: true)

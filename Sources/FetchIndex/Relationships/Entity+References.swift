@@ -1,0 +1,34 @@
+internal import Models
+internal import Records
+internal import Values
+
+extension Entity {
+    /// A record with permanent keys in its references instead of temporary ones, or with null where an object has none yet.
+    func record(
+        _ record: [UInt8], with keys: [RecordKey: RecordKey]
+    ) throws -> (record: [UInt8], isComplete: Bool) {
+        guard let references = links?.references, !references.isEmpty else { return (record, true) }
+        var values: [Int: Value] = [:]
+        var isComplete = true
+        let view = try RecordView(record.span.bytes)
+        for reference in references {
+            guard let number = try view.integer(at: reference.slot) else { continue }
+            let target = RecordKey(rawValue: UInt64(bitPattern: number))
+            guard target.isTemporary else { continue }
+            values[reference.slot] = keys[target]?.reference ?? .null
+            if keys[target] == nil { isComplete = false }
+        }
+        if values.isEmpty { return (record, true) }
+        return (try self.record(record.span.bytes, setting: values), isComplete)
+    }
+
+    /// Values by slot, with other keys in the references that have these.
+    func values(_ values: [Value], with keys: [RecordKey: RecordKey]) -> [Value] {
+        guard let references = links?.references else { return values }
+        var values = values
+        for reference in references where values.indices.contains(reference.slot) {
+            if let key = RecordKey(values[reference.slot]).flatMap({ keys[$0] }) { values[reference.slot] = key.reference }
+        }
+        return values
+    }
+}

@@ -1,0 +1,75 @@
+internal import Models
+internal import Values
+
+/// The links that unsaved edits add to the saved ones, and those that they remove, by the object that they lead to.
+struct LinkEdits {
+    struct Side: Hashable {
+        let name: EntityLinks.Name
+        let target: RecordKey
+    }
+
+    /// A link, and what it is sorted by among those to the same object: as in the store's keys, position, other side, holder.
+    struct Link: Equatable {
+        let side: Side
+        let sortKey: [UInt8]
+    }
+
+    private(set) var added: [Side: [RecordKey: [UInt8]]] = [:]
+    private(set) var removed: [Side: Set<RecordKey>] = [:]
+    private var known: [RecordKey: [(saved: Link?, current: Link?)]] = [:]
+
+    /// Notes the links of an object with unsaved edits, saved and current.
+    mutating func note(_ holder: RecordKey, _ links: [(saved: Link?, current: Link?)]) {
+        for (saved, current) in known.removeValue(forKey: holder) ?? [] {
+            if let saved { removed[saved.side]?.remove(holder) }
+            if let current { added[current.side]?[holder] = nil }
+        }
+        let changed = links.filter { $0.saved != $0.current }
+        if changed.isEmpty { return }
+        known[holder] = changed
+        for (saved, current) in changed {
+            if let saved { removed[saved.side, default: []].insert(holder) }
+            if let current { added[current.side, default: [:]][holder] = current.sortKey }
+        }
+    }
+
+    /// The objects whose links differ from the saved ones.
+    var targets: Set<RecordKey> { Set((Array(added.keys) + Array(removed.keys)).map(\.target)) }
+}
+
+extension ManagedObject {
+    /// The links that the object holds, as they were saved and as they are.
+    func links() -> [(saved: LinkEdits.Link?, current: LinkEdits.Link?)] {
+        guard let references = entity.links?.references, !references.isEmpty else { return [] }
+        let isCurrent = status.isInserted || status.isSaved && !isGoneFromStore
+        let wasSaved = hasBeenSaved && !status.isInserted && !isGoneFromStore
+        return references.map { reference in
+            (
+                saved: wasSaved ? link(reference) { savedValue(at: $0) } : nil,
+                current: isCurrent ? link(reference) { value(at: $0) } : nil
+            )
+        }
+    }
+
+    private func link(_ reference: EntityLinks.Reference, _ value: (Int) -> Value) -> LinkEdits.Link? {
+        guard let target = RecordKey(value(reference.slot)) else { return nil }
+        var sortKey: [UInt8] = []
+        OrderKey.append(value(reference.position), to: &sortKey)
+        if let other = reference.other { OrderKey.append(value(other), to: &sortKey) }
+        for byte in stride(from: 56, through: 0, by: -8) {
+            sortKey.append(UInt8(truncatingIfNeeded: key.rawValue >> UInt64(byte)))
+        }
+        return LinkEdits.Link(side: LinkEdits.Side(name: reference.name, target: target), sortKey: sortKey)
+    }
+}
+
+extension RecordKey {
+    /// The key that a reference has as its value; nil for null.
+    init?(_ value: Value) {
+        guard case .integer(let number) = value else { return nil }
+        self.init(rawValue: UInt64(bitPattern: number))
+    }
+
+    /// The value of a reference to the object.
+    var reference: Value { .integer(Int64(bitPattern: rawValue)) }
+}

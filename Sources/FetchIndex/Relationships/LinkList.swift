@@ -1,0 +1,143 @@
+internal import Bytes
+internal import Models
+internal import Records
+internal import Values
+
+/// The links to an object in a context: those of the snapshot with what unsaved edits add and remove. Loads nothing.
+struct LinkList {
+    struct Place: Comparable {
+        let sortKey: [UInt8]
+        let holder: RecordKey
+
+        static func == (left: Place, right: Place) -> Bool { left.sortKey == right.sortKey }
+        static func < (left: Place, right: Place) -> Bool { left.sortKey.lexicographicallyPrecedes(right.sortKey) }
+
+        /// The object at the other side of a many-to-many link.
+        var other: RecordKey? {
+            let bytes = sortKey.span.bytes
+            guard let length = OrderKey.lengthOfFirst(in: bytes) else { return nil }
+            return OrderKey.first(in: bytes.extracting(length..<bytes.byteCount)).flatMap { RecordKey($0.value) }
+        }
+
+        /// The position among ordered objects; nil when there is none.
+        var position: [UInt8]? {
+            guard case .data(let position)? = OrderKey.first(in: sortKey.span.bytes)?.value else { return nil }
+            return [UInt8](position)
+        }
+    }
+
+    let context: ManagedObjectContext
+    let name: EntityLinks.Name
+    let target: RecordKey
+
+    private var side: LinkEdits.Side { LinkEdits.Side(name: name, target: target) }
+
+    /// O(log n).
+    var count: Int {
+        let edits = context.currentLinkEdits()
+        return savedCount + (edits.added[side]?.count ?? 0) - (edits.removed[side]?.count ?? 0)
+    }
+
+    private var savedCount: Int {
+        if target.isTemporary { return 0 }
+        return context.noting { try context.snapshot().linkCount(name, to: target) } ?? 0
+    }
+
+    /// The first link, or the first after a place. O(log n + unsaved links of the object).
+    func first(after last: Place? = nil) -> Place? {
+        let edits = context.currentLinkEdits()
+        let removed = edits.removed[side] ?? []
+        var saved: Place?
+        forEachSaved(after: last?.sortKey) { place in
+            if removed.contains(place.holder) { return true }
+            saved = place
+            return false
+        }
+        let added = (edits.added[side] ?? [:]).map { Place(sortKey: $1, holder: $0) }
+            .filter { place in last.map { $0 < place } ?? true }.min()
+        return [saved, added].compactMap { $0 }.min()
+    }
+
+    /// The last link, or the last before a place. O(log n + unsaved links of the object).
+    func last(before end: Place? = nil) -> Place? {
+        let edits = context.currentLinkEdits()
+        let removed = edits.removed[side] ?? []
+        var saved: Place?
+        var bound = end?.sortKey
+        while !target.isTemporary {
+            let found = context.noting { try context.snapshot().lastLink(name, to: target, before: bound) } ?? nil
+            guard let (holder, sortKey) = found else { break }
+            bound = sortKey
+            if removed.contains(holder) { continue }
+            saved = Place(sortKey: sortKey, holder: holder)
+            break
+        }
+        let added = (edits.added[side] ?? [:]).map { Place(sortKey: $1, holder: $0) }
+            .filter { place in end.map { place < $0 } ?? true }.max()
+        return [saved, added].compactMap { $0 }.max()
+    }
+
+    private func forEachSaved(after last: [UInt8]?, _ body: (Place) -> Bool) {
+        if target.isTemporary { return }
+        context.noting {
+            try context.snapshot().forEachLink(name, to: target, after: last) { holder, sortKey in
+                body(Place(sortKey: [UInt8](copying: sortKey), holder: holder))
+            }
+        }
+    }
+
+    /// The link from a many-to-many relationship's other side. O(log n) where the objects have no positions, else O(links).
+    func place(ofOther other: RecordKey) -> Place? {
+        var lowest: [UInt8] = []
+        OrderKey.appendNull(to: &lowest)
+        OrderKey.append(other.reference, to: &lowest)
+        var place = first(after: Place(sortKey: lowest, holder: other))
+        if place?.other == other { return place }
+        // With positions.
+        place = first()
+        while let found = place, found.other != other { place = first(after: found) }
+        return place
+    }
+
+    /// Reads the links in their order, some at a time.
+    struct Iterator: IteratorProtocol {
+        private static let pieceLength = 256
+
+        private let list: LinkList
+        private let removed: Set<RecordKey>
+        private var added: ArraySlice<Place>
+        private var piece: ArraySlice<Place> = []
+        private var last: [UInt8]?
+        private var isAtEnd = false
+
+        init(_ list: LinkList) {
+            self.list = list
+            let edits = list.context.currentLinkEdits()
+            removed = edits.removed[list.side] ?? []
+            added = (edits.added[list.side] ?? [:]).map { Place(sortKey: $1, holder: $0) }.sorted()[...]
+        }
+
+        mutating func next() -> Place? {
+            if piece.isEmpty && !isAtEnd { readPiece() }
+            guard let saved = piece.first else { return added.popFirst() }
+            guard let first = added.first, first < saved else { return piece.popFirst() }
+            return added.popFirst()
+        }
+
+        private mutating func readPiece() {
+            var places: [Place] = []
+            var seen = 0
+            let removed = removed
+            var last = last
+            list.forEachSaved(after: last) { place in
+                seen += 1
+                last = place.sortKey
+                if !removed.contains(place.holder) { places.append(place) }
+                return places.count < Self.pieceLength
+            }
+            self.last = last
+            isAtEnd = places.count < Self.pieceLength
+            piece = places[...]
+        }
+    }
+}

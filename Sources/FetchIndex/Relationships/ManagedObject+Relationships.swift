@@ -1,0 +1,98 @@
+internal import Models
+
+extension ManagedObject {
+    /// The object of a to-one relationship; nil when there is none. O(log n). Traps when the entity has no such relationship, and
+    /// where an attribute's value would.
+    public func relatedObject(_ name: String) -> ManagedObject? {
+        let relationship = toOneRelationship(name)
+        if case .reference(let slot, _) = relationship.storage {
+            noteRead(ofSlot: slot)
+            guard let key = RecordKey(value(at: slot)), let context = managedObjectContext else { return nil }
+            let mayDangle = entity.links?.reference(at: slot)?.mayDangle ?? false
+            let object = context.object(with: key)
+            if mayDangle, object.currentRecord() == nil { return nil }
+            return object
+        }
+        noteReadOfRelated()
+        return holder(of: relationship)?.object
+    }
+
+    /// Sets a to-one relationship. Its inverse shows it at once; where that is a to-one relationship too, the object's former partner
+    /// has none any more. Traps when the entity has no such relationship, for an object of an entity that it does not lead to, and for
+    /// one that is deleted or of another context.
+    public func relate(_ name: String, to object: ManagedObject?) { setRelatedObject(object, name) }
+
+    /// The objects of a to-many relationship.
+    public func relatedObjects(_ name: String) -> Related<ManagedObject> { Related(relationship: name, of: self) }
+
+    func setRelatedObject(_ object: ManagedObject?, _ name: String) {
+        if status.isDeleted { return }
+        guard let context = managedObjectContext else {
+            preconditionFailure("\(self) has no context, so that its relationships cannot be set.")
+        }
+        if let object { context.requireOwn(object) }
+        let relationship = toOneRelationship(name)
+        if case .reference(let slot, _) = relationship.storage, let reference = entity.links?.reference(at: slot) {
+            return setReference(reference, to: object)
+        }
+        let former = holder(of: relationship)
+        if former?.object === object { return }
+        if let former { former.object.setReference(former.reference, to: nil) }
+        guard let object, let name = context.links(of: relationship) else { return }
+        guard let reference = object.reference(named: name) else {
+            preconditionFailure("\(object) cannot be \(entity.name).\(relationship.description.name).")
+        }
+        object.setReference(reference, to: self)
+    }
+
+    private func toOneRelationship(_ name: String) -> StoredRelationship {
+        guard let relationship = entity.relationship(named: name), !relationship.description.isToMany else {
+            preconditionFailure("\(entity.name) has no to-one relationship \(name).")
+        }
+        return relationship
+    }
+
+    /// The object that holds the link of a one-to-one relationship to this one.
+    private func holder(
+        of relationship: StoredRelationship
+    ) -> (object: ManagedObject, reference: EntityLinks.Reference)? {
+        guard let context = managedObjectContext, let name = context.links(of: relationship),
+            let place = LinkList(context: context, name: name, target: key).first()
+        else { return nil }
+        let object = context.object(with: place.holder)
+        return object.reference(named: name).map { (object, $0) }
+    }
+
+    func reference(named name: EntityLinks.Name) -> EntityLinks.Reference? {
+        entity.links?.references.first { $0.name == name }
+    }
+
+    /// Makes a reference lead to an object, at the end where the inverse is ordered and no position is given.
+    func setReference(_ reference: EntityLinks.Reference, to object: ManagedObject?, _ position: Value? = nil) {
+        guard let context = managedObjectContext, !status.isDeleted else { return }
+        if let object {
+            guard reference.destinations.contains(object.key.entity) else {
+                preconditionFailure("\(entity.name).\(reference.relationship) does not lead to \(object).")
+            }
+            if RecordKey(value(at: reference.slot)) == object.key { return }
+            if reference.isUnique {
+                let list = LinkList(context: context, name: reference.name, target: object.key)
+                while let taken = list.first() {
+                    let former = context.object(with: taken.holder)
+                    former.setValue(.null, at: former.reference(named: reference.name)?.slot ?? reference.slot)
+                    if list.first() == taken { break }
+                }
+            }
+        }
+        let place = position ?? object.flatMap { context.endPosition(of: $0, for: reference, of: self) } ?? .null
+        setValue(place, at: reference.position)
+        setValue(object?.key.reference ?? .null, at: reference.slot)
+    }
+
+    // MARK: Observation
+
+    func noteReadOfRelated() { noteRead(ofSlot: .max) }
+
+    /// Tells observers that objects of a to-many relationship have changed.
+    func noteChangeOfRelated() { observedChange(ofSlots: [.max]) {} }
+}

@@ -1,0 +1,169 @@
+internal import Models
+internal import Records
+
+extension ManagedObjectContext {
+    /// The links that unsaved edits add and remove. O(unsaved edits) after a save, merge or rollback, else O(1).
+    func currentLinkEdits() -> LinkEdits {
+        if let linkEdits { return linkEdits }
+        var edits = LinkEdits()
+        for object in self.edits.unsaved.values { edits.note(object.key, object.links()) }
+        linkEdits = edits
+        return edits
+    }
+
+    /// Notes an edit of an object, and tells the observers of those that it was or is linked to.
+    func noteLinks(of object: ManagedObject) {
+        guard object.entity.links?.references.isEmpty == false, linkEdits != nil else { return }
+        linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
+    }
+
+    /// Tells the observers of objects that what is linked to them has changed.
+    func noteChangeOfRelated(_ keys: some Sequence<RecordKey>) {
+        for key in keys {
+            guard let object = registeredObject(for: key), object.observers != nil else { continue }
+            object.noteChangeOfRelated()
+        }
+    }
+
+    /// The name of the links that a relationship's destination holds, or its many-to-many links; nil for one whose links the entity's
+    /// own records hold.
+    func links(of relationship: StoredRelationship) -> EntityLinks.Name? {
+        switch relationship.storage {
+        case .reference: return nil
+        case .join(let entity, let side):
+            guard model.entities.indices.contains(entity) else { return nil }
+            return model.entities[entity].links?.reference(at: side)?.name
+        case .inverse:
+            let destination = model.entity(named: relationship.description.destination)
+            return destination?.links?.references.first { $0.relationship == relationship.description.inverse }?.name
+        }
+    }
+
+    /// Traps for an object that cannot be related to those of this context.
+    func requireOwn(_ object: ManagedObject) {
+        precondition(object.managedObjectContext === self, "\(object) is not an object of the same context.")
+        precondition(!object.status.isDeleted, "\(object) is deleted.")
+    }
+
+    /// The position after all objects of the inverse relationship, where that is ordered.
+    func endPosition(
+        of target: ManagedObject, for reference: EntityLinks.Reference, of holder: ManagedObject
+    ) -> Value? {
+        guard let inverse = holder.entity.relationship(named: reference.relationship)?.description.inverse,
+            target.entity.relationship(named: inverse)?.description.isOrdered == true
+        else { return nil }
+        return ToManyAccess(target, inverse).position(before: nil)
+    }
+
+    /// Inserts a link of a many-to-many relationship: one end is given by the name of its links.
+    func insertJoin(
+        _ entity: Int, from near: ManagedObject, to far: ManagedObject, _ name: EntityLinks.Name, _ position: Value
+    ) {
+        guard let references = model.entities[entity].links?.references, references.count == 2,
+            let side = references.firstIndex(where: { $0.name == name })
+        else { return }
+        let (own, other) = (references[side], references[1 - side])
+        precondition(
+            other.destinations.contains(far.key.entity), "\(far) cannot be related to \(near) in this way.")
+        let back = far.entity.storedRelationships.first {
+            !$0.isRemoved && $0.storage == .join(entity: entity, side: other.slot)
+        }
+        let end: Value? =
+            back?.description.isOrdered == true
+            ? ToManyAccess(far, back?.description.name ?? "").position(before: nil) : nil
+        let link = insertObject(ofEntity: entity)
+        link.setValue(position, at: own.position)
+        link.setValue(end ?? .null, at: other.position)
+        link.setValue(near.key.reference, at: own.slot)
+        link.setValue(far.key.reference, at: other.slot)
+    }
+
+    // MARK: Deletion
+
+    /// Does with the objects that are linked to a deleted one what its delete rules say.
+    func applyDeleteRules(of object: ManagedObject) {
+        guard let links = object.entity.links else { return }
+        for reference in links.references where reference.rule == .cascade {
+            if let target = RecordKey(object.lastValue(at: reference.slot)) { delete(self.object(with: target)) }
+        }
+        for incoming in links.incoming where incoming.isJoin || [.nullify, .cascade].contains(incoming.rule) {
+            // A denied deletion must leave the links.
+            if incoming.rule == .deny { continue }
+            var places = LinkList.Iterator(LinkList(context: self, name: incoming.name, target: object.key))
+            while let place = places.next() {
+                let holder = self.object(with: place.holder)
+                if incoming.isJoin {
+                    delete(holder)
+                    if incoming.rule == .cascade, let other = place.other { delete(self.object(with: other)) }
+                } else if incoming.rule == .cascade {
+                    delete(holder)
+                } else if let reference = holder.reference(named: incoming.name) {
+                    holder.setReference(reference, to: nil)
+                }
+            }
+        }
+    }
+
+    // MARK: Validation
+
+    /// What the rules of relationships have against saving an object.
+    func relationshipFailures(of object: ManagedObject) -> [ValidationError.Failure] {
+        guard let links = object.entity.links else { return [] }
+        if object.status.isDeleted { return denials(of: object, links) }
+        return links.references.filter { !$0.isOptional && object.value(at: $0.slot).isNull }.map {
+            object.failure($0.relationship, "is required")
+        }
+    }
+
+    private func denials(of object: ManagedObject, _ links: EntityLinks) -> [ValidationError.Failure] {
+        func denial(_ relationship: String?, _ other: ManagedObject) -> ValidationError.Failure {
+            object.failure(relationship, "has \(other): it cannot be deleted while it does")
+        }
+        var failures: [ValidationError.Failure] = []
+        for incoming in links.incoming where incoming.rule == .deny {
+            guard let place = LinkList(context: self, name: incoming.name, target: object.key).first() else { continue }
+            let key = incoming.isJoin ? place.other ?? place.holder : place.holder
+            failures.append(denial(incoming.relationship, self.object(with: key)))
+        }
+        for reference in links.references where reference.rule == .deny {
+            guard let target = RecordKey(object.lastValue(at: reference.slot)) else { continue }
+            let other = self.object(with: target)
+            if other.currentRecord() != nil { failures.append(denial(reference.relationship, other)) }
+        }
+        return failures
+    }
+
+    /// Objects that have fewer or more related ones than their relationships allow, among those whose links have changed.
+    func countFailures() -> [ValidationError.Failure] {
+        guard model.hasRelationships else { return [] }
+        var objects = edits.unsaved.filter { $0.value.status.isInserted }
+        for key in currentLinkEdits().targets where objects[key] == nil {
+            let object = self.object(with: key)
+            if case .saved = object.status { objects[key] = object }
+        }
+        var failures: [ValidationError.Failure] = []
+        for object in objects.sorted(by: { $0.key < $1.key }).map(\.value) {
+            for relationship in object.entity.relationships
+            where relationship.isToMany && (relationship.minCount > 0 || relationship.maxCount > 0) {
+                let count = ToManyAccess(object, relationship.name).list.count
+                if count < relationship.minCount {
+                    let reason = "has \(count) objects, and must have \(relationship.minCount) at least"
+                    failures.append(object.failure(relationship.name, reason))
+                } else if relationship.maxCount > 0 && count > relationship.maxCount {
+                    let reason = "has \(count) objects, and may have \(relationship.maxCount) at most"
+                    failures.append(object.failure(relationship.name, reason))
+                }
+            }
+        }
+        return failures
+    }
+
+    /// The result of reading the store; nil when that fails, which is noted.
+    @discardableResult
+    func noting<Result>(_ body: () throws -> Result) -> Result? {
+        do { return try body() } catch {
+            note(error)
+            return nil
+        }
+    }
+}

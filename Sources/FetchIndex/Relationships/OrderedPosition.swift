@@ -1,0 +1,68 @@
+/// Positions of ordered objects: bytes of which there are always some between two others, so that an insertion changes no other
+/// object.
+///
+/// A position is a number of six bytes, big-endian, and a fraction of any number of bytes, of which the last is not 0. Objects that are
+/// appended get the next number; between two neighbours, a fraction is halved. The scheme is David Greenspan's "Implementing
+/// Fractional Indexing" (2020) with numbers of one length.
+enum OrderedPosition {
+    private static let numberLength = 6
+    /// Longer ones are given up: then all objects of the relationship get new numbers.
+    static let greatestLength = 64
+
+    private static func bytes(_ number: UInt64) -> [UInt8] {
+        (0..<numberLength).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * (numberLength - 1 - $0))) }
+    }
+
+    private static func number(_ position: [UInt8]) -> UInt64 {
+        position.prefix(numberLength).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// The position of the object at an index when all get new ones.
+    static func position(at index: Int) -> [UInt8] { bytes(1 << 40 + UInt64(index)) }
+
+    /// A position between two; nil when there is none, or no short one.
+    static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8]? {
+        let isNumber: ([UInt8]) -> Bool = { $0.count >= numberLength }
+        guard low.map(isNumber) ?? true, high.map(isNumber) ?? true else { return nil }
+        switch (low, high) {
+        case (nil, nil): return position(at: 0)
+        case (let low?, nil):
+            let next = number(low) + 1
+            return next < 1 << (8 * numberLength) ? bytes(next) : nil
+        case (nil, let high?):
+            let number = number(high)
+            if high.count > numberLength { return bytes(number) }
+            return number > 0 ? bytes(number - 1) : nil
+        case (let low?, let high?):
+            guard low.lexicographicallyPrecedes(high) else { return nil }
+            let (first, last) = (number(low), number(high))
+            if last - first > 1 { return bytes(first + (last - first) / 2) }
+            let upper = last == first ? Array(high.dropFirst(numberLength)) : nil
+            guard let fraction = fraction(Array(low.dropFirst(numberLength)), upper) else { return nil }
+            let position = bytes(first) + fraction
+            return position.count <= greatestLength ? position : nil
+        }
+    }
+
+    /// A fraction between two; nil as the upper one means 1.
+    private static func fraction(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8]? {
+        var result: [UInt8] = []
+        var isBounded = high != nil
+        for index in 0...max(low.count, high?.count ?? 0) {
+            let lower = index < low.count ? Int(low[index]) : 0
+            var upper = 256
+            if isBounded, let high { upper = index < high.count ? Int(high[index]) : 0 }
+            if isBounded && lower == upper {
+                result.append(UInt8(lower))
+                continue
+            }
+            let middle = (lower + upper) / 2
+            if middle > lower { return result + [UInt8(middle)] }
+            // The next byte decides, with no upper bound any more.
+            result.append(UInt8(lower))
+            isBounded = false
+        }
+        // Below all of `low` there is nothing left: go one byte deeper.
+        return result + [0x80]
+    }
+}

@@ -1,0 +1,120 @@
+public import Models
+
+/// Declares a relationship of a managed object's class, once on each side.
+///
+///     final class Author: ManagedObject {
+///         @Attribute("name") var name: String
+///         @Relationship("books", inverse: "author", deleteRule: .cascade) var books: Related<Book>
+///     }
+///     final class Book: ManagedObject {
+///         @Attribute("title") var title: String
+///         @Relationship("author", inverse: "books") var author: Author?
+///     }
+///
+/// Both sides are one fact: setting one is seen on the other at once. An optional object is a to-one relationship, ``Related`` a
+/// to-many one. Reading a to-one relationship costs O(log n), setting one O(log n) more when it is saved.
+@propertyWrapper
+public struct Relationship<Wrapped: RelationshipValue> {
+    private let name: String
+    private let inverse: String?
+    private let options: Options
+
+    private final class Options {
+        let isOrdered: Bool
+        let isRequired: Bool
+        let deleteRule: DeleteRule
+        let counts: (least: Int, greatest: Int)
+        let renamedFrom: String?
+
+        init(_ isOrdered: Bool, _ isRequired: Bool, _ rule: DeleteRule, _ counts: (Int, Int), _ renamedFrom: String?) {
+            (self.isOrdered, self.isRequired, deleteRule) = (isOrdered, isRequired, rule)
+            (self.counts, self.renamedFrom) = (counts, renamedFrom)
+        }
+    }
+
+    private init(_ name: String, _ inverse: String?, _ options: Options) {
+        (self.name, self.inverse, self.options) = (name, inverse, options)
+    }
+
+    @available(*, unavailable, message: "Relationships belong to classes of managed objects.")
+    public var wrappedValue: Wrapped {
+        get { preconditionFailure("A relationship is read through its object.") }
+        set { preconditionFailure("A relationship is set through its object.") }
+    }
+
+    public static subscript<Object: ManagedObject>(
+        _enclosingInstance object: Object, wrapped wrapped: ReferenceWritableKeyPath<Object, Wrapped>,
+        storage storage: ReferenceWritableKeyPath<Object, Relationship<Wrapped>>
+    ) -> Wrapped {
+        get { Wrapped(relationship: object[keyPath: storage].name, of: object) }
+        set { newValue.set(asRelationship: object[keyPath: storage].name, of: object) }
+    }
+}
+
+extension Relationship {
+    /// A relation to one object. `inverse` is the destination's relationship that is the other side; without one, the destination
+    /// knows nothing of it. `isRequired`: an object is saved only with one. `renamedFrom` is the name that it has in stores of an older
+    /// class.
+    public init<Destination: ManagedObject>(
+        _ name: String, inverse: String? = nil, isRequired: Bool = false, deleteRule: DeleteRule = .nullify,
+        renamedFrom: String? = nil
+    ) where Wrapped == Destination? {
+        self.init(name, inverse, Options(false, isRequired, deleteRule, (0, 0), renamedFrom))
+    }
+
+    /// A relation to any number of objects, which have positions when it is `ordered`. An object is saved only with `minCount`
+    /// objects at least and `maxCount` at most (0: any).
+    public init<Destination: ManagedObject>(
+        _ name: String, inverse: String, ordered: Bool = false, deleteRule: DeleteRule = .nullify, minCount: Int = 0,
+        maxCount: Int = 0, renamedFrom: String? = nil
+    ) where Wrapped == Related<Destination> {
+        self.init(name, inverse, Options(ordered, false, deleteRule, (minCount, maxCount), renamedFrom))
+    }
+}
+
+/// The type of a relationship: an optional managed object, or ``Related``.
+public protocol RelationshipValue {
+    associatedtype Destination: ManagedObject
+    static var isToMany: Bool { get }
+    /// The present value of an object's relationship.
+    init(relationship name: String, of object: ManagedObject)
+    func set(asRelationship name: String, of object: ManagedObject)
+}
+
+extension Optional: RelationshipValue where Wrapped: ManagedObject {
+    public typealias Destination = Wrapped
+    public static var isToMany: Bool { false }
+
+    public init(relationship name: String, of object: ManagedObject) {
+        guard object.probe == nil, let found = object.relatedObject(name) else {
+            self = .none
+            return
+        }
+        guard let typed = found as? Wrapped else {
+            preconditionFailure("\(found) is no \(Wrapped.self), which \(object.entity.name).\(name) leads to.")
+        }
+        self = typed
+    }
+
+    public func set(asRelationship name: String, of object: ManagedObject) { object.setRelatedObject(self, name) }
+}
+
+/// What a model is made of: the relationships that a class has, in order.
+protocol DeclaredRelationship {
+    var description: RelationshipDescription { get }
+}
+
+extension Relationship: DeclaredRelationship {
+    var description: RelationshipDescription {
+        let destination = Wrapped.Destination.entityName
+        if Wrapped.isToMany {
+            return RelationshipDescription(
+                name, toMany: destination, inverse: inverse ?? "", ordered: options.isOrdered,
+                deleteRule: options.deleteRule, minCount: options.counts.least, maxCount: options.counts.greatest,
+                renamedFrom: options.renamedFrom)
+        }
+        return RelationshipDescription(
+            name, toOne: destination, inverse: inverse, isOptional: !options.isRequired,
+            deleteRule: options.deleteRule, renamedFrom: options.renamedFrom)
+    }
+}

@@ -1,0 +1,98 @@
+internal import Models
+internal import SystemBasics
+
+/// A to-many relationship of an object in its context.
+struct ToManyAccess {
+    private let owner: ManagedObject
+    private let context: ManagedObjectContext
+    private let relationship: RelationshipDescription
+    private let join: Int?
+    let list: LinkList
+
+    /// Traps when the object has no to-many relationship of the name, or has left its context.
+    init(_ owner: ManagedObject, _ name: String) {
+        self.owner = owner
+        guard let context = owner.managedObjectContext else {
+            preconditionFailure("\(owner) has no context, so that its relationships cannot be read.")
+        }
+        self.context = context
+        guard let stored = owner.entity.relationship(named: name), stored.description.isToMany,
+            let links = context.links(of: stored)
+        else { preconditionFailure("\(owner.entity.name) has no to-many relationship \(name).") }
+        relationship = stored.description
+        if case .join(let entity, _) = stored.storage { join = entity } else { join = nil }
+        list = LinkList(context: context, name: links, target: owner.key)
+    }
+
+    /// The object at the other end of a link; nil when there is none any more.
+    func object(at place: LinkList.Place) -> ManagedObject? {
+        let key = join == nil ? place.holder : place.other
+        return key.map { context.object(with: $0) }
+    }
+
+    func contains(_ object: ManagedObject) -> Bool { holder(of: object) != nil }
+
+    /// The object that holds the link to another: that one itself, or a link of a many-to-many relationship.
+    private func holder(of object: ManagedObject) -> ManagedObject? {
+        if join != nil { return list.place(ofOther: object.key).map { context.object(with: $0.holder) } }
+        guard let reference = object.reference(named: list.name) else { return nil }
+        return RecordKey(object.value(at: reference.slot)) == owner.key ? object : nil
+    }
+
+    func insert(_ object: ManagedObject, before place: LinkList.Place?) {
+        context.requireOwn(object)
+        if contains(object) {
+            if place != nil { move(object, before: place) }
+            return
+        }
+        let position = relationship.isOrdered ? position(before: place) : .null
+        if let join {
+            context.insertJoin(join, from: owner, to: object, list.name, position)
+        } else if let reference = object.reference(named: list.name) {
+            object.setReference(reference, to: owner, position)
+        } else {
+            preconditionFailure("\(object) cannot be one of \(owner.entity.name).\(relationship.name).")
+        }
+    }
+
+    func move(_ object: ManagedObject, before place: LinkList.Place?) {
+        precondition(relationship.isOrdered, "\(owner.entity.name).\(relationship.name) is not ordered.")
+        guard let holder = holder(of: object), let reference = holder.reference(named: list.name) else {
+            preconditionFailure("\(object) is not one of \(owner.entity.name).\(relationship.name).")
+        }
+        if place?.holder == holder.key { return }
+        holder.setValue(position(before: place), at: reference.position)
+    }
+
+    func remove(_ object: ManagedObject) {
+        guard let holder = holder(of: object) else { return }
+        if join != nil { return context.delete(holder) }
+        if let reference = holder.reference(named: list.name) { holder.setReference(reference, to: nil) }
+    }
+
+    // MARK: Positions
+
+    /// A position before a place, or after all. Gives all objects new positions when there is none left.
+    func position(before place: LinkList.Place?) -> Value {
+        if let position = free(before: place) { return .data(position) }
+        var places: [LinkList.Place] = []
+        var links = LinkList.Iterator(list)
+        while let next = links.next() { places.append(next) }
+        for (index, next) in places.enumerated() {
+            let holder = context.object(with: next.holder)
+            guard let reference = holder.reference(named: list.name) else { continue }
+            holder.setValue(.data(Data(OrderedPosition.position(at: index))), at: reference.position)
+        }
+        let index = place.flatMap { place in places.firstIndex { $0.holder == place.holder } } ?? places.count
+        let low = index > 0 ? OrderedPosition.position(at: index - 1) : nil
+        let high = index < places.count ? OrderedPosition.position(at: index) : nil
+        return OrderedPosition.between(low, high).map { .data(Data($0)) } ?? .null
+    }
+
+    private func free(before place: LinkList.Place?) -> Data? {
+        let low = list.last(before: place)
+        // Objects that were related while the relationship was not ordered, or by a program that does not know positions.
+        if low != nil && low?.position == nil || place != nil && place?.position == nil { return nil }
+        return OrderedPosition.between(low?.position, place?.position).map { Data($0) }
+    }
+}

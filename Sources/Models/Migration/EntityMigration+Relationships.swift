@@ -1,0 +1,174 @@
+internal import Values
+
+/// Relationships.
+extension EntityMigration {
+    func liveRelationship(named name: String) -> Int? {
+        relationships.firstIndex { !$0.isRemoved && $0.description.name == name }
+    }
+
+    /// Each relationship that is declared gets its place; `storage` says where the links of a new one are.
+    mutating func matchRelationships(_ storage: (RelationshipDescription) -> NewStorage) throws {
+        let present = Set(given.relationships.map(\.name)).intersection(old.relationships.map(\.name))
+        for relationship in given.relationships {
+            if present.contains(relationship.name), let index = liveRelationship(named: relationship.name) {
+                try change(index, to: relationship)
+            } else if let former = relationship.renamedFrom, let index = liveRelationship(named: former) {
+                try rename(index, to: relationship, isFormerDeclared: present.contains(former))
+            } else if let taken = old.relationship(named: relationship.name) {
+                throw mismatch("its relationship \(relationship.name) is called \(taken.description.name) now")
+            } else if old.slot(of: relationship.name) != nil {
+                throw mismatch("it has an attribute \(relationship.name), which cannot become a relationship")
+            } else {
+                insert(relationship, storage(relationship))
+            }
+        }
+    }
+
+    private mutating func rename(
+        _ index: Int, to relationship: RelationshipDescription, isFormerDeclared: Bool
+    ) throws {
+        let former = relationships[index].description.name
+        if isFormerDeclared {
+            throw mismatch("\(relationship.name) is renamed from \(former), which the model declares too")
+        }
+        steps.append(
+            step(.renameRelationship(from: former, to: relationship.name), .free, "its links stay"))
+        relationships[index].formerNames.append(former)
+        relationships[index].description = relationships[index].description.named(
+            relationship.name, inverse: relationships[index].description.inverse)
+        if case .reference(let slot, let position) = relationships[index].storage {
+            for slot in [slot, position] {
+                slots[slot].attribute = slots[slot].attribute.with(name: relationship.name)
+            }
+        }
+        try change(index, to: relationship)
+    }
+
+    private mutating func insert(_ relationship: RelationshipDescription, _ storage: NewStorage) {
+        let addition = ModelDifference.Change.addRelationship(
+            relationship.name, to: relationship.destination, isToMany: relationship.isToMany)
+        let place: StoredRelationship.Storage
+        switch storage {
+        case .inverse: place = .inverse
+        case .join(let entity, let side): place = .join(entity: entity, side: side)
+        case .reference:
+            place = .reference(slot: slots.count, position: slots.count + 1)
+            if !relationship.isOptional { required.append((slots.count, .null)) }
+            append(AttributeDescription(relationship.name, .integer, isOptional: relationship.isOptional), .reference)
+            append(AttributeDescription(relationship.name, .data), .position)
+        }
+        let isMissing = storage == .reference && !relationship.isOptional
+        steps.append(
+            isMissing
+                ? step(addition, .decision, "it is required, and the objects there are have none")
+                : step(addition, .free, "no objects are related yet"))
+        var permanentName = relationship.name
+        while relationships.contains(where: { $0.permanentName == permanentName }) {
+            permanentName += "~\(relationships.count)"
+        }
+        relationships.append(
+            StoredRelationship(
+                relationship.named(relationship.name, inverse: relationship.inverse), permanentName: permanentName,
+                place))
+    }
+
+    private mutating func change(_ index: Int, to relationship: RelationshipDescription) throws {
+        let stored = relationships[index].description
+        guard stored.destination == relationship.destination, stored.isToMany == relationship.isToMany else {
+            throw mismatch(
+                "its relationship \(stored.name) leads to \(stored.isToMany ? "many objects" : "one object") of "
+                    + "\(stored.destination): remove it, and add one of another name")
+        }
+        if stored == relationship { return }
+        if stored.isOptional && !relationship.isOptional {
+            steps.append(step(.makeRequired(relationship.name), .pass, "no object may have nil"))
+            if case .reference(let slot, _) = relationships[index].storage { required.append((slot, .null)) }
+        } else if !stored.isOptional && relationship.isOptional {
+            steps.append(step(.makeOptional(relationship.name), .free, "every record stays valid"))
+        }
+        if stored.deleteRule != relationship.deleteRule || stored.isOrdered != relationship.isOrdered
+            || stored.minCount != relationship.minCount || stored.maxCount != relationship.maxCount
+        {
+            steps.append(step(.changeRelationship(relationship.name), .free, "its rules hold from the next save on"))
+        }
+        relationships[index].description = relationship.named(relationship.name, inverse: relationship.inverse)
+        if case .reference(let slot, _) = relationships[index].storage {
+            slots[slot].attribute = slots[slot].attribute.with(isOptional: relationship.isOptional)
+        }
+    }
+
+    /// The links are deleted: those of to-one relationships with the keys that lead to their holders.
+    mutating func removeRelationship(_ index: Int) {
+        steps.append(
+            step(.removeRelationship(relationships[index].description.name), .pass, "its links are deleted"))
+        relationships[index].isRemoved = true
+        guard case .reference(let slot, let position) = relationships[index].storage else { return }
+        for slot in [slot, position] {
+            slots[slot].isRemoved = true
+            slots[slot].attribute = slots[slot].attribute.with(isOptional: true)
+        }
+    }
+}
+
+/// Where the links of a relationship are to be that an entity gets.
+enum NewStorage: Equatable {
+    case reference
+    case inverse
+    case join(entity: Int, side: Int)
+
+    init(_ storage: StoredRelationship.Storage) {
+        switch storage {
+        case .reference: self = .reference
+        case .inverse: self = .inverse
+        case .join(let entity, let side): self = .join(entity: entity, side: side)
+        }
+    }
+}
+
+/// The entities of the many-to-many relationships that a model adds to a stored one.
+struct NewJoins {
+    private let stored: Model
+    private let given: Model
+    private let first: Int
+    private let taken: Set<String>
+    private var numbers: [String: Int] = [:]
+    private(set) var entities: [Entity] = []
+
+    /// Their numbers follow those of the other new entities.
+    init(from stored: Model, to given: Model) {
+        (self.stored, self.given) = (stored, given)
+        taken = Set((stored.entities + given.entities).map(\.name))
+        first =
+            stored.entities.count
+            + given.entities.filter { !$0.isDropped && stored.entity(named: $0.name) == nil }.count
+    }
+
+    /// Where the links of a new relationship are to be; those of one that is inherited are where the superentity's are.
+    mutating func storage(
+        of relationship: RelationshipDescription, in entity: Entity, inheritedFrom parent: Entity?
+    ) -> NewStorage {
+        if let inherited = parent?.relationship(named: relationship.name) { return NewStorage(inherited.storage) }
+        let other = stored.entity(named: relationship.destination)?.relationship(named: relationship.inverse)
+        if case .reference = other?.storage { return .inverse }
+        switch given.kind(of: relationship, in: entity) {
+        case .reference: return .reference
+        case .inverse: return .inverse
+        case .join(let isFirst):
+            let inverse = given.entity(named: relationship.destination)?.relationship(named: relationship.inverse)
+            let sides = [
+                (entity.name, relationship.name), (relationship.destination, inverse?.description.name ?? ""),
+            ]
+            let (first, second) = isFirst ? (sides[0], sides[1]) : (sides[1], sides[0])
+            let number = self.number(of: "\(first.0).\(first.1)", of: first.0, and: second.0)
+            return .join(entity: number, side: isFirst ? 0 : 1)
+        }
+    }
+
+    private mutating func number(of key: String, of first: String, and second: String) -> Int {
+        if let known = numbers[key] { return known }
+        let number = self.first + entities.count
+        entities.append(.join(taken.contains(key) ? "\(key)~\(number)" : key, of: first, and: second))
+        numbers[key] = number
+        return number
+    }
+}

@@ -1,0 +1,18 @@
+internal import Values
+
+extension Entity {
+    /// The entity whose objects are the links of a many-to-many relationship: references 0 and 1 lead to the two sides, and 2 and 3
+    /// are the positions of the link among those of either side.
+    static func join(_ name: String, of first: String, and second: String) -> Entity {
+        let sides = [("first", first), ("second", second)]
+        let references = sides.map { SlotDescription(AttributeDescription($0.0, .integer), role: .reference) }
+        let positions = sides.map { SlotDescription(AttributeDescription($0.0, .data), role: .position) }
+        let relationships = sides.enumerated().map { side, entry in
+            StoredRelationship(
+                RelationshipDescription(entry.0, toOne: entry.1, isOptional: false),
+                .reference(slot: side, position: side + 2))
+        }
+        return Entity(
+            name, slots: references + positions, uniqueLists: [], relationships: relationships, isJoin: true)
+    }
+}

@@ -1,0 +1,116 @@
+/// How the objects of a stored entity are linked with others, with all names resolved.
+package final class EntityLinks: Sendable {
+    /// Names all links of a relationship in keys: the topmost entity that has the relationship, and its slot there.
+    package struct Name: Hashable, Sendable {
+        package let entity: Int
+        package let slot: Int
+
+        package init(entity: Int, slot: Int) { (self.entity, self.slot) = (entity, slot) }
+    }
+
+    /// A to-one relationship that the entity's records hold.
+    package struct Reference: Sendable {
+        package let slot: Int
+        package let position: Int
+        package let name: Name
+        package let relationship: String
+        package let isOptional: Bool
+        /// Whether an object has no more than one link of the kind: the inverse is a to-one relationship, too.
+        package let isUnique: Bool
+        /// The entities whose objects it may lead to.
+        package let destinations: Set<Int>
+        /// Of a many-to-many relationship, the slot of the other side: links are sorted by it, and no two are the same.
+        package let other: Int?
+        /// Whether it may lead to an object that is no more.
+        package let mayDangle: Bool
+        /// What the deletion of an object of this entity does to the one that it leads to.
+        package let rule: DeleteRule
+    }
+
+    /// A to-one relationship of any entity that may lead to the entity's objects.
+    package struct Incoming: Sendable {
+        package let name: Name
+        package let rule: DeleteRule
+        /// The relationship of this entity that the links are, if any.
+        package let relationship: String?
+        /// Whether the holders are links of a many-to-many relationship.
+        package let isJoin: Bool
+    }
+
+    package let references: [Reference]
+    package let incoming: [Incoming]
+
+    init(references: [Reference], incoming: [Incoming]) { (self.references, self.incoming) = (references, incoming) }
+
+    package func reference(at slot: Int) -> Reference? { references.first { $0.slot == slot } }
+
+    /// Whether no object of the entity is ever linked.
+    var isEmpty: Bool { references.isEmpty && incoming.isEmpty }
+}
+
+extension Model {
+    /// Whether an entity has relationships.
+    package var hasRelationships: Bool { entities.contains { !$0.storedRelationships.isEmpty } }
+
+    /// The entities with their links. O(relationships x entities).
+    package func withLinks() -> Model {
+        if !hasRelationships { return self }
+        var model = self
+        let references = entities.indices.map { self.references(of: $0) }
+        for number in entities.indices where !entities[number].isDropped {
+            let incoming = references.flatMap { $0 }.filter { $0.destinations.contains(number) }
+            var seen: Set<EntityLinks.Name> = []
+            let links = EntityLinks(
+                references: references[number],
+                incoming: incoming.filter { seen.insert($0.name).inserted }.map { self.incoming($0, to: number) })
+            if !links.isEmpty { model.entities[number].stored.links = links }
+        }
+        return model
+    }
+
+    private func references(of number: Int) -> [EntityLinks.Reference] {
+        let entity = entities[number]
+        var sides: [(StoredRelationship, slot: Int, position: Int)] = []
+        for relationship in entity.storedRelationships where !relationship.isRemoved {
+            guard case .reference(let slot, let position) = relationship.storage else { continue }
+            sides.append((relationship, slot, position))
+        }
+        return sides.compactMap { relationship, slot, position in
+            let description = relationship.description
+            guard let destination = try? self.number(of: description.destination) else { return nil }
+            let inverse = entities[destination].relationship(named: description.inverse)?.description
+            return EntityLinks.Reference(
+                slot: slot, position: position, name: linkName(of: description.name, number, slot),
+                relationship: description.name, isOptional: description.isOptional,
+                isUnique: !entity.isJoin && inverse.map { !$0.isToMany } ?? false,
+                destinations: Set(hierarchy(of: destination)),
+                other: entity.isJoin ? sides.first { $0.slot != slot }?.slot : nil,
+                mayDangle: inverse?.deleteRule == .noAction, rule: entity.isJoin ? .nullify : description.deleteRule)
+        }
+    }
+
+    /// The name of a relationship's links: that of the topmost superentity which has it.
+    private func linkName(of relationship: String, _ number: Int, _ slot: Int) -> EntityLinks.Name {
+        for ancestor in superentities(of: number).reversed() {
+            if case .reference(let slot, _) = entities[ancestor].relationship(named: relationship)?.storage {
+                return EntityLinks.Name(entity: ancestor, slot: slot)
+            }
+        }
+        return EntityLinks.Name(entity: number, slot: slot)
+    }
+
+    private func incoming(_ reference: EntityLinks.Reference, to number: Int) -> EntityLinks.Incoming {
+        let holder = entities[reference.name.entity]
+        let relationship: StoredRelationship?
+        if holder.isJoin {
+            let side = StoredRelationship.Storage.join(entity: reference.name.entity, side: reference.slot)
+            relationship = entities[number].storedRelationships.first { !$0.isRemoved && $0.storage == side }
+        } else {
+            let inverse = holder.relationship(named: reference.relationship)?.description.inverse
+            relationship = entities[number].relationship(named: inverse)
+        }
+        return EntityLinks.Incoming(
+            name: reference.name, rule: relationship?.description.deleteRule ?? .nullify,
+            relationship: relationship?.description.name, isJoin: holder.isJoin)
+    }
+}

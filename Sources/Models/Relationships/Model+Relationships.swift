@@ -1,0 +1,84 @@
+extension Model {
+    /// How the links of a relationship are stored, where a model declares it.
+    enum RelationshipKind: Equatable {
+        case reference
+        case inverse
+        /// `isFirst`: whether the side names the entity of the links, and is its reference 0.
+        case join(isFirst: Bool)
+    }
+
+    func kind(of relationship: RelationshipDescription, in entity: Entity) -> RelationshipKind {
+        guard let inverse = inverse(of: relationship) else { return .reference }
+        // The side of the topmost entity: subentities inherit what it is.
+        let own = (relationship.name, inverse.destination)
+        let other = (inverse.name, relationship.destination)
+        let isFirst = (own.1, own.0) < (other.1, other.0)
+        switch (relationship.isToMany, inverse.isToMany) {
+        case (false, true): return .reference
+        case (true, false): return .inverse
+        case (true, true): return .join(isFirst: isFirst)
+        case (false, false):
+            if relationship.isOptional != inverse.isOptional { return relationship.isOptional ? .inverse : .reference }
+            return isFirst ? .reference : .inverse
+        }
+    }
+
+    private func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+        entity(named: relationship.destination)?.relationship(named: relationship.inverse)?.description
+    }
+
+    func validateRelationships(of entity: Entity) throws {
+        let names = entity.relationships.map(\.name)
+        guard !names.contains("") else {
+            throw StoreError.invalidModel("a relationship of \(entity.name) has no name")
+        }
+        guard Set(names).count == names.count else {
+            throw StoreError.invalidModel("two relationships of \(entity.name) have the same name")
+        }
+        if let name = names.first(where: { name in entity.attributes.contains { $0.name == name } }) {
+            throw StoreError.invalidModel("\(entity.name).\(name) is both an attribute and a relationship")
+        }
+        if let name = entity.removedAttributes.first(where: names.contains) {
+            throw StoreError.invalidModel("\(entity.name).\(name) is both declared and removed")
+        }
+        if let superentity = entity.superentity, let parent = self.entity(named: superentity) {
+            for inherited in parent.relationships where !entity.relationships.contains(inherited) {
+                throw StoreError.invalidModel(
+                    "\(entity.name).\(inherited.name) is declared otherwise than that of \(superentity), or is missing")
+            }
+        }
+        if entity.isJoin { return }
+        for relationship in entity.relationships { try validate(relationship, of: entity) }
+    }
+
+    private func validate(_ relationship: RelationshipDescription, of entity: Entity) throws {
+        let name = "\(entity.name).\(relationship.name)"
+        guard let destination = self.entity(named: relationship.destination), !destination.isJoin else {
+            throw StoreError.invalidModel("\(name) leads to \(relationship.destination), which is not in the model")
+        }
+        guard relationship.minCount >= 0, relationship.maxCount >= 0,
+            relationship.maxCount == 0 || relationship.minCount <= relationship.maxCount
+        else {
+            throw StoreError.invalidModel(
+                "\(name) may have \(relationship.minCount) to \(relationship.maxCount) objects, which is no range")
+        }
+        guard let inverseName = relationship.inverse else { return }
+        guard let inverse = destination.relationship(named: inverseName)?.description else {
+            throw StoreError.invalidModel(
+                "\(name) has the inverse \(destination.name).\(inverseName), which is not in the model")
+        }
+        guard inverse.inverse == relationship.name else {
+            throw StoreError.invalidModel(
+                "\(name) has the inverse \(destination.name).\(inverseName), whose inverse is "
+                    + (inverse.inverse.map { "\(inverse.destination).\($0)" } ?? "not declared"))
+        }
+        let chain = [entity.name] + superentities(of: try number(of: entity.name)).map { entities[$0].name }
+        guard chain.contains(inverse.destination) else {
+            throw StoreError.invalidModel(
+                "\(name) has the inverse \(destination.name).\(inverseName), which leads to \(inverse.destination)")
+        }
+        if inverse.destination == relationship.destination, inverseName == relationship.name {
+            throw StoreError.invalidModel("\(name) is its own inverse: declare two relationships")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+
+/// Compares the links of records with the keys that lead to their holders.
+struct LinkCheck {
+    private let reader: StoreReader
+    private let links: [EntityLinks?]
+    private var expected = 0
+    private(set) var defects: [String] = []
+
+    init(_ reader: StoreReader) {
+        self.reader = reader
+        links = reader.model.entities.map(\.links)
+    }
+
+    /// Called with each record.
+    mutating func read(_ object: RecordKey, _ record: RawSpan) {
+        guard let references = links[object.entity]?.references, !references.isEmpty else { return }
+        let name = reader.name(of: object)
+        do {
+            let entity = reader.model.entities[object.entity]
+            let view = try RecordView(record, of: entity)
+            for reference in references {
+                let relationship = "\(name): its relationship \(reference.relationship)"
+                guard let link = try StoredLink(reference, of: view, object) else {
+                    if !reference.isOptional { defects.append("\(relationship) is missing") }
+                    continue
+                }
+                expected += 1
+                let target = reader.name(of: link.target)
+                if !(try reader.view.get(link.key, in: reader.tables.unique, { _ in })) {
+                    defects.append("\(relationship) has no link to \(target)")
+                }
+                if !reference.destinations.contains(link.target.entity) {
+                    defects.append("\(relationship) leads to \(target), which is of another entity")
+                } else if !reference.mayDangle, try !reader.storedRecord(link.target, { _ in }) {
+                    defects.append("\(relationship) leads to \(target), which is missing")
+                }
+            }
+        } catch {
+            defects.append("\(name): its relationships: \(error)")
+        }
+    }
+
+    /// Called at the end. Returns how many keys the links have.
+    mutating func end() throws -> Int {
+        var (keys, found) = (0, 0)
+        var counted: (key: [UInt8], count: UInt64, found: UInt64)?
+        func countDefect() -> String? {
+            guard let counted, counted.count != counted.found, let key = LinkKey(counted.key.span.bytes) else { return nil }
+            return "\(counted.count) links to \(reader.name(of: key.target)) are counted, and there are \(counted.found)"
+        }
+        try reader.view.walk(reader.tables.unique, from: [LinkKey.firstByte].span.bytes) { cursor in
+            keys += 1
+            let key = [UInt8](copying: cursor.key)
+            guard let link = LinkKey(cursor.key) else {
+                defects.append("a link has a malformed key")
+                return true
+            }
+            let target = reader.name(of: link.target)
+            if link.holder == nil {
+                if let defect = countDefect() { defects.append(defect) }
+                do { counted = (key, try LinkKey.count(cursor.value, under: key.span.bytes), 0) } catch {
+                    counted = nil
+                    defects.append("links to \(target): \(error)")
+                }
+                return true
+            }
+            found += 1
+            if !LinkKey.isWhole(cursor.key, cursor.value) {
+                defects.append("a link to \(target) does not match its checksum")
+            }
+            if let open = counted, key.starts(with: open.key) {
+                counted?.found += 1
+            } else {
+                defects.append("a link to \(target) is not counted")
+            }
+            return true
+        }
+        if let defect = countDefect() { defects.append(defect) }
+        if found != expected { defects.append("there are \(found) links for \(expected) related objects") }
+        return keys
+    }
+}

@@ -1,0 +1,97 @@
+internal import Bytes
+internal import Models
+internal import Values
+
+/// The keys under which the store finds the holders of links to an object: the records with its key in a reference.
+///
+///     all links to an object     32,768 + entity 2 BE | slot 2 BE | target 8 BE             their number 8 | checksum 4
+///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
+///
+/// Entity and slot are the topmost ones that have the relationship. Every checksum covers its key.
+struct LinkKey {
+    static let firstByte: UInt8 = 0x80
+    static let targetLength = 12
+    /// Bytes of a position, which must leave room for the rest.
+    static let greatestPosition = 400
+
+    let name: EntityLinks.Name
+    let target: RecordKey
+    /// Nil in the key of the number of links.
+    let holder: RecordKey?
+
+    static func isLink(_ key: RawSpan) -> Bool {
+        key.byteCount > 0 && key.unsafeLoad(as: UInt8.self) >= firstByte
+    }
+
+    /// What the keys of all links of a relationship begin with.
+    static func prefix(_ name: EntityLinks.Name) -> [UInt8] {
+        var key: [UInt8] = []
+        key.appendBigEndian(UInt16(truncatingIfNeeded: name.entity) | 1 << 15)
+        key.appendBigEndian(UInt16(truncatingIfNeeded: name.slot))
+        return key
+    }
+
+    static func prefix(_ name: EntityLinks.Name, to target: RecordKey) -> [UInt8] {
+        var key = prefix(name)
+        key.appendBigEndian(target.rawValue)
+        return key
+    }
+
+    /// Nil for bytes that are no key of a link.
+    init?(_ key: RawSpan) {
+        guard key.byteCount == Self.targetLength || key.byteCount > Self.targetLength + 8 else { return nil }
+        let entity = UInt16(bigEndian: key.unsafeLoadUnaligned(as: UInt16.self))
+        let slot = UInt16(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        guard entity >= 1 << 15 else { return nil }
+        name = EntityLinks.Name(entity: Int(entity & 0x7FFF), slot: Int(slot))
+        target = RecordKey(
+            rawValue: UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt64.self)))
+        holder = key.byteCount == Self.targetLength ? nil : Self.holder(of: key)
+    }
+
+    static func holder(of key: RawSpan) -> RecordKey {
+        RecordKey(
+            rawValue: UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: key.byteCount - 8, as: UInt64.self)))
+    }
+
+    /// The value of a link's key.
+    static func value(of key: [UInt8]) -> [UInt8] {
+        var value: [UInt8] = []
+        value.appendNumber(key.span.bytes.checksum)
+        return value
+    }
+
+    static func isWhole(_ key: RawSpan, _ value: RawSpan) -> Bool {
+        value.byteCount == 4 && UInt32(littleEndian: value.unsafeLoadUnaligned(as: UInt32.self)) == key.checksum
+    }
+
+    /// The value of the key that counts the links to an object.
+    static func count(_ count: UInt64, under key: [UInt8]) -> [UInt8] {
+        var value: [UInt8] = []
+        value.appendNumber(count)
+        value.appendChecksum(with: key.span.bytes.checksum)
+        return value
+    }
+
+    static func count(_ value: RawSpan, under key: RawSpan) throws -> UInt64 {
+        var reader = try ByteReader(checked: value, with: key.checksum, "the number of links to an object")
+        return try reader.uint64()
+    }
+}
+
+/// A reference of a record: the object that it leads to, and the key of its link.
+struct StoredLink: Equatable {
+    let target: RecordKey
+    let key: [UInt8]
+
+    /// Nil when the reference is null.
+    init?(_ reference: EntityLinks.Reference, of record: RecordView, _ holder: RecordKey) throws {
+        guard let number = try record.integer(at: reference.slot) else { return nil }
+        target = RecordKey(rawValue: UInt64(bitPattern: number))
+        var key = LinkKey.prefix(reference.name, to: target)
+        try record.appendOrderKey(of: reference.position, as: .data, to: &key)
+        if let other = reference.other { try record.appendOrderKey(of: other, as: .integer, to: &key) }
+        key.appendBigEndian(holder.rawValue)
+        self.key = key
+    }
+}

@@ -1,0 +1,71 @@
+internal import Bytes
+internal import LMDB
+package import Models
+
+extension StoreReader {
+    /// How many objects hold a link to an object. O(log n).
+    package func linkCount(_ name: EntityLinks.Name, to target: RecordKey) throws -> Int {
+        let key = LinkKey.prefix(name, to: target)
+        var count: UInt64 = 0
+        _ = try view.get(key, in: tables.unique) { count = try LinkKey.count($0, under: key.span.bytes) }
+        return Int(clamping: count)
+    }
+
+    /// Calls the body with the holders of links to an object in their order, until it returns false: of all, or of those after a
+    /// sort key, which is what follows the object in a link's key. Throws `corrupted` for a damaged link, and after all of them when
+    /// they are not as many as are counted. O(log n + holders).
+    package func forEachLink(
+        _ name: EntityLinks.Name, to target: RecordKey, after last: [UInt8]? = nil,
+        _ body: (RecordKey, _ sortKey: RawSpan) throws -> Bool
+    ) throws {
+        let prefix = LinkKey.prefix(name, to: target)
+        let start = prefix + (last ?? [])
+        var found = 0
+        var isWhole = last == nil
+        try view.walk(tables.unique, from: start.span.bytes) { cursor in
+            guard let link = try self.link(at: cursor.key, cursor.value, beginningWith: prefix) else { return false }
+            guard let holder = link.holder, !cursor.key.isEqual(to: start.span.bytes) else { return true }
+            found += 1
+            let continues = try body(holder, cursor.key.extracting(prefix.count..<cursor.key.byteCount))
+            if !continues { isWhole = false }
+            return continues
+        }
+        guard isWhole, try found != linkCount(name, to: target) else { return }
+        throw StoreError.corrupted(
+            "\(try linkCount(name, to: target)) links to \(self.name(of: target)) are counted, and there are \(found)")
+    }
+
+    /// The last link to an object, or the last before a sort key. O(log n).
+    package func lastLink(
+        _ name: EntityLinks.Name, to target: RecordKey, before end: [UInt8]? = nil
+    ) throws -> (holder: RecordKey, sortKey: [UInt8])? {
+        let prefix = LinkKey.prefix(name, to: target)
+        var bound = prefix + (end ?? [])
+        // Types of values, with which sort keys begin, are less.
+        if end == nil { bound.append(0xFF) }
+        return try view.withCursor(on: tables.unique) { cursor in
+            guard try cursor.seek(toLastKeyBefore: bound.span.bytes),
+                let link = try self.link(at: cursor.key, cursor.value, beginningWith: prefix), let holder = link.holder
+            else { return nil }
+            let sortKey = [UInt8](copying: cursor.key.extracting(prefix.count..<cursor.key.byteCount))
+            return (holder, sortKey)
+        }
+    }
+
+    /// Nil for a key of other links.
+    private func link(at key: RawSpan, _ value: RawSpan, beginningWith prefix: [UInt8]) throws -> LinkKey? {
+        guard key.byteCount >= prefix.count, key.extracting(first: prefix.count).isEqual(to: prefix.span.bytes) else {
+            return nil
+        }
+        guard let link = LinkKey(key), link.holder == nil || LinkKey.isWhole(key, value) else {
+            throw StoreError.corrupted("a link does not match its checksum")
+        }
+        return link
+    }
+
+    /// What messages call an object.
+    func name(of object: RecordKey) -> String {
+        let entity = model.entities.indices.contains(object.entity) ? model.entities[object.entity].name : "an object"
+        return "\(entity) \(object.number)"
+    }
+}

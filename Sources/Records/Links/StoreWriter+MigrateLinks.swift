@@ -1,0 +1,57 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+
+/// What a migration does with the links of relationships.
+extension StoreWriter {
+    /// Deletes the keys of links whose relationship is gone, and the objects that are links of a many-to-many relationship which is
+    /// gone. Returns the model without the entities of the latter. O(links).
+    func deleteLinks(goneFrom old: Model, in new: Model, _ applied: Model) throws -> Model {
+        if !old.hasRelationships { return applied }
+        var applied = applied
+        let used = Set(
+            new.entities.flatMap(\.storedRelationships).compactMap { relationship -> Int? in
+                guard !relationship.isRemoved, case .join(let entity, _) = relationship.storage else { return nil }
+                return entity
+            })
+        for number in new.entities.indices where new.entities[number].isJoin && !used.contains(number) {
+            var links: [RecordKey] = []
+            try scan(number) { link, _ in
+                links.append(link)
+                return true
+            }
+            for link in links { try remove(link) }
+            applied.entities[number] = .dropped
+        }
+        let names = new.linkNames
+        for name in old.linkNames where !names.contains(name) {
+            try deleteUniqueKeys(beginningWith: LinkKey.prefix(name))
+        }
+        return applied
+    }
+
+    /// Throws when a relationship becomes one-to-one, and an object of it has several links. O(objects with links).
+    func requireUniqueLinks(from old: Model, to new: Model) throws {
+        let before = old.references
+        for (name, reference) in new.references where reference.isUnique && before[name]?.isUnique == false {
+            let prefix = LinkKey.prefix(name)
+            try view.walk(tables.unique, from: prefix.span.bytes) { cursor in
+                guard let key = LinkKey(cursor.key), key.name == name else { return false }
+                guard key.holder == nil, try LinkKey.count(cursor.value, under: cursor.key) > 1 else { return true }
+                throw StoreError.modelMismatch(
+                    entity: new.entities[name.entity].name,
+                    "its relationship \(reference.relationship) is to lead from one object only to \(self.name(of: key.target)), "
+                        + "and leads there from several")
+            }
+        }
+    }
+}
+
+extension Model {
+    /// The references of all entities that have links of their own.
+    fileprivate var references: [EntityLinks.Name: EntityLinks.Reference] {
+        Dictionary(entities.flatMap { $0.links?.references ?? [] }.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    fileprivate var linkNames: Set<EntityLinks.Name> { Set(references.keys) }
+}

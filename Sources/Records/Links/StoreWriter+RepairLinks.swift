@@ -1,0 +1,119 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import Values
+
+/// Links follow from the records, which are the truth.
+extension StoreWriter {
+    /// Enters missing links, removes those that no record has, counts all again, and makes references to missing objects nil.
+    /// O(n log n) for the records of entities with relationships.
+    func repairLinks() throws -> [String] {
+        let lost = try clearLostReferences()
+        let entered = try enterLinks()
+        let (removed, recounted) = try (removeStrayLinks(), recountLinks())
+        var done: [String] = []
+        if lost > 0 { done.append("\(lost) relationships led to objects that are missing: now nil") }
+        if entered > 0 { done.append("\(entered) links were missing or damaged: added") }
+        if removed > 0 { done.append("\(removed) links belonged to no object: removed") }
+        if recounted > 0 { done.append("the links of \(recounted) objects were counted wrong: set") }
+        return done
+    }
+
+    private func forEachReference(_ body: (RecordKey, EntityLinks.Reference, StoredLink) throws -> Void) throws {
+        for (entity, links) in linksByEntity.enumerated() {
+            guard let references = links?.references, !references.isEmpty else { continue }
+            let stored = model.entities[entity]
+            try scanStored(entity) { object, record in
+                guard record.endsWithChecksum(), let view = try? RecordView(record, of: stored) else { return true }
+                for reference in references {
+                    if let link = try? StoredLink(reference, of: view, object) { try body(object, reference, link) }
+                }
+                return true
+            }
+        }
+    }
+
+    private func clearLostReferences() throws -> Int {
+        var lost: [(RecordKey, EntityLinks.Reference)] = []
+        try forEachReference { object, reference, link in
+            var isThere = reference.destinations.contains(link.target.entity)
+            if isThere && !reference.mayDangle { isThere = try storedRecord(link.target) { _ in } }
+            if !isThere { lost.append((object, reference)) }
+        }
+        for (object, reference) in lost {
+            guard let record = try copy(of: object) else { continue }
+            // A link of a many-to-many relationship has nothing else.
+            if reference.other != nil {
+                try remove(object)
+                continue
+            }
+            let new = try model.entities[object.entity].record(
+                record.span.bytes, setting: [reference.slot: .null, reference.position: .null])
+            try update(object, new.span.bytes)
+        }
+        return lost.count
+    }
+
+    private func enterLinks() throws -> Int {
+        var missing: [StoredLink] = []
+        try forEachReference { _, _, link in
+            var isWhole = false
+            _ = try view.get(link.key, in: tables.unique) { isWhole = LinkKey.isWhole(link.key.span.bytes, $0) }
+            if !isWhole { missing.append(link) }
+        }
+        for link in missing { try view.put(LinkKey.value(of: link.key), for: link.key, in: tables.unique) }
+        return missing.count
+    }
+
+    private func removeStrayLinks() throws -> Int {
+        var strays: [[UInt8]] = []
+        try view.walk(tables.unique, from: [LinkKey.firstByte].span.bytes) { cursor in
+            let key = [UInt8](copying: cursor.key)
+            if !belongsToRecord(key) { strays.append(key) }
+            return true
+        }
+        for key in strays { try view.delete(key, in: tables.unique) }
+        return strays.count
+    }
+
+    /// Whether a key counts links, or is that of a link that its holder has. Damaged records may have had it.
+    private func belongsToRecord(_ key: [UInt8]) -> Bool {
+        guard let link = LinkKey(key.span.bytes) else { return false }
+        guard let holder = link.holder else { return true }
+        guard let reference = links(of: holder.entity)?.references.first(where: { $0.name == link.name })
+        else { return false }
+        var isRight = false
+        let entity = model.entities[holder.entity]
+        _ = try? storedRecord(holder) { record in
+            let isDamaged = !record.endsWithChecksum()
+            isRight = try isDamaged || StoredLink(reference, of: RecordView(record, of: entity), holder)?.key == key
+        }
+        return isRight
+    }
+
+    private func recountLinks() throws -> Int {
+        var counts: [[UInt8]: UInt64] = [:]
+        var wrong: Set<[UInt8]> = []
+        var stored: [[UInt8]: UInt64] = [:]
+        try view.walk(tables.unique, from: [LinkKey.firstByte].span.bytes) { cursor in
+            let key = [UInt8](copying: cursor.key)
+            if key.count == LinkKey.targetLength {
+                if let count = try? LinkKey.count(cursor.value, under: cursor.key) { stored[key] = count }
+                counts[key, default: 0] += 0
+            } else {
+                counts[Array(key[..<LinkKey.targetLength]), default: 0] += 1
+            }
+            return true
+        }
+        for (key, count) in counts where stored[key] != count { wrong.insert(key) }
+        for key in wrong {
+            let count = counts[key] ?? 0
+            if count == 0 {
+                try view.delete(key, in: tables.unique)
+            } else {
+                try view.put(LinkKey.count(count, under: key), for: key, in: tables.unique)
+            }
+        }
+        return wrong.count
+    }
+}
