@@ -12,10 +12,23 @@ package struct StoreInformation: Encodable {
         package let isUnique: Bool
     }
 
+    package struct Relationship: Encodable {
+        package let name: String
+        package let destination: String
+        @NullWhenMissing package private(set) var inverse: String?
+        package let isToMany: Bool
+        package let isOptional: Bool
+        package let isOrdered: Bool
+        package let deleteRule: String
+        /// The number of links of a many-to-many relationship.
+        @NullWhenMissing package private(set) var links: Int?
+    }
+
     package struct Entity: Encodable {
         package let name: String
         package let count: Int
         package let attributes: [Attribute]
+        package let relationships: [Relationship]
     }
 
     package struct Log: Encodable {
@@ -57,13 +70,14 @@ extension PersistentContainer {
             // Its readers are listed before the snapshot, which is one too.
             let environment = try store.environmentInformation()
             let snapshot = try store.snapshot()
-            let entities = try snapshot.model.entities.enumerated().filter { !$1.isDropped }.map { number, entity in
+            let shown = snapshot.model.entities.enumerated().filter { !$1.isDropped && !$1.isJoin }
+            let entities = try shown.map { number, entity in
                 StoreInformation.Entity(
                     name: entity.name, count: Int(clamping: try snapshot.entityState(number).count),
                     attributes: entity.attributes.map {
                         StoreInformation.Attribute(
                             name: $0.name, type: $0.type.name, isOptional: $0.isOptional, isUnique: $0.isUnique)
-                    })
+                    }, relationships: try entity.storedRelationships.compactMap { try relationship($0, in: snapshot) })
             }
             let state = snapshot.state
             return StoreInformation(
@@ -74,6 +88,19 @@ extension PersistentContainer {
                 caches: try CacheDirectory.names(in: snapshot),
                 readers: environment.readers.map(StoreInformation.Reader.init))
         }
+    }
+
+    private func relationship(
+        _ stored: StoredRelationship, in snapshot: Snapshot
+    ) throws -> StoreInformation.Relationship? {
+        if stored.isRemoved { return nil }
+        var links: Int?
+        if case .join(let entity, _) = stored.storage { links = Int(clamping: try snapshot.entityState(entity).count) }
+        let relationship = stored.description
+        return StoreInformation.Relationship(
+            name: relationship.name, destination: relationship.destination, inverse: relationship.inverse,
+            isToMany: relationship.isToMany, isOptional: relationship.isOptional, isOrdered: relationship.isOrdered,
+            deleteRule: "\(relationship.deleteRule)", links: links)
     }
 
     /// Every defect of the store at a path, one sentence each. Checks the pages of its file and, when they are intact, their

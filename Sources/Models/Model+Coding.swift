@@ -100,7 +100,9 @@ extension SlotRole {
     }
 
     fileprivate init(flags: UInt8) {
-        self = flags & SlotRole.reference.flag != 0 ? .reference : flags & SlotRole.position.flag != 0 ? .position : .attribute
+        self =
+            flags & SlotRole.reference.flag != 0
+            ? .reference : flags & SlotRole.position.flag != 0 ? .position : .attribute
     }
 }
 
@@ -367,6 +369,7 @@ private struct StoredEntity {
     var entity: Entity {
         Entity(
             name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, relationships: relationships,
-            superentity: superentity, isAbstract: isAbstract, isJoin: isJoin, stored: Entity.Stored(declarations: declarations, passes: passes))
+            superentity: superentity, isAbstract: isAbstract, isJoin: isJoin,
+            stored: Entity.Stored(declarations: declarations, passes: passes))
     }
 }

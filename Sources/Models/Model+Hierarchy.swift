@@ -120,7 +120,8 @@ extension Entity {
         let related = Set(relationships.map(\.name))
         let relationships = parent.relationships.filter { !related.contains($0.name) } + relationships
         let inheritsRelationships = relationships.count > related.count
-        if !isStored && names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty && !inheritsRelationships {
+        if !isStored && names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty && !inheritsRelationships
+        {
             return self
         }
         let inherited = parent.attributes.map { above in

@@ -5,6 +5,9 @@ package struct ItemRow: Equatable, Sendable {
     package var group: String?
     package var size: Int64
     package var note: String
+    /// The key of a row that it follows, and those of the rows that it likes.
+    package var leader: String?
+    package var likes: Set<String> = []
 
     package init(group: String?, size: Int64, note: String) {
         self.group = group
@@ -31,6 +34,12 @@ package struct ItemRow: Equatable, Sendable {
                     AttributeDescription("group", .string), AttributeDescription("size", .integer),
                     AttributeDescription("note", .string),
                     AttributeDescription("weight", .integer, derivation: "size * \(factor)"),
+                ],
+                relationships: [
+                    RelationshipDescription("leader", toOne: entity, inverse: "followers"),
+                    RelationshipDescription("followers", toMany: entity, inverse: "leader"),
+                    RelationshipDescription("likes", toMany: entity, inverse: "likedBy", ordered: true),
+                    RelationshipDescription("likedBy", toMany: entity, inverse: "likes"),
                 ], indexes: [Index(["group", "size:desc"]), Index(["weight"])]),
             Entity(
                 subentity, [AttributeDescription("extra", .string)], indexes: [Index(["size"])], superentity: entity),

@@ -62,6 +62,16 @@ package struct Script: Sendable {
             let isSpecial = !ofItems && Int.random(in: 0..<3, using: &generator) == 0
             changes.append(.put("\(isSpecial ? ItemRow.subentityPrefix : "")\(number)-\(index)", row(&generator)))
         }
+        if ofItems { return changes }
+        let rows = state.rows.keys.sorted()
+        for _ in 0..<Int.random(in: 0...3, using: &generator) where !rows.isEmpty {
+            let pair = (0..<2).map { _ in rows[Int.random(in: 0..<rows.count, using: &generator)] }
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0: changes.append(.follow(pair[0], leader: nil))
+            case 1, 2: changes.append(.follow(pair[0], leader: pair[1]))
+            default: changes.append(.like(pair[0], pair[1]))
+            }
+        }
         return changes
     }
 

@@ -76,6 +76,20 @@ package final class ScriptPerformer {
         for change in changes {
             switch change {
             case .delete(let key): if let object = try object(key, in: context) { context.delete(object) }
+            case .follow(let key, let leader):
+                guard let object = try object(key, in: context) else { continue }
+                let other = try leader.map { try self.object($0, in: context) }
+                if let found = other {
+                    if let found { object.relate("leader", to: found) }
+                } else {
+                    object.relate("leader", to: nil)
+                }
+            case .like(let key, let liked):
+                guard let object = try object(key, in: context), let other = try self.object(liked, in: context) else {
+                    continue
+                }
+                let likes = object.relatedObjects("likes")
+                if likes.contains(other) { likes.remove(other) } else { likes.insert(other) }
             case .put(let key, let row):
                 let object = try object(key, in: context) ?? context.insert(ItemRow.entity(of: key))
                 for (attribute, value) in zip(object.entity.attributes, row.values(key: key)) {
@@ -98,6 +112,7 @@ package final class ScriptPerformer {
         let writer = try BatchWriter(container, entity: ItemRow.entity, key: "key", author: "script")
         for change in changes {
             switch change {
+            case .follow, .like: break  // Of contexts only.
             case .delete(let key): if let object = try writer.object(key: .string(key)) { try writer.delete(object) }
             case .put(let key, let row):
                 let record = try writer.entity.record(row.values(key: key))

@@ -15,13 +15,34 @@ package struct ScriptState: Equatable, Sendable {
         let snapshot = try container.store.snapshot()
         commit = snapshot.commit
         factor = ItemRow.factor(of: snapshot.model) ?? 0
+        var keys: [RecordKey: String] = [:]
         for name in [ItemRow.entity, ItemRow.subentity] {
             let number = try snapshot.model.number(of: name)
             let entity = snapshot.model.entities[number]
-            try snapshot.scan(number) { _, record in
+            try snapshot.scan(number) { object, record in
                 if let (key, row) = ItemRow.decoded(try entity.values(of: record), of: entity, factor: factor) {
                     rows[key] = row
+                    keys[object] = key
                 }
+                return true
+            }
+        }
+        for (object, key) in keys {
+            for reference in snapshot.model.entities[object.entity].links?.references ?? [] {
+                _ = try snapshot.record(object) { record in
+                    guard let number = try RecordView(record).integer(at: reference.slot) else { return }
+                    rows[key]?.leader = keys[RecordKey(rawValue: UInt64(number))] ?? "none"
+                }
+            }
+        }
+        for number in snapshot.model.entities.indices where snapshot.model.entities[number].isJoin {
+            try snapshot.scan(number) { _, record in
+                let view = try RecordView(record)
+                let sides = try [0, 1].map {
+                    keys[RecordKey(rawValue: UInt64(try view.integer(at: $0) ?? 0))] ?? "none"
+                }
+                // The side that is named first is `likedBy`.
+                rows[sides[1]]?.likes.insert(sides[0])
                 return true
             }
         }
@@ -35,7 +56,7 @@ package struct ScriptState: Equatable, Sendable {
         case .batchInsert(let rows): for (key, row) in rows { new.rows[key] = row }
         case .batchUpdate(let group, let size):
             for key in rows.keys where rows[key]?.group == group { new.rows[key]?.size = size }
-        case .batchDelete(let sizes): new.rows = rows.filter { !sizes.contains($0.value.size) }
+        case .batchDelete(let sizes): new.delete(Set(rows.filter { sizes.contains($0.value.size) }.keys))
         case .migrate(let factor): new.factor = factor
         case .open, .rebuild, .deleteCaches, .trim: break
         }
@@ -46,8 +67,24 @@ package struct ScriptState: Equatable, Sendable {
 
     private mutating func apply(_ change: ScriptChange) {
         switch change {
-        case .put(let key, let row): rows[key] = row
-        case .delete(let key): rows[key] = nil
+        case .put(let key, let row):
+            var row = row
+            (row.leader, row.likes) = (rows[key]?.leader, rows[key]?.likes ?? [])
+            rows[key] = row
+        case .delete(let key): delete([key])
+        case .follow(let key, let leader): if leader.map({ rows[$0] != nil }) ?? true { rows[key]?.leader = leader }
+        case .like(let key, let other):
+            guard rows[other] != nil, rows[key]?.likes.remove(other) == nil else { return }
+            rows[key]?.likes.insert(other)
+        }
+    }
+
+    /// What followed or liked deleted rows does so no more.
+    private mutating func delete(_ keys: Set<String>) {
+        rows = rows.filter { !keys.contains($0.key) }
+        for (key, row) in rows {
+            if row.leader.map(keys.contains) ?? false { rows[key]?.leader = nil }
+            if !row.likes.isDisjoint(with: keys) { rows[key]?.likes.subtract(keys) }
         }
     }
 }
@@ -56,6 +93,9 @@ package struct ScriptState: Equatable, Sendable {
 package enum ScriptChange: Sendable {
     case put(String, ItemRow)
     case delete(String)
+    case follow(String, leader: String?)
+    /// From then on a row likes another one, or no longer.
+    case like(String, String)
 }
 
 /// A transaction of a victim.

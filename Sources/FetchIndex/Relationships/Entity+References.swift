@@ -27,7 +27,9 @@ extension Entity {
         guard let references = links?.references else { return values }
         var values = values
         for reference in references where values.indices.contains(reference.slot) {
-            if let key = RecordKey(values[reference.slot]).flatMap({ keys[$0] }) { values[reference.slot] = key.reference }
+            if let key = RecordKey(values[reference.slot]).flatMap({ keys[$0] }) {
+                values[reference.slot] = key.reference
+            }
         }
         return values
     }

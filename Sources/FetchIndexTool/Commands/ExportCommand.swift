@@ -45,6 +45,10 @@ struct ExportCommand: ParsableCommand {
         if try model.hierarchy(of: model.number(of: entity.name)).count > 1 {
             Output.error("objects of the subentities of \(entity.name) are not exported: export each entity")
         }
+        if !entity.relationships.isEmpty {
+            let names = entity.relationships.map(\.name).joined(separator: ", ")
+            Output.error("relationships are not exported: \(names.visible) of \(entity.name)")
+        }
         let file = try file.map { try ExportFile(at: $0) }
         let damaged = try write(definition, entity, container, format) { bytes in
             if let file { return try file.write(bytes) }

@@ -30,6 +30,12 @@ struct InfoCommand: ParsableCommand {
                 table.append([attribute.name, attribute.type, rules.compactMap { $0 }.joined(separator: ", ")])
             }
             table.finish()
+            for relationship in entity.relationships {
+                let links = relationship.links.map { ", \(Numbers.count($0, "link"))" } ?? ""
+                Output.line(
+                    "\(relationship.name.visible): \(relationship.isToMany ? "many" : "one") of "
+                        + relationship.destination.visible + links)
+            }
         }
         if !information.caches.isEmpty {
             Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")

@@ -41,6 +41,7 @@ struct ModelShowCommand: ParsableCommand {
             for names in entity.uniqueAttributes {
                 Output.line("unique together: \(names.joined(separator: ", ").visible)")
             }
+            for relationship in entity.relationships { Output.line(relationship.sentence.visible) }
             for index in entity.indexes { Output.line("index: \(index.text.visible)") }
         }
     }

@@ -20,8 +20,12 @@ extension ImportCommand {
         var attributes: [AttributeDescription] = []
         if let stored {
             if addColumns { return try addMissing(columns, to: stored, types, inferred: inferred) }
-            // In a hierarchy an entity cannot be made anew: others depend on it.
-            let isAlone = try container.model().hierarchy(of: container.model().number(of: entity)).count == 1
+            // In a hierarchy, and with relationships, an entity cannot be made anew: others depend on it.
+            let model = try container.model()
+            let isRelated = model.entities.contains { other in
+                other.relationships.contains { other.name == entity || $0.destination == entity }
+            }
+            let isAlone = try !isRelated && model.hierarchy(of: model.number(of: entity)).count == 1
             let isEmpty = try isAlone && stored.superentity == nil && container.count(ofEntity: entity) == 0
             let differs = try require(columns, types, of: stored, isEmpty: isEmpty)
             if !differs { return }

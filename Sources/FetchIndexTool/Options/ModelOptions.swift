@@ -140,6 +140,7 @@ struct ModelFile: Codable {
         var isAbstract: Bool?
         /// A subentity's own are enough.
         let attributes: [StoredAttribute]
+        var relationships: [RelationshipFile]?
         var unique: [[String]]?
         /// As `model index add` takes them.
         var indexes: [String]?
@@ -160,6 +161,7 @@ struct ModelFile: Codable {
                         defaultValue: attribute.defaultValue.isNull ? nil : attribute.defaultValue.description,
                         derivation: attribute.derivation)
                 },
+                relationships: entity.relationships.isEmpty ? nil : entity.relationships.map { RelationshipFile($0) },
                 unique: entity.uniqueAttributes.isEmpty ? nil : entity.uniqueAttributes,
                 indexes: entity.indexes.isEmpty ? nil : entity.indexes.map(\.text))
         }
@@ -176,7 +178,9 @@ struct ModelFile: Codable {
             entities: try file.entities.map { entity in
                 let attributes = try entity.attributes.map { try attribute($0, of: entity.name, path) }
                 return Entity(
-                    entity.name, attributes, unique: entity.unique ?? [],
+                    entity.name, attributes,
+                    relationships: try (entity.relationships ?? []).map { try $0.relationship(of: entity.name, path) },
+                    unique: entity.unique ?? [],
                     indexes: try (entity.indexes ?? []).map { try Index(parsing: $0) }, removed: entity.removed ?? [],
                     removedIndexes: try (entity.removedIndexes ?? []).map { try Index(parsing: $0) },
                     superentity: entity.superentity, isAbstract: entity.isAbstract ?? false)

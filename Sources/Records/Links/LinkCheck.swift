@@ -48,8 +48,11 @@ struct LinkCheck {
         var (keys, found) = (0, 0)
         var counted: (key: [UInt8], count: UInt64, found: UInt64)?
         func countDefect() -> String? {
-            guard let counted, counted.count != counted.found, let key = LinkKey(counted.key.span.bytes) else { return nil }
-            return "\(counted.count) links to \(reader.name(of: key.target)) are counted, and there are \(counted.found)"
+            guard let counted, counted.count != counted.found, let key = LinkKey(counted.key.span.bytes) else {
+                return nil
+            }
+            return
+                "\(counted.count) links to \(reader.name(of: key.target)) are counted, and there are \(counted.found)"
         }
         try reader.view.walk(reader.tables.unique, from: [LinkKey.firstByte].span.bytes) { cursor in
             keys += 1

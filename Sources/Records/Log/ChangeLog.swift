@@ -82,11 +82,23 @@ extension StoreReader {
     }
 
     /// What a commit did to each object, from the log: an object that it inserted counts as inserted, whatever came
-    /// after. O(changes). Throws `logTooShort` when the log was cut.
+    /// after. A link of a many-to-many relationship counts as an update of the objects that it links; one that was inserted and is
+    /// gone is left out. O(changes). Throws `logTooShort` when the log was cut.
     package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: LogEntryKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
         var changes: [(object: RecordKey, kind: LogEntryKind)] = []
-        try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, _ in
+        var linked: Set<RecordKey> = []
+        let joins = Set(model.entities.indices.filter { model.entities[$0].isJoin })
+        try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, old in
+            if joins.contains(object.entity) {
+                if kind != .inserted { return try linked.formUnion(joinedObjects(old)) }
+                for number in object.number..<(object.number &+ count) {
+                    _ = try record(RecordKey(entity: object.entity, number: number)) {
+                        try linked.formUnion(joinedObjects($0))
+                    }
+                }
+                return
+            }
             switch kind {
             case .updated, .deleted: changes.append((object, kind))
             case .inserted:
@@ -98,6 +110,13 @@ extension StoreReader {
                 }
             }
         }
-        return changes
+        let known = Set(changes.map(\.object))
+        return changes + linked.subtracting(known).sorted().map { ($0, .updated) }
+    }
+
+    /// The objects that a link of a many-to-many relationship links.
+    private func joinedObjects(_ record: RawSpan) throws -> [RecordKey] {
+        let view = try RecordView(record)
+        return try [0, 1].compactMap { try view.integer(at: $0).map { RecordKey(rawValue: UInt64(bitPattern: $0)) } }
     }
 }

@@ -92,7 +92,8 @@ extension StoreWriter {
     package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) throws -> Bool {
         let entity = model.entities[number]
         return try state.unkeyedEntity == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
-            && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1 && entityState(number).count == 0
+            && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
+            && entityState(number).count == 0
     }
 
     /// Throws `corrupted` when unique keys of an entity are missing: damaged records kept them from being written.
