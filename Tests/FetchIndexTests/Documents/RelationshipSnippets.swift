@@ -1,0 +1,84 @@
+import FetchIndex
+import Testing
+
+// The examples of the article "Relationships" and of `Relationship`, as they stand there.
+
+private enum Related1 {
+    final class Publisher: ManagedObject {
+        @Attribute("name", isUnique: true) var name: String
+        @Relationship("books", inverse: "publisher", deleteRule: .deny) var books: Related<Book>
+    }
+
+    final class Book: ManagedObject {
+        @Attribute("title") var title: String
+        @Relationship("publisher", inverse: "books") var publisher: Publisher?
+        @Relationship("tags", inverse: "books") var tags: Related<Tag>
+        @Relationship("chapters", inverse: "book", ordered: true, deleteRule: .cascade) var chapters: Related<Chapter>
+    }
+
+    final class Chapter: ManagedObject {
+        @Attribute("title") var title: String
+        @Relationship("book", inverse: "chapters", isRequired: true) var book: Book?
+    }
+
+    final class Tag: ManagedObject {
+        @Attribute("name") var name: String
+        @Relationship("books", inverse: "tags") var books: Related<Book>
+    }
+}
+
+private enum Tree {
+    final class Folder: ManagedObject {
+        @Attribute("name") var name: String
+        @Relationship("parent", inverse: "children") var parent: Folder?
+        @Relationship("children", inverse: "parent", deleteRule: .cascade) var children: Related<Folder>
+    }
+}
+
+private enum Authors {
+    final class Author: ManagedObject {
+        @Attribute("name") var name: String
+        @Relationship("books", inverse: "author", deleteRule: .cascade) var books: Related<Book>
+    }
+    final class Book: ManagedObject {
+        @Attribute("title") var title: String
+        @Relationship("author", inverse: "books") var author: Author?
+    }
+}
+
+@Suite struct RelationshipSnippets {
+    private typealias Publisher = Related1.Publisher
+    private typealias Book = Related1.Book
+    private typealias Chapter = Related1.Chapter
+    private typealias Tag = Related1.Tag
+
+    @Test func relationships() throws {
+        let container = try PersistentContainer(
+            temporaryWith: Model(Publisher.self, Book.self, Chapter.self, Tag.self))
+        let context = container.newContext()
+        let publisher = Publisher(context: context)
+        publisher.name = "早川書房"
+        let book = Book(context: context)
+        book.title = "虐殺器官"
+        book.publisher = publisher
+        assert(publisher.books.contains(book))
+
+        let chapter = Chapter(context: context)
+        chapter.title = "第一部"
+        book.chapters.insert(chapter)
+        book.chapters.move(chapter, to: book.chapters.startIndex)
+        try context.save()
+
+        #expect(publisher.books.contains(book) && Array(book.chapters) == [chapter])
+    }
+
+    @Test func trees() throws {
+        let context = try PersistentContainer(temporaryWith: Model(Tree.Folder.self)).newContext()
+        let root = Tree.Folder(context: context)
+        root.name = "/"
+        let child = Tree.Folder(context: context)
+        (child.name, child.parent) = ("home", root)
+        #expect(Array(root.children) == [child])
+        #expect(Model(Authors.Author.self, Authors.Book.self).entities[0].relationships.count == 1)
+    }
+}
