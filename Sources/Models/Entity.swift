@@ -156,6 +156,7 @@ public struct Entity: Sendable {
         let relationships: [RelationshipDescription]
         let storedRelationships: [StoredRelationship]
         let relationshipSlots: [Int]
+        let relationshipsByName: [String: Int]
         let hasDerivations: Bool
         let slots: [SlotDescription]
         let attributeSlots: [Int]
@@ -204,6 +205,15 @@ public struct Entity: Sendable {
                 constraints[index].owner = stored.keyOwners[constraints[index].number]
             }
             uniqueConstraints = constraints
+            var related: [String: Int] = [:]
+            for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
+                // Former names give way to present ones, also those of attributes.
+                for former in relationship.formerNames where byName[former] == nil { related[former] = index }
+            }
+            for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
+                related[relationship.description.name] = index
+            }
+            relationshipsByName = related
         }
 
         convenience init(_ other: Definition, stored: Stored) {
@@ -232,10 +242,7 @@ public struct Entity: Sendable {
 
     /// The relationship of a name, or of one that it had; nil when there is none.
     package func relationship(named name: String?) -> StoredRelationship? {
-        guard let name, !definition.storedRelationships.isEmpty else { return nil }
-        let live = definition.storedRelationships.filter { !$0.isRemoved }
-        return live.first { $0.description.name == name }
-            ?? (slot(of: name) == nil ? live.first { $0.formerNames.contains(name) } : nil)
+        name.flatMap { definition.relationshipsByName[$0] }.map { definition.storedRelationships[$0] }
     }
 
     /// The placeholder of an entity that was dropped: numbers of entities are never reused.

@@ -12,9 +12,44 @@ struct LinkEdits {
     struct Link: Equatable {
         let side: Side
         let sortKey: [UInt8]
+        /// The object at the other side of a many-to-many link.
+        let other: RecordKey?
     }
 
-    private(set) var added: [Side: [RecordKey: [UInt8]]] = [:]
+    /// The links that are added to an object.
+    struct Added {
+        /// By holder.
+        private(set) var sortKeys: [RecordKey: [UInt8]] = [:]
+        private var holdersByOther: [RecordKey: RecordKey] = [:]
+        private var greatest: LinkList.Place?
+
+        var places: some Sequence<LinkList.Place> {
+            sortKeys.lazy.map { LinkList.Place(sortKey: $0.value, holder: $0.key) }
+        }
+
+        /// O(1); O(links) after the last one was removed.
+        var last: LinkList.Place? { greatest ?? places.max() }
+
+        func place(ofOther other: RecordKey) -> LinkList.Place? {
+            guard let holder = holdersByOther[other], let sortKey = sortKeys[holder] else { return nil }
+            return LinkList.Place(sortKey: sortKey, holder: holder)
+        }
+
+        mutating func insert(_ link: Link, _ holder: RecordKey) {
+            let place = LinkList.Place(sortKey: link.sortKey, holder: holder)
+            if sortKeys.isEmpty { greatest = place } else if let known = greatest, known < place { greatest = place }
+            sortKeys[holder] = link.sortKey
+            if let other = link.other { holdersByOther[other] = holder }
+        }
+
+        mutating func remove(_ link: Link, _ holder: RecordKey) {
+            sortKeys[holder] = nil
+            if greatest?.holder == holder { greatest = nil }
+            if let other = link.other { holdersByOther[other] = nil }
+        }
+    }
+
+    private(set) var added: [Side: Added] = [:]
     private(set) var removed: [Side: Set<RecordKey>] = [:]
     private var known: [RecordKey: [(saved: Link?, current: Link?)]] = [:]
 
@@ -22,14 +57,14 @@ struct LinkEdits {
     mutating func note(_ holder: RecordKey, _ links: [(saved: Link?, current: Link?)]) {
         for (saved, current) in known.removeValue(forKey: holder) ?? [] {
             if let saved { removed[saved.side]?.remove(holder) }
-            if let current { added[current.side]?[holder] = nil }
+            if let current { added[current.side]?.remove(current, holder) }
         }
         let changed = links.filter { $0.saved != $0.current }
         if changed.isEmpty { return }
         known[holder] = changed
         for (saved, current) in changed {
             if let saved { removed[saved.side, default: []].insert(holder) }
-            if let current { added[current.side, default: [:]][holder] = current.sortKey }
+            if let current { added[current.side, default: Added()].insert(current, holder) }
         }
     }
 
@@ -55,11 +90,13 @@ extension ManagedObject {
         guard let target = RecordKey(value(reference.slot)) else { return nil }
         var sortKey: [UInt8] = []
         OrderKey.append(value(reference.position), to: &sortKey)
-        if let other = reference.other { OrderKey.append(value(other), to: &sortKey) }
+        let other = reference.other.map { value($0) }
+        if let other { OrderKey.append(other, to: &sortKey) }
         for byte in stride(from: 56, through: 0, by: -8) {
             sortKey.append(UInt8(truncatingIfNeeded: key.rawValue >> UInt64(byte)))
         }
-        return LinkEdits.Link(side: LinkEdits.Side(name: reference.name, target: target), sortKey: sortKey)
+        return LinkEdits.Link(side: LinkEdits.Side(name: reference.name, target: target), sortKey: sortKey,
+            other: other.flatMap { RecordKey($0) })
     }
 }
 

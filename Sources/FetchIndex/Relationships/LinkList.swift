@@ -32,11 +32,11 @@ struct LinkList {
 
     private var side: LinkEdits.Side { LinkEdits.Side(name: name, target: target) }
 
+    private var added: LinkEdits.Added? { context.currentLinkEdits().added[side] }
+    private var removed: Set<RecordKey> { context.currentLinkEdits().removed[side] ?? [] }
+
     /// O(log n).
-    var count: Int {
-        let edits = context.currentLinkEdits()
-        return savedCount + (edits.added[side]?.count ?? 0) - (edits.removed[side]?.count ?? 0)
-    }
+    var count: Int { savedCount + (added?.sortKeys.count ?? 0) - removed.count }
 
     private var savedCount: Int {
         if target.isTemporary { return 0 }
@@ -45,36 +45,40 @@ struct LinkList {
 
     /// The first link, or the first after a place. O(log n + unsaved links of the object).
     func first(after last: Place? = nil) -> Place? {
-        let edits = context.currentLinkEdits()
-        let removed = edits.removed[side] ?? []
+        let saved = firstSaved(after: last)
+        let new = added?.places.filter { place in last.map { $0 < place } ?? true }.min()
+        return [saved, new].compactMap { $0 }.min()
+    }
+
+    private func firstSaved(after last: Place?) -> Place? {
+        let removed = removed
         var saved: Place?
         forEachSaved(after: last?.sortKey) { place in
             if removed.contains(place.holder) { return true }
             saved = place
             return false
         }
-        let added = (edits.added[side] ?? [:]).map { Place(sortKey: $1, holder: $0) }
-            .filter { place in last.map { $0 < place } ?? true }.min()
-        return [saved, added].compactMap { $0 }.min()
+        return saved
     }
 
-    /// The last link, or the last before a place. O(log n + unsaved links of the object).
+    /// The last link, or the last before a place. O(log n); O(log n + unsaved links of the object) before a place.
     func last(before end: Place? = nil) -> Place? {
-        let edits = context.currentLinkEdits()
-        let removed = edits.removed[side] ?? []
-        var saved: Place?
+        let added = added
+        let new: Place? =
+            if let end { added?.places.filter { $0 < end }.max() } else { added?.last }
+        return [lastSaved(before: end), new].compactMap { $0 }.max()
+    }
+
+    private func lastSaved(before end: Place? = nil) -> Place? {
+        let removed = removed
         var bound = end?.sortKey
         while !target.isTemporary {
             let found = context.noting { try context.snapshot().lastLink(name, to: target, before: bound) } ?? nil
-            guard let (holder, sortKey) = found else { break }
+            guard let (holder, sortKey) = found else { return nil }
+            if !removed.contains(holder) { return Place(sortKey: sortKey, holder: holder) }
             bound = sortKey
-            if removed.contains(holder) { continue }
-            saved = Place(sortKey: sortKey, holder: holder)
-            break
         }
-        let added = (edits.added[side] ?? [:]).map { Place(sortKey: $1, holder: $0) }
-            .filter { place in end.map { place < $0 } ?? true }.max()
-        return [saved, added].compactMap { $0 }.max()
+        return nil
     }
 
     private func forEachSaved(after last: [UInt8]?, _ body: (Place) -> Bool) {
@@ -88,14 +92,16 @@ struct LinkList {
 
     /// The link from a many-to-many relationship's other side. O(log n) where the objects have no positions, else O(links).
     func place(ofOther other: RecordKey) -> Place? {
+        if let place = added?.place(ofOther: other) { return place }
         var lowest: [UInt8] = []
         OrderKey.appendNull(to: &lowest)
         OrderKey.append(other.reference, to: &lowest)
-        var place = first(after: Place(sortKey: lowest, holder: other))
+        var place = firstSaved(after: Place(sortKey: lowest, holder: other))
         if place?.other == other { return place }
-        // With positions.
-        place = first()
-        while let found = place, found.other != other { place = first(after: found) }
+        // Links with positions come last.
+        guard lastSaved()?.position != nil else { return nil }
+        place = firstSaved(after: nil)
+        while let found = place, found.other != other { place = firstSaved(after: found) }
         return place
     }
 
@@ -114,7 +120,7 @@ struct LinkList {
             self.list = list
             let edits = list.context.currentLinkEdits()
             removed = edits.removed[list.side] ?? []
-            added = (edits.added[list.side] ?? [:]).map { Place(sortKey: $1, holder: $0) }.sorted()[...]
+            added = (edits.added[list.side].map { Array($0.places) } ?? []).sorted()[...]
         }
 
         mutating func next() -> Place? {

@@ -84,7 +84,7 @@ extension Related: Collection {
 
     /// O(log n).
     public var count: Int { access?.list.count ?? 0 }
-    public var isEmpty: Bool { startIndex == endIndex }
+    public var isEmpty: Bool { count == 0 }
     public var underestimatedCount: Int { 0 }
     public var startIndex: Index { Index(place: access?.list.first()) }
     public var endIndex: Index { Index(place: nil) }
