@@ -84,6 +84,23 @@ extension FetchPredicate {
         FetchPredicate(syntax.renamingAttributes(name))
     }
 
+    /// The names of all steps of key paths.
+    package var usedNames: Set<String> {
+        var names: Set<String> = []
+        _ = syntax.contains { expression in
+            if case .keyPath(_, let steps) = expression {
+                for case .name(let name) in steps { names.insert(name) }
+            }
+            return false
+        }
+        return names
+    }
+
+    /// The same with other expressions in the place of those for which the body returns one.
+    package func replacing(_ body: (Comparison) -> Comparison) -> FetchPredicate {
+        FetchPredicate(syntax.replacing(body))
+    }
+
     /// Why an order of this predicate cannot be cached; nil when it can.
     package var uncacheableReason: String? {
         syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil

@@ -100,8 +100,8 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         let edits = try touched.map { number in
             let object = RecordKey(entity: 0, number: number)
             return RowChange(
-                object: object, old: try placer.key(of: object, try rows[number]?.record(), &placement),
-                new: try placer.key(of: object, try new[number]?.record(), &placement))
+                object: object, old: try placer.key(of: object, try rows[number]?.record(), in: nil, &placement),
+                new: try placer.key(of: object, try new[number]?.record(), in: nil, &placement))
         }
         return (new, edits.filter { $0.old != nil || $0.new != nil })
     }

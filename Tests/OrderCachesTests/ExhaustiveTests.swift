@@ -88,7 +88,7 @@ import Testing
             let edits = try list.map {
                 RecordChange(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
             }
-            try current.update(try builder.rowChanges(edits))
+            try current.update(try builder.rowChanges(edits, nil))
             old = current
             oldState = try TestState(list, current, order)
         }
@@ -100,7 +100,7 @@ import Testing
         }
 
         func prove(_ edits: [Edit], _ changes: [RecordChange]) throws {
-            let rows = try builder.rowChanges(changes)
+            let rows = try builder.rowChanges(changes, nil)
             var fork = ForkedOrder(over: old)
             let places = try fork.update(rows)
             let new = fork.order

@@ -45,13 +45,19 @@ extension ManagedObjectContext {
         var compiled: [Int: CompiledPredicate] = [:]
         var count = Int(clamping: try snapshot.count(of: entities))
         if let predicate = request.predicate {
-            let prepared = try CompiledPredicate(predicate, model.entities[number])
+            // Values of other objects are in no cache's ranks.
+            if try request.definition().compile(in: model).builder.readsOthers { return nil }
+            func prepare(_ number: Int) throws -> CompiledPredicate {
+                let table = PathTable(ofEntity: number, in: model, predicate)
+                return try CompiledPredicate(predicate, model.entities[number], table)
+            }
+            let prepared = try prepare(number)
             let planner = try FetchPlanner(
                 predicate, prepared, entity: number, among: entities, in: snapshot,
                 leadingOrders(of: number, among: entities))
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             count = exact
-            for entity in entities { compiled[entity] = try CompiledPredicate(predicate, model.entities[entity]) }
+            for entity in entities { compiled[entity] = try prepare(entity) }
         }
         func matches(_ object: RecordKey, _ record: [UInt8]?) throws -> Int {
             guard let record else { return 0 }

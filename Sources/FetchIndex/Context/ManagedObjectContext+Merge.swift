@@ -35,6 +35,7 @@ extension ManagedObjectContext {
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
+        let seen = edits.reported
         var committed: [RecordChange] = []
         if isDirect, let edits = written.edits {
             committed = edits
@@ -50,7 +51,12 @@ extension ManagedObjectContext {
             let written = Set(written.records.map(\.object.key))
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
-        let step = edits.advance(committed, saved: savedRecord, current: unsavedRecord)
+        var step = edits.advance(committed, saved: savedRecord, current: unsavedRecord)
+        if new.model.hasRelationships {
+            step.states = LiveOrder.Step.States(
+                old: old, seenOld: ChangedState(seen, over: old), new: new,
+                seenNew: ChangedState(edits.reported, over: new))
+        }
         withExtendedLifetime(old) {
             deliver { follower in advance(follower, step, stored) }
         }

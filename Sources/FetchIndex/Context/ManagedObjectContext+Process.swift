@@ -8,10 +8,18 @@ extension ManagedObjectContext {
     public func processPendingChanges() {
         while !delivery.isUnderWay, edits.hasUnprocessed {
             undoStack.closeGroup()
+            let before = edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return edits.didDeliver() }
-            deliver { $0.advance([:], changes) { try $0.edit(changes) } }
+            let states = states(from: before, to: edits.reported)
+            deliver { $0.advance([:], changes) { try $0.edit(changes, states) } }
         }
+    }
+
+    /// The states with some unsaved records and with others, as far as followers need them.
+    func states(from old: [RecordKey: [UInt8]?], to new: [RecordKey: [UInt8]?]) -> StateChange? {
+        guard let snapshot = try? snapshot(), snapshot.model.hasRelationships else { return nil }
+        return StateChange(from: ChangedState(old, over: snapshot), to: ChangedState(new, over: snapshot))
     }
 
     private func reportEdits() -> [RecordChange] {
@@ -52,6 +60,7 @@ extension ManagedObjectContext {
         let targets = currentLinkEdits().targets
         defer { noteChangeOfRelated(targets) }
         let objects = edits.unsaved.values
+        let states = states(from: edits.reported, to: [:])
         let changes = edits.rollBack(saved: savedRecord)
         for object in objects {
             switch object.status {
@@ -70,7 +79,7 @@ extension ManagedObjectContext {
         undoStack.removeAll()
         deliver {
             $0.advance([:], changes) { order in
-                let change = try order.edit(changes)
+                let change = try order.edit(changes, states)
                 try order.dropEdits()
                 return change
             }

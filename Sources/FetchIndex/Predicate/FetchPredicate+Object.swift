@@ -1,4 +1,5 @@
 public import Predicates
+internal import Models
 internal import Records
 internal import Values
 
@@ -9,7 +10,19 @@ extension FetchPredicate {
         try withPublicErrors {
             let record = object.assembled(over: object.savedRecord())
             let entity = object.entity
-            return try CompiledPredicate(self, entity).evaluate(RecordView(record.span.bytes, of: entity))
+            guard !entity.relationships.isEmpty, let context = object.managedObjectContext else {
+                return try CompiledPredicate(self, entity).evaluate(RecordView(record.span.bytes, of: entity))
+            }
+            let model = context.model
+            let table = PathTable(ofEntity: object.key.entity, in: model, self)
+            let compiled = try CompiledPredicate(self, entity, table)
+            var unsaved: [RecordKey: [UInt8]?] = [:]
+            for (key, object) in context.edits.unsaved { unsaved.updateValue(object.currentRecord(), forKey: key) }
+            let place = RelatedPlace(
+                object: object.key, state: ChangedState(unsaved, over: try context.snapshot()), paths: table.paths,
+                model: model, usedNames: table.usedNames)
+            let bytes = record.span.bytes
+            return try compiled.evaluate(RelatedRow(RecordView(bytes, of: entity), bytes, place))
         }
     }
 }

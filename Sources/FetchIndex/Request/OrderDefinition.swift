@@ -31,7 +31,7 @@ public struct OrderDefinition: Hashable, Sendable {
     /// The order in a model: how to build it, and its fingerprint. Throws when an attribute is missing or has the wrong type.
     func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
-        return try compile(number, in: model, RecordPlacer(self, model.entities[number]))
+        return try compile(number, in: model, RecordPlacer(self, number, in: model))
     }
 
     /// The entities whose objects are members, in ascending order.
@@ -50,8 +50,7 @@ public struct OrderDefinition: Hashable, Sendable {
         in reader: StoreReader, leadingOrders: [LeadingOrder]?
     ) throws -> (request: OrderRequest, source: RecordSource) {
         let number = try reader.model.number(of: entity)
-        let entity = reader.model.entities[number]
-        let placer = try RecordPlacer(self, entity)
+        let placer = try RecordPlacer(self, number, in: reader.model)
         let request = try compile(number, in: reader.model, placer)
         guard let predicate else { return (request, .all) }
         let planner = try FetchPlanner(
@@ -64,19 +63,26 @@ public struct OrderDefinition: Hashable, Sendable {
         // A name that an attribute of the entity had may be that of another one in a subentity.
         let current = entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.attribute(at: $0).name } } : self
         let subentities = try entities(in: model).filter { $0 != number }.map {
-            ($0, model.entities[$0], try RecordPlacer(current, model.entities[$0]))
+            ($0, model.entities[$0], try RecordPlacer(current, $0, in: model))
+        }
+        var related: [Int: Set<Int>] = [:]
+        for path in placer.paths + subentities.flatMap(\.2.paths) {
+            related.merge(path.reads) { $0.union($1) }
         }
         let shape = try OrderShape(
             hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape, aggregates: placer.columns)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
-            entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.slots[$0].permanentName } } : self
+            entity.hasRenames || !placer.paths.isEmpty || entity.storedRelationships.contains(where: \.isRenamed)
+            ? renamed { name in
+                entity.slot(of: name).map { entity.slots[$0].permanentName } ?? placer.permanentName(ofPath: name)
+            } : self
         let texts = permanent.texts
         let identity = CacheIdentity(
             entity: entity.name,
             reads: CacheIdentity.reads(
                 placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) },
-                includesSubentities: includesSubentities),
+                includesSubentities: includesSubentities, related: related, in: model),
             predicate: texts.predicate, sort: texts.sort, section: texts.section,
             aggregates: try permanent.aggregatesKept(placer.columns, of: entity),
             aggregateList: texts.aggregates,
@@ -116,7 +122,9 @@ public struct OrderDefinition: Hashable, Sendable {
         // Of removed attributes too: a change of an attribute's type removes it and adds another one of its name.
         let renames = entity.slots.filter { $0.permanentName != $0.attribute.name }
         let names = Dictionary(renames.map { ($0.permanentName, $0.attribute.name) }) { first, _ in first }
-        if !names.isEmpty { self = renamed { names[$0] } }
+        if !names.isEmpty || model.hasRelationships {
+            self = renamed { names[$0] ?? model.currentName(ofPath: $0, from: entity) }
+        }
     }
 
     private init(permanent identity: CacheIdentity) throws {

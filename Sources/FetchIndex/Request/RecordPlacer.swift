@@ -8,10 +8,22 @@ final class RecordPlacer: RowPlacer {
         let type: ValueType
         let isDescending: Bool
         let collator: TextCollator?
+
+        /// Appends the value in a slot of a record, ascending.
+        func append(_ record: RecordView, slot: Int, to key: inout [UInt8]) throws {
+            if let collator, let range = try record.range(of: slot) {
+                collator.withSortKey(of: record.bytes(range)) { OrderKey.appendBytes($0, as: .string, to: &key) }
+            } else {
+                try record.appendOrderKey(of: slot, as: type, to: &key)
+            }
+        }
     }
 
     private let definition: OrderDefinition
-    private let entity: Entity
+    private let number: Int
+    private let model: Model
+    private let table: PathTable
+    let paths: [RelatedPath]
     /// True for all records when the definition has no predicate.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
@@ -29,21 +41,18 @@ final class RecordPlacer: RowPlacer {
     /// The slots of the attributes that placements depend on.
     let reads: Set<Int>
 
-    init(_ definition: OrderDefinition, _ entity: Entity) throws {
+    /// Of the objects of an entity, by its number.
+    init(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
+        let entity = model.entities[number]
         self.definition = definition
-        self.entity = entity
-        var reads: Set<Int> = []
-        predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity) {
-            reads.insert($0)
-        }
+        (self.number, self.model) = (number, model)
+        let table = PathTable(ofEntity: number, in: model, definition.predicate)
+        predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity, table)
         hasPredicate = definition.predicate != nil
         predicateVersions = definition.predicate?.dependsOnICU == true ? [TextFolding.version] : []
-        section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity) }
-        if let section { reads.formUnion(section.reads) }
+        section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity, table) }
         sortColumns = try definition.sortKeys.map { key in
-            let slot = try entity.requireSlot(of: key.attribute)
-            reads.insert(slot)
-            let type = entity.attribute(at: slot).type
+            let (slot, type) = try table.requireSlot(of: key.attribute, for: "the sort key")
             let collator = try TextCollator(key.textOrder)
             if collator != nil && type != .string {
                 throw RequestError.wrongType(
@@ -55,13 +64,17 @@ final class RecordPlacer: RowPlacer {
         columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.names[0]) }
         columnForms = columns.columns.map(\.form)
         hasColumns = !columnSlots.isEmpty
-        reads.formUnion(columnSlots)
-        self.reads = reads
+        reads = table.reads.union(section?.reads ?? []).union(columnSlots)
+        self.table = table
+        paths = table.allPaths
         missingValues = entity.missingValues
         hasMissingValues = !missingValues.isEmpty
     }
 
-    func copy() throws -> any RowPlacer { try RecordPlacer(definition, entity) }
+    func copy() throws -> any RowPlacer { try RecordPlacer(definition, number, in: model) }
+
+    /// The name with which caches know a key path; nil for what is none.
+    func permanentName(ofPath name: String) -> String? { table.permanentName(of: name) }
 
     /// The versions of ICU's data that placements depend on.
     var versions: [String] {
@@ -85,6 +98,43 @@ final class RecordPlacer: RowPlacer {
         return true
     }
 
+    func place(
+        _ object: RecordKey, _ bytes: RawSpan, in state: any RecordState, _ placement: inout RowPlacement
+    ) throws -> Bool {
+        if paths.isEmpty { return try place(bytes, &placement) }
+        let missing = missingValues
+        let record = try RecordView(bytes, missing: missing.span.bytes)
+        let place = RelatedPlace(
+            object: object, state: state, paths: table.paths, model: model, usedNames: table.usedNames)
+        let row = RelatedRow(record, bytes, place)
+        if try hasPredicate && !predicate.evaluate(row) { return false }
+        if let section {
+            var isThere = false
+            var key = placement.key
+            _ = try row.end(of: section.slot) { (record, slot) -> Bool? in
+                try section.append(record, slot: slot, to: &key)
+                isThere = true
+                return true
+            }
+            if !isThere { OrderKey.appendNull(to: &key) }
+            placement.key = key
+        }
+        placement.sectionLength = placement.key.count
+        for column in sortColumns {
+            let start = placement.key.count
+            var key = placement.key
+            _ = try row.end(of: column.slot) { (record, slot) -> Bool? in
+                try column.append(record, slot: slot, to: &key)
+                return true
+            }
+            if key.count == start { OrderKey.appendNull(to: &key) }
+            if column.isDescending { OrderKey.reverse(&key, from: start) }
+            placement.key = key
+        }
+        if hasColumns { try appendColumns(record, &placement) }
+        return true
+    }
+
     /// Apart from the predicate, which most records of a scan fail.
     @inline(never)
     private func placeMember(_ record: RecordView, _ placement: inout RowPlacement) throws {
@@ -92,13 +142,7 @@ final class RecordPlacer: RowPlacer {
         placement.sectionLength = placement.key.count
         for column in sortColumns {
             let start = placement.key.count
-            if let collator = column.collator, let range = try record.range(of: column.slot) {
-                collator.withSortKey(of: record.bytes(range)) {
-                    OrderKey.appendBytes($0, as: .string, to: &placement.key)
-                }
-            } else {
-                try record.appendOrderKey(of: column.slot, as: column.type, to: &placement.key)
-            }
+            try column.append(record, slot: column.slot, to: &placement.key)
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
         }
         if hasColumns { try appendColumns(record, &placement) }

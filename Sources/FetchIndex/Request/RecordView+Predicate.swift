@@ -24,14 +24,18 @@ extension RecordView: PredicateRow {
 }
 
 extension CompiledPredicate {
-    /// Compiles a predicate for the records of an entity. Throws for unknown names and wrong types.
-    /// Calls `note` with the slot of each attribute.
-    package init(_ predicate: FetchPredicate, _ entity: Entity, _ note: (Int) -> Void = { _ in }) throws {
+    /// Compiles a predicate for the records of an entity alone. Throws for unknown names and wrong types.
+    package init(_ predicate: FetchPredicate, _ entity: Entity) throws {
         try self.init(predicate.syntax) { names in
             let (slot, count) = try entity.resolve(names)
-            note(slot)
             return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
         }
+    }
+
+    /// Compiles a predicate for the records of an entity, and those to which key paths lead. Throws as above.
+    init(_ predicate: FetchPredicate, _ entity: Entity, _ table: PathTable) throws {
+        let resolved = entity.relationships.isEmpty ? predicate : try predicate.comparingObjects(of: entity)
+        try self.init(resolved.syntax) { try table.resolve($0) }
     }
 }
 

@@ -12,17 +12,19 @@ final class SectionColumn {
         case indexTitle(IndexTitles)
     }
 
-    private let slot: Int
+    /// Its own, or that of a key path.
+    let slot: Int
     private let type: ValueType
     private let reader: Reader
     /// The slots that section values depend on: all of them for a function.
     let reads: Set<Int>
 
     /// `requested` is the entity of the request: that one, or a superentity.
-    init(_ key: SectionKey, _ entity: Entity, of requested: String) throws {
-        slot = try key.attribute.map { try entity.requireSlot(of: $0) } ?? 0
-        reads = key.attribute == nil ? Set(entity.attributeSlots) : [slot]
-        type = entity.attribute(at: slot).type
+    init(_ key: SectionKey, _ entity: Entity, of requested: String, _ table: PathTable) throws {
+        (slot, type) =
+            try key.attribute.map { try table.requireSlot(of: $0, for: "the section key") }
+            ?? (0, entity.attribute(at: 0).type)
+        reads = key.attribute == nil ? Set(entity.attributeSlots) : []
         reader = try Self.reader(key, entity, type, requested)
     }
 
@@ -78,6 +80,11 @@ final class SectionColumn {
 
     /// Appends the section value as an ascending OrderKey.
     func append(_ record: RecordView, to bytes: inout [UInt8]) throws {
+        try append(record, slot: slot, to: &bytes)
+    }
+
+    /// The same of another record, in which the attribute has another slot.
+    func append(_ record: RecordView, slot: Int, to bytes: inout [UInt8]) throws {
         if case .function(let compute) = reader {
             Self.append(Array(compute(record.copy()).utf8), to: &bytes)
             return
@@ -93,7 +100,7 @@ final class SectionColumn {
             let prefix = Self.prefixLength(length, of: record.bytes(range))
             OrderKey.appendBytes(record.bytes(range.lowerBound..<range.lowerBound + prefix), as: .string, to: &bytes)
         case .date(let sections): Self.append(try sections.name(of: record.double(range)), to: &bytes)
-        case .bucket(let buckets): try appendBucket(buckets, range, of: record, to: &bytes)
+        case .bucket(let buckets): try appendBucket(buckets, range, slot, of: record, to: &bytes)
         case .indexTitle(let titles): Self.append(try titles.title(of: record.bytes(range)), to: &bytes)
         }
     }
@@ -113,10 +120,8 @@ final class SectionColumn {
 
     /// Where the interval begins.
     private func appendBucket(
-        _ buckets: NumberBuckets, _ range: Range<Int>, of record: RecordView, to bytes: inout [UInt8]
-    )
-        throws
-    {
+        _ buckets: NumberBuckets, _ range: Range<Int>, _ slot: Int, of record: RecordView, to bytes: inout [UInt8]
+    ) throws {
         let start: Value
         switch type {
         case .integer: start = buckets.start(of: try record.integer(range))

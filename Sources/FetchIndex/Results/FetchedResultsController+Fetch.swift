@@ -109,7 +109,10 @@ extension FetchedResultsController {
     private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
         var live = try LiveOrder(request, opened, offset: fetchRequest.offset, limit: fetchRequest.limit)
         let unsaved = managedObjectContext.reportedEdits
-        if !unsaved.isEmpty { _ = try live.edit(unsaved) }
+        if !unsaved.isEmpty {
+            let context = managedObjectContext
+            _ = try live.edit(unsaved, context.states(from: [:], to: context.edits.reported))
+        }
         return live
     }
 }

@@ -119,7 +119,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let computed = try CacheEngine.compute(broken.request, in: try context.snapshot())
         var repaired = try LiveOrder(broken.request, computed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
         let unsaved = context.reportedEdits
-        if !unsaved.isEmpty { _ = try repaired.edit(unsaved) }
+        if !unsaved.isEmpty {
+            _ = try repaired.edit(unsaved, context.states(from: [:], to: context.edits.reported))
+        }
         return repaired
     }
 
@@ -201,7 +203,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
             let record = managedObjectContext.viewedRecord(of: object.key),
             let placer = live?.request.builder.placer(of: object.key.entity)
         else { return nil }
-        return read { try $0.position(of: object.key, record, placer) } ?? nil
+        return read { [context = managedObjectContext] window in
+            let state = ChangedState(context.edits.reported, over: try context.snapshot())
+            return try window.position(of: object.key, record, placer, in: state)
+        } ?? nil
     }
 
     /// The current section names and object ids. O(rows).

@@ -47,7 +47,8 @@ extension OrderBuilder {
         let scan = ParallelScan(of: reader, objects: count)
         let orders = try builders.map { builder in
             let budget = builder.memoryBudget / 4 * 3 / (scan.threadCount * builders.count)
-            return try builder.placingThreads(scan.threadCount, of: reader, sortingIn: budget, first: first)
+            return try builder.placingThreads(
+                scan, of: reader, replacing: replaced, sortingIn: budget, first: first)
         }
         var done = 0
         for entity in entities {
@@ -78,10 +79,11 @@ extension OrderBuilder {
         }
         for (builder, threads) in zip(builders, orders) {
             var placement = builder.placement
+            let related = builder.relatedState(of: reader, replacing: replaced)
             for (object, record) in replaced {
                 guard let record, let placer = builder.placer(of: object.entity) else { continue }
                 placement.begin()
-                guard try placer.place(record.span.bytes, &placement) else { continue }
+                guard try placer.place(object, record.span.bytes, related, &placement) else { continue }
                 placement.finishEntry(object, in: builder.shape)
                 try threads[0].sorter.append(placement.key)
             }
@@ -91,12 +93,14 @@ extension OrderBuilder {
     }
 
     func placingThreads(
-        _ count: Int, of reader: StoreReader, sortingIn budget: Int = 0, first: Int = .max
+        _ scan: ParallelScan, of reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?],
+        sortingIn budget: Int = 0, first: Int = .max
     ) throws -> [PlacingThread] {
-        try (0..<count).map { thread in
+        try (0..<scan.threadCount).map { thread in
             let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
             return PlacingThread(
                 placers: placers, placement: placement, shape: shape,
+                related: relatedState(of: scan.reader(ofThread: thread), replacing: replaced),
                 passed: releasesPages ? PassedPages(of: reader.view) : nil,
                 sorter: KeySorter(memoryBudget: budget, folder: reader.store.path, mostWanted: first))
         }
@@ -111,16 +115,19 @@ extension OrderBuilder {
             var passed: PassedPages?
             let shape: OrderShape
             let sorter: KeySorter
+            /// Where the records that paths lead to are read.
+            let related: (any RecordState)?
+            let hasRelated: Bool
 
             mutating func place(_ object: RecordKey, _ record: RawSpan) throws {
-                placement.begin()
-                guard try placer?.place(record, &placement) ?? false else { return }
+                guard try isMember(object, record) else { return }
                 placement.finishEntry(object, in: shape)
                 try sorter.append(placement.key)
             }
 
-            mutating func isMember(_ record: RawSpan) throws -> Bool {
+            mutating func isMember(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
                 placement.begin()
+                if hasRelated { return try placer?.place(object, record, related, &placement) ?? false }
                 return try placer?.place(record, &placement) ?? false
             }
         }
@@ -130,13 +137,15 @@ extension OrderBuilder {
         let sorter: KeySorter
 
         init(
-            placers: [(any RowPlacer)?], placement: RowPlacement, shape: OrderShape, passed: PassedPages?,
-            sorter: KeySorter
+            placers: [(any RowPlacer)?], placement: RowPlacement, shape: OrderShape, related: (any RecordState)?,
+            passed: PassedPages?, sorter: KeySorter
         ) {
             self.placers = placers
             self.sorter = sorter
             state = .allocate(capacity: 1)
-            state.initialize(to: State(placement: placement, passed: passed, shape: shape, sorter: sorter))
+            state.initialize(to: State(
+                    placement: placement, passed: passed, shape: shape, sorter: sorter, related: related,
+                    hasRelated: related != nil))
         }
 
         deinit {
@@ -158,9 +167,9 @@ extension OrderBuilder {
         ) throws -> Bool {
             if !replaced.isEmpty, let replacement = replaced[object] {
                 guard let replacement else { return false }
-                return try state.pointee.isMember(replacement.span.bytes)
+                return try state.pointee.isMember(object, replacement.span.bytes)
             }
-            return try state.pointee.isMember(record)
+            return try state.pointee.isMember(object, record)
         }
     }
 }

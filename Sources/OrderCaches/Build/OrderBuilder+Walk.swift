@@ -9,10 +9,9 @@ extension OrderBuilder {
         of reader: StoreReader, from source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
         isSorted: Bool = false, atMost most: Int = .max, _ body: (RecordKey) throws -> Bool
     ) throws {
-        let own = replaced.filter { placer(of: $0.key.entity) != nil }
-        guard isSorted else { return try walkUnsorted(reader, source, own, body) }
+        guard isSorted else { return try walkUnsorted(reader, source, replaced, body) }
         var shouldContinue = true
-        try forEachSortedKey(from: reader, source, replacing: own, first: most) { row in
+        try forEachSortedKey(from: reader, source, replacing: replaced, first: most) { row in
             try SortedEntry.withParts(of: row, in: shape) { key, _ in
                 guard shouldContinue, let object = RowKey.object(in: key, entity: rowEntity) else { return }
                 shouldContinue = try body(object)
@@ -22,14 +21,15 @@ extension OrderBuilder {
 
     /// By object number, on several threads where there are many records.
     private func walkUnsorted(
-        _ reader: StoreReader, _ source: RecordSource, _ own: [RecordKey: [UInt8]?],
+        _ reader: StoreReader, _ source: RecordSource, _ replaced: [RecordKey: [UInt8]?],
         _ body: (RecordKey) throws -> Bool
     ) throws {
+        let own = self.own(of: replaced)
         let scan = try ParallelScan(of: reader, objects: source.objects == nil ? reader.count(of: entities) : 0)
         guard scan.threadCount > 1 else {
-            return try walkPlaced(of: reader, source, own) { object, _ in try body(object) }
+            return try walkPlaced(of: reader, source, replaced) { object, _ in try body(object) }
         }
-        let threads = try placingThreads(scan.threadCount, of: reader)
+        let threads = try placingThreads(scan, of: reader, replacing: replaced)
         var shouldContinue = true
         for (index, entity) in entities.enumerated() where shouldContinue {
             for thread in threads { thread.begin(index) }
@@ -44,20 +44,37 @@ extension OrderBuilder {
                 return shouldContinue
             }
         }
-        if shouldContinue { try walkUnsaved(own) { object, _ in try body(object) } }
+        let related = relatedState(of: reader, replacing: replaced)
+        if shouldContinue { try walkUnsaved(own, related) { object, _ in try body(object) } }
+    }
+
+    /// Of replaced records, those of objects that may be in the order.
+    func own(of replaced: [RecordKey: [UInt8]?]) -> [RecordKey: [UInt8]?] {
+        replaced.isEmpty ? replaced : replaced.filter { placer(of: $0.key.entity) != nil }
+    }
+
+    /// Where the records that paths lead to are read; nil without paths.
+    func relatedState(of reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?]) -> (any RecordState)? {
+        if !hasPaths { return nil }
+        return replaced.isEmpty ? reader : ChangedState(replaced, over: reader)
     }
 
     /// Calls the body with the members and their placements, by object number, new ones last.
     func walkPlaced(
-        of reader: StoreReader, _ source: RecordSource, _ own: [RecordKey: [UInt8]?],
+        of reader: StoreReader, _ source: RecordSource, _ replaced: [RecordKey: [UInt8]?],
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws {
+        let own = self.own(of: replaced)
+        let related = relatedState(of: reader, replacing: replaced)
         // No local function captures the placement: a captured variable pays an exclusivity check at each access.
         var placement = placement
         let hasOwn = !own.isEmpty
         var shouldContinue = true
         var source = source
-        if hasOwn, let found = source.objects {
+        // An object without edits may match by those of related ones: then the candidates of the store are not enough.
+        if related != nil && !replaced.isEmpty {
+            source = .all
+        } else if hasOwn, let found = source.objects {
             // A replaced record may match where the stored one did not.
             source = .objects(Set(found).union(own.keys.filter { !$0.isTemporary }).sorted())
         }
@@ -66,35 +83,46 @@ extension OrderBuilder {
             try reader.forEachRecord(of: entity, from: source, unlessGone: { own[$0] != nil }) { object, record in
                 guard hasOwn, let replacement = own[object] else {
                     placement.begin()
-                    guard try placer.place(record, &placement) else { return true }
+                    guard try placer.place(object, record, related, &placement) else { return true }
                     shouldContinue = try body(object, &placement)
                     return shouldContinue
                 }
-                if let replacement { shouldContinue = try place(object, replacement, &placement, body) }
+                if let replacement { shouldContinue = try place(object, replacement, related, &placement, body) }
                 return shouldContinue
             }
         }
-        if shouldContinue { try walkUnsaved(own, body) }
+        if shouldContinue { try walkUnsaved(own, related, body) }
     }
 
     /// The members among new objects.
     private func walkUnsaved(
-        _ own: [RecordKey: [UInt8]?], _ body: (RecordKey, inout RowPlacement) throws -> Bool
+        _ own: [RecordKey: [UInt8]?], _ related: (any RecordState)?,
+        _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws {
         var placement = placement
         for (object, record) in own.sorted(by: { $0.key < $1.key }) where object.isTemporary {
-            if let record, try !place(object, record, &placement, body) { return }
+            if let record, try !place(object, record, related, &placement, body) { return }
         }
     }
 
     private func place(
-        _ object: RecordKey, _ record: [UInt8], _ placement: inout RowPlacement,
+        _ object: RecordKey, _ record: [UInt8], _ related: (any RecordState)?, _ placement: inout RowPlacement,
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws -> Bool {
         placement.begin()
-        guard let placer = placer(of: object.entity), try placer.place(record.span.bytes, &placement) else {
-            return true
-        }
+        guard let placer = placer(of: object.entity),
+            try placer.place(object, record.span.bytes, related, &placement)
+        else { return true }
         return try body(object, &placement)
+    }
+}
+
+extension RowPlacer {
+    /// Places an object, with the records that paths lead to where there is a state to read them in.
+    func place(
+        _ object: RecordKey, _ record: RawSpan, _ related: (any RecordState)?, _ placement: inout RowPlacement
+    ) throws -> Bool {
+        guard let related else { return try place(record, &placement) }
+        return try place(object, record, in: related, &placement)
     }
 }

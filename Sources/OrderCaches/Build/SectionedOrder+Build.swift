@@ -25,11 +25,22 @@ package struct OrderBuilder {
     /// Called from time to time with the number of records read and of all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
+    /// The key paths through relationships that placements read.
+    package let paths: [RelatedPath]
+    /// The entities whose changes may change the order: those of its objects, and those that paths lead to. In ascending order.
+    package let dependencies: [Int]
+    var hasPaths: Bool { !paths.isEmpty }
+    /// Whether placements read records of other objects.
+    package var readsOthers: Bool { hasPaths }
+
     package init(entity: Int, shape: OrderShape, placer: any RowPlacer, subentities: [Int: any RowPlacer] = [:]) {
         self.entity = entity
         self.shape = shape
         self.placer = placer
         self.subentities = subentities
+        paths = placer.paths + subentities.values.flatMap(\.paths)
+        let read = paths.flatMap(\.reads.keys)
+        dependencies = Set([entity] + Array(subentities.keys) + read).sorted()
     }
 
     /// The entities whose objects are in the order, in ascending order.

@@ -41,9 +41,10 @@ extension CacheDirectory {
                 header.identity.entity == stored.name, header.identity.canBeRead(from: reader.model)
             else { return }
             let cache = FreshCache(header, entity: entity, in: reader)
-            let known = cache.entities.count == 1 ? fresh[header.commit] : nil
-            let isFresh = known ?? isFresh(header, cache.entities, in: reader)
-            if cache.entities.count == 1 { fresh[header.commit] = isFresh }
+            let dependencies = header.identity.dependencies(entity)
+            let known = dependencies.count == 1 ? fresh[header.commit] : nil
+            let isFresh = known ?? isFresh(header, dependencies, in: reader)
+            if dependencies.count == 1 { fresh[header.commit] = isFresh }
             if isFresh { kept.append(cache) }
         }
         return kept

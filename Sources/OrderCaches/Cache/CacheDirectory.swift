@@ -81,7 +81,7 @@ package struct CacheDirectory {
         var behind: Int?
         var isReadable = false
         if let entity = try? reader.model.number(of: header.identity.entity) {
-            behind = try header.changesBehind(of: [entity] + header.identity.subentities, in: reader)
+            behind = try header.changesBehind(of: header.identity.dependencies(entity), in: reader)
             isReadable = header.identity.canBeRead(from: reader.model)
         }
         let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)

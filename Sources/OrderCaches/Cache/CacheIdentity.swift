@@ -60,25 +60,43 @@ package struct CacheIdentity: Sendable {
     /// The text of `reads`: the slots that the order reads of its entity, and those of the subentities that are in it, each after
     /// the number of the subentity: "0:6,3:2;4=0:6,5:2"; or "0:6,3:2;-" when those are not wanted.
     package static func reads(
-        _ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)], includesSubentities: Bool
+        _ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)], includesSubentities: Bool,
+        related: [Int: Set<Int>] = [:], in model: Model? = nil
     ) -> String {
         func list(_ slots: Set<Int>, _ entity: Entity) -> String {
             slots.sorted().map { part($0, entity) }.joined(separator: ",")
         }
         let others = subentities.sorted { $0.0 < $1.0 }.map { ";\($0.0)=\(list($0.2, $0.1))" }
-        return list(slots, entity) + (includesSubentities ? others.joined() : ";-")
+        let own = list(slots, entity) + (includesSubentities ? others.joined() : ";-")
+        guard let model, !related.isEmpty else { return own }
+        let paths = related.sorted { $0.key < $1.key }.flatMap { number, slots in
+            slots.sorted().map { "\(number).\(part($0, model.entities[number]))" }
+        }
+        return own + "|" + paths.joined(separator: ",")
     }
+
+    /// What `reads` says of the records of the order's own objects, and of others.
+    private var readsOfOwn: Substring { reads.prefix { $0 != "|" } }
+    private var readsOfRelated: Substring { reads.drop { $0 != "|" }.dropFirst() }
+
+    /// The entities that key paths of the order lead to.
+    package var relatedEntities: [Int] {
+        Set(readsOfRelated.split(separator: ",").compactMap { $0.split(separator: ".").first.flatMap { Int($0) } }).sorted()
+    }
+
+    /// The entities whose changes may change the order; `number` is that of its own.
+    func dependencies(_ number: Int) -> [Int] { Set([number] + subentities + relatedEntities).sorted() }
 
     private static func part(_ slot: Int, _ entity: Entity) -> String {
         "\(slot):\(entity.attribute(at: slot).type.rawValue)"
     }
 
     /// Whether objects of subentities, if there are any, are in the order.
-    package var includesSubentities: Bool { !reads.hasSuffix(";-") }
+    package var includesSubentities: Bool { !readsOfOwn.hasSuffix(";-") }
 
     /// The numbers of the subentities that are in the order.
     package var subentities: [Int] {
-        reads.split(separator: ";", omittingEmptySubsequences: false).dropFirst().compactMap { list in
+        readsOfOwn.split(separator: ";", omittingEmptySubsequences: false).dropFirst().compactMap { list in
             list.split(separator: "=").first.flatMap { Int($0) }
         }
     }
@@ -88,7 +106,13 @@ package struct CacheIdentity: Sendable {
         guard let number = try? model.number(of: entity) else { return false }
         let entity = model.entities[number]
         if includesSubentities, model.hierarchy(of: number).filter({ $0 != number }) != subentities { return false }
-        let lists = reads.split(separator: ";", omittingEmptySubsequences: false)
+        let lists = readsOfOwn.split(separator: ";", omittingEmptySubsequences: false)
+        let areRelatedThere = readsOfRelated.split(separator: ",").allSatisfy { text in
+            guard let dot = text.firstIndex(of: "."), let number = Int(text[..<dot]) else { return false }
+            return model.entities.indices.contains(number)
+                && Self.has(text[text.index(after: dot)...], model.entities[number])
+        }
+        guard areRelatedThere else { return false }
         let own = lists.first ?? ""
         return Self.has(own, entity)
             && zip(lists.dropFirst(), subentities).allSatisfy { list, number in
@@ -99,7 +123,7 @@ package struct CacheIdentity: Sendable {
     }
 
     private static func has(_ slots: Substring, _ entity: Entity) -> Bool {
-        let live = Set(entity.attributeSlots.map { part($0, entity) })
+        let live = Set((entity.attributeSlots + entity.relationshipSlots).map { part($0, entity) })
         return slots.split(separator: ",").allSatisfy { live.contains(String($0)) }
     }
 }

@@ -58,7 +58,9 @@ extension CacheEngine {
             }
         case .behind(let header):
             do {
-                return try catchUp(header, cache.order, destination, known)
+                return try catchUp(header, cache, destination, known)
+            } catch is TooManyDependents {
+                return try rebuild(cache, .tooManyChanges, destination)
             } catch  where error.isDamage {
                 return try rebuild(cache, .damaged, destination)
             }
@@ -68,13 +70,16 @@ extension CacheEngine {
 
     /// The fork is published only when all of it went well.
     func catchUp(
-        _ old: CacheHeader, _ request: OrderRequest, _ destination: Destination, _ known: KnownChanges?
+        _ old: CacheHeader, _ cache: CacheRequest, _ destination: Destination, _ known: KnownChanges?
     ) throws -> OpenedOrder {
-        let builder = request.builder
-        let recordChanges = try recordChanges(since: old, of: builder.entities, in: destination.reader, known)
+        let (request, builder) = (cache.order, cache.order.builder)
+        let recordChanges = try recordChanges(since: old, of: builder.dependencies, in: destination.reader, known)
         let nodes = destination.nodes(of: old)
         let base = try old.order(of: request, in: nodes)
-        let rowChanges = try builder.rowChanges(recordChanges)
+        let limit =
+            cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: destination.reader)
+        let rowChanges = try builder.rowChanges(
+            recordChanges, states(before: recordChanges, builder, in: destination.reader), dependentLimit: limit)
         var next = ForkedOrder(over: base)
         let places = try next.update(rowChanges)
         let change = try OrderDiff.change(from: base, to: next.order, rowChanges, places)
@@ -88,6 +93,11 @@ extension CacheEngine {
         if !change.isEmpty { header.catchUps &+= 1 }
         try CacheDirectory.put(header, in: writer)
         return OpenedOrder(stored, outcome, in: .stored(header), from: old.commit)
+    }
+
+    /// The states before and after changes that lead to a reader's state; nil for an order that needs none.
+    func states(before changes: [RecordChange], _ builder: OrderBuilder, in reader: StoreReader) -> StateChange? {
+        builder.hasPaths ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
     }
 
     /// The changes of entities since the commit of a cache.

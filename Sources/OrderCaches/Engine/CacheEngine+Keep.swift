@@ -31,7 +31,10 @@ extension CacheEngine {
     ) throws {
         do {
             switch assessment {
-            case .behind(let header): try update(header, cache.order, in: writer, known)
+            case .behind(let header):
+                do { try update(header, cache.order, in: writer, known) } catch is TooManyDependents {
+                    _ = try bring(cache, .unusable(.tooManyChanges), to: .cache(writer))
+                }
             // Also a current one takes the newest commit: else the log could be cut below it.
             case .current, .unusable: _ = try bring(cache, assessment, to: .cache(writer))
             }
@@ -46,8 +49,12 @@ extension CacheEngine {
     private func update(
         _ old: CacheHeader, _ request: OrderRequest, in writer: StoreWriter, _ known: KnownChanges?
     ) throws {
-        let changes = try recordChanges(since: old, of: request.builder.entities, in: writer, known)
-        let moved = try request.builder.rowChanges(changes).filter(\.changesOrder)
+        let builder = request.builder
+        let changes = try recordChanges(since: old, of: builder.dependencies, in: writer, known)
+        let limit = try Self.mostCaughtUp(of: builder.entities, in: writer)
+        let rows = try builder.rowChanges(
+            changes, states(before: changes, builder, in: writer), dependentLimit: limit)
+        let moved = rows.filter(\.changesOrder)
         var header = old
         header.commit = writer.commit
         if !moved.isEmpty {

@@ -56,7 +56,7 @@ extension CacheEngine {
         if case .unusable = assessment { return [] }
         guard case .behind = assessment else { return try stored.compare(withRowsOf: request.builder, from: reader) }
         do {
-            let current = try catchUp(header, request, .memory(reader), nil)
+            let current = try catchUp(header, cache, .memory(reader), nil)
             return try current.order.compare(withRowsOf: request.builder, from: reader)
         } catch  where error.isCacheDamage {
             return ["it cannot be caught up with the newest records: \(error)"]

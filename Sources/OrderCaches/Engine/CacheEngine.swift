@@ -37,15 +37,19 @@ package struct CacheEngine {
             return .unusable(error.reason)
         }
         let entities = cache.order.builder.entities
+        let dependencies = cache.order.builder.dependencies
         if let reason = header.identity.difference(from: cache.order.identity) {
             return .unusable(header.identity.canBeRead(from: reader.model) ? reason : .modelChanged)
         }
         // A log that cannot be read is treated like one that is too short.
-        guard let behind = try? header.changesBehind(of: entities, in: reader) else { return .unusable(.logTooShort) }
+        guard let behind = try? header.changesBehind(of: dependencies, in: reader) else { return .unusable(.logTooShort) }
         if behind == 0 { return .current(header) }
         if cache.needsExactChange { return .behind(header) }
-        let records = Int(clamping: try reader.count(of: entities))
-        let isTooMuch = behind > records / Self.catchUpCost + Self.alwaysCaughtUp
-        return isTooMuch ? .unusable(.tooManyChanges) : .behind(header)
+        return behind > (try Self.mostCaughtUp(of: entities, in: reader)) ? .unusable(.tooManyChanges) : .behind(header)
+    }
+
+    /// The most changes, of records or of rows that depend on them, that are caught up with.
+    static func mostCaughtUp(of entities: [Int], in reader: StoreReader) throws -> Int {
+        Int(clamping: try reader.count(of: entities)) / catchUpCost + alwaysCaughtUp
     }
 }

@@ -64,23 +64,23 @@ package struct LiveOrder {
         try OrderWindow(order, offset: offset, limit: limit)
     }
 
-    private func rowChanges(_ changes: [RecordChange]) throws -> [RowChange] {
-        try request.builder.rowChanges(changes)
+    private func rowChanges(_ changes: [RecordChange], _ states: StateChange?) throws -> [RowChange] {
+        try request.builder.rowChanges(changes, states)
     }
 
     /// A fork with edits over an order; nil without edits.
-    private func fork(over order: SectionedOrder, with edits: [RecordChange]) throws -> ForkedOrder? {
-        if edits.isEmpty { return nil }
+    private func fork(over order: SectionedOrder, with step: Step) throws -> ForkedOrder? {
+        if step.unsaved.isEmpty { return nil }
         var fork = ForkedOrder(over: order)
-        try fork.update(try rowChanges(edits))
+        try fork.update(try rowChanges(step.unsaved, step.states?.unsaved))
         return fork
     }
 
     // MARK: Unsaved edits
 
     /// Adds unsaved edits; their old records are those that the order has now. O(k log n).
-    package mutating func edit(_ edits: [RecordChange]) throws -> OrderChange {
-        let rows = try rowChanges(edits)
+    package mutating func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange {
+        let rows = try rowChanges(edits, states)
         if rows.isEmpty { return OrderChange() }
         let current = current
         var next = ForkedOrder(over: current)
@@ -113,6 +113,23 @@ package struct LiveOrder {
         package let unsaved: [RecordChange]
         /// From what the reader saw to what it sees now.
         package let net: [RecordChange]
+        /// For orders whose placements read other records.
+        package var states: States?
+
+        package struct States {
+            let committed: StateChange
+            let unsaved: StateChange
+            let net: StateChange
+
+            /// The saved states, and those with what was and is unsaved over them.
+            package init(
+                old: any RecordState, seenOld: any RecordState, new: any RecordState, seenNew: any RecordState
+            ) {
+                committed = StateChange(from: old, to: new)
+                unsaved = StateChange(from: new, to: seenNew)
+                net = StateChange(from: seenOld, to: seenNew)
+            }
+        }
 
         package init(committed: [RecordChange], unsaved: [RecordChange] = [], net: [RecordChange]? = nil) {
             self.committed = committed
@@ -134,7 +151,7 @@ package struct LiveOrder {
     }
 
     private mutating func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
-        let fork = try fork(over: next.order, with: step.unsaved)
+        let fork = try fork(over: next.order, with: step)
         let nextWindow = try window(on: fork?.order ?? next.order)
         let change: OrderChange
         if case .stored(let header) = saved.place, header.commit == next.start, let known = next.change, fork == nil,
@@ -142,7 +159,8 @@ package struct LiveOrder {
         {
             change = known
         } else {
-            change = try self.change(from: current, to: nextWindow, step.net, rowChanges(step.net), nil)
+            let rows = try rowChanges(step.net, step.states?.net)
+            change = try self.change(from: current, to: nextWindow, step.net, rows, nil)
         }
         window = nextWindow
         state = fork.map { .edited(next, $0) } ?? .saved(next)
@@ -151,14 +169,15 @@ package struct LiveOrder {
 
     private mutating func advance(_ step: Step, in nodes: MemoryNodeStore) throws -> OrderChange {
         var next = ForkedOrder(over: saved.order)
-        let rows = try rowChanges(step.committed)
+        let rows = try rowChanges(step.committed, step.states?.committed)
         let places = try next.update(rows)
-        let fork = try fork(over: next.order, with: step.unsaved)
+        let fork = try fork(over: next.order, with: step)
         let nextWindow = try window(on: fork?.order ?? next.order)
         let change =
             !isEdited && fork == nil
             ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
-            : try self.change(from: current, to: nextWindow, step.net, rowChanges(step.net), nil)
+            : try self.change(
+                from: current, to: nextWindow, step.net, rowChanges(step.net, step.states?.net), nil)
         // All reads are done: the rest works in memory and does not throw.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = fork?.rebased(over: nodes)
@@ -174,9 +193,11 @@ package struct LiveOrder {
         try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
     }
 
-    /// Whether an object with a record is among the order's rows, also outside of its window. False without a record.
+    /// Whether an object with a record is among the order's rows, also outside of its window; true also for others where that depends on
+    /// more than the record. False without a record.
     package func isMember(_ object: RecordKey, _ record: [UInt8]?) throws -> Bool {
         guard let record, let placer = request.builder.placer(of: object.entity) else { return false }
+        if request.builder.hasPaths { return true }
         var placement = RowPlacement()
         return try placer.place(record.span.bytes, &placement)
     }

@@ -1,4 +1,5 @@
 package import Models
+package import Records
 
 /// The rows of an order from one up to another over all its sections, as a limit and an offset leave them, with the
 /// sections that they stand in.
@@ -105,8 +106,12 @@ package struct OrderWindow {
     }
 
     /// The place of an object by its record; nil when it is not in the window. O(log n).
-    package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
-        guard let path = try order.position(of: object, record, placer) else { return nil }
+    package func position(
+        of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: any RecordState
+    ) throws -> RowPath? {
+        guard let path = try order.position(of: object, record, placer, in: placer.paths.isEmpty ? nil : state) else {
+            return nil
+        }
         if rows.count == order.rowCount { return path }
         let row = try order.section(at: path.section).rowsBefore + path.row
         return rows.contains(row) ? inWindow(path) : nil

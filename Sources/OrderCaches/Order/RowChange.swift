@@ -1,5 +1,6 @@
+internal import Bytes
 internal import Models
-internal import Records
+package import Records
 
 /// An object's old and new row in an order; nil when it was or is no member.
 struct RowChange {
@@ -23,18 +24,60 @@ struct RowChange {
     }
 }
 
+/// The states before and after changes of records, for placements that read other records too.
+package struct StateChange {
+    package let old: any RecordState
+    package let new: any RecordState
+
+    package init(from old: any RecordState, to new: any RecordState) { (self.old, self.new) = (old, new) }
+}
+
+/// More rows depend on changed objects than it pays to place one by one.
+struct TooManyDependents: Error {}
+
 extension OrderBuilder {
-    /// The rows that changes of records take and give; changes of no member are left out.
-    func rowChanges(_ changes: [RecordChange]) throws -> [RowChange] {
+    /// The rows that changes of records take and give; changes of no member are left out. Where placements read other records, these
+    /// are read in the states, and rows whose own records are the same may change: those from which a path leads through a changed object.
+    /// Throws `TooManyDependents` when these are more than a limit. O(changes), and O(log n) for each dependent row.
+    func rowChanges(
+        _ changes: [RecordChange], _ states: StateChange?, dependentLimit: Int = .max
+    ) throws -> [RowChange] {
+        let states = hasPaths ? states : nil
         var placement = placement
         var rows: [RowChange] = []
         rows.reserveCapacity(changes.count)
         for change in changes {
             guard let placer = placer(of: change.object.entity) else { continue }
-            let old = try placer.key(of: change.oldObject, change.old, &placement)
-            let new = try placer.key(of: change.object, change.new, &placement)
+            let old = try placer.key(of: change.oldObject, change.old, in: states?.old, &placement)
+            let new = try placer.key(of: change.object, change.new, in: states?.new, &placement)
             if old == nil && new == nil { continue }
             rows.append(RowChange(object: change.object, old: old, new: new, isUpdated: change.old != change.new))
+        }
+        if let states { rows += try dependentRows(of: changes, states, dependentLimit, &placement) }
+        return rows
+    }
+
+    private func dependentRows(
+        of changes: [RecordChange], _ states: StateChange, _ limit: Int, _ placement: inout RowPlacement
+    ) throws -> [RowChange] {
+        var starts: Set<RecordKey> = []
+        for change in changes {
+            for path in paths { try path.addStarts(through: change, from: states.old, to: states.new, &starts) }
+            if starts.count > limit { throw TooManyDependents() }
+        }
+        for change in changes {
+            starts.remove(change.object)
+            starts.remove(change.oldObject)
+        }
+        var rows: [RowChange] = []
+        for object in starts.sorted() {
+            guard let placer = placer(of: object.entity) else { continue }
+            var record: [UInt8]?
+            _ = try states.new.record(object) { record = [UInt8](copying: $0) }
+            let old = try placer.key(of: object, record, in: states.old, &placement)
+            let new = try placer.key(of: object, record, in: states.new, &placement)
+            let row = RowChange(object: object, old: old, new: new)
+            if row.changesOrder { rows.append(row) }
         }
         return rows
     }

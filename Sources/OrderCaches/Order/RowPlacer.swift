@@ -1,13 +1,29 @@
 internal import Bytes
-internal import Models
-internal import Records
+package import Models
+package import Records
 
-/// Places an object in an order. A pure function of the record: no clock, no current locale.
+/// Places an object in an order. A pure function of the record, and of those that key paths lead to: no clock, no current locale.
 package protocol RowPlacer: AnyObject {
     /// Writes the object's key into `placement`. False when the object is not a member.
     func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool
     /// One that does the same, for another thread.
     func copy() throws -> any RowPlacer
+    /// The key paths through relationships that placements read.
+    var paths: [RelatedPath] { get }
+    /// As `place`, where key paths lead to other records, which are read in a state.
+    func place(
+        _ object: RecordKey, _ record: RawSpan, in state: any RecordState, _ placement: inout RowPlacement
+    ) throws -> Bool
+}
+
+extension RowPlacer {
+    package var paths: [RelatedPath] { [] }
+
+    package func place(
+        _ object: RecordKey, _ record: RawSpan, in state: any RecordState, _ placement: inout RowPlacement
+    ) throws -> Bool {
+        try place(record, &placement)
+    }
 }
 
 /// The placement of a row: the key of the rows tree under construction.
@@ -108,10 +124,18 @@ struct RowKey: Hashable, Comparable, Sendable {
 
 extension RowPlacer {
     /// The row key of an object; nil when it is not a member, or there is no record.
-    func key(of object: RecordKey, _ record: [UInt8]?, _ placement: inout RowPlacement) throws -> RowKey? {
+    func key(
+        of object: RecordKey, _ record: [UInt8]?, in state: (any RecordState)?, _ placement: inout RowPlacement
+    ) throws -> RowKey? {
         guard let record else { return nil }
         placement.begin()
-        guard try place(record.span.bytes, &placement) else { return nil }
+        let isMember: Bool
+        if let state {
+            isMember = try place(object, record.span.bytes, in: state, &placement)
+        } else {
+            isMember = try place(record.span.bytes, &placement)
+        }
+        guard isMember else { return nil }
         placement.finish(object)
         return RowKey(bytes: placement.key, sectionLength: placement.sectionLength, summary: placement.summary)
     }

@@ -1,6 +1,7 @@
 package import Models
 internal import Bytes
 internal import CountedTree
+package import Records
 
 extension SectionedOrder {
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount.
@@ -105,9 +106,12 @@ extension SectionedOrder {
     }
 
     /// The place of an object by its record; nil when it is not in the order. O(log n).
-    package func position(of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer) throws -> RowPath? {
+    /// `state` is where records are read that paths lead to.
+    package func position(
+        of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: (any RecordState)? = nil
+    ) throws -> RowPath? {
         var placement = RowPlacement(namesEntity: entity == nil)
-        guard let key = try placer.key(of: object, record, &placement) else { return nil }
+        guard let key = try placer.key(of: object, record, in: state, &placement) else { return nil }
         return try position(of: key)
     }
 }

@@ -33,6 +33,8 @@ package struct CompiledPredicate: Sendable {
     indirect enum Operand: Sendable {
         case constant(PredicateValue)
         case slot(Int, ValueType?)
+        /// The number of elements of a slot that is a list.
+        case count(ofSlot: Int)
         case object
         /// A variable of SUBQUERY or of a quantifier, by its depth.
         case variable(Int)
@@ -70,10 +72,13 @@ package struct ResolvedAttribute: Sendable {
     package let type: ValueType?
     /// How many names of the key path it takes; the others are steps into its value.
     package let nameCount: Int
+    /// Whether it is a list of values, or of what has values by name.
+    package let isList: Bool
 
-    package init(slot: Int, type: ValueType?, nameCount: Int) {
+    package init(slot: Int, type: ValueType?, nameCount: Int, isList: Bool = false) {
         self.slot = slot
-        self.type = type
+        self.type = isList ? nil : type
         self.nameCount = nameCount
+        self.isList = isList
     }
 }

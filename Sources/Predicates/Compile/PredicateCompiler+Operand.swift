@@ -69,8 +69,12 @@ extension PredicateCompiler {
                 if case .name(let name) = step { name } else { "" }
             }
             let attribute = try resolve(names)
-            start = (.slot(attribute.slot, attribute.type), attribute.type.map(StaticType.one) ?? .unknown)
+            let type = attribute.isList ? StaticType.list : attribute.type.map(StaticType.one) ?? .unknown
+            start = (.slot(attribute.slot, attribute.type), type)
             rest = steps.dropFirst(attribute.nameCount)
+            if attribute.isList, rest.first == .collection(.count) || rest.first == .size {
+                return (.count(ofSlot: attribute.slot), .number)
+            }
         } else {
             start = try operand(base, scope)
         }

@@ -69,6 +69,7 @@ extension CompiledPredicate.Operand {
         switch self {
         case .constant(let value): return value
         case .slot(let slot, let type): return try row.value(at: slot, as: type)
+        case .count(let slot): return .one(.integer(Int64(try row.count(at: slot))))
         case .object: return row.object
         case .variable(let depth): return variables[depth]
         case .list(let elements):

@@ -14,8 +14,14 @@ package protocol PredicateRow: ~Escapable {
     func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result?
     /// A slot's value, of the type that the slot was resolved with.
     func value(at slot: Int, as type: ValueType?) throws -> PredicateValue
+    /// How many elements the list of a slot has.
+    func count(at slot: Int) throws -> Int
     /// SELF.
     var object: PredicateValue { get }
+}
+
+extension PredicateRow where Self: ~Escapable {
+    package func count(at slot: Int) throws -> Int { try value(at: slot, as: nil).elements.count }
 }
 
 /// Attributes of a value, found by name.

@@ -34,7 +34,18 @@ extension CompiledPredicate {
 }
 
 extension CompiledPredicate.Node {
+    private var constrainedSlot: Int? {
+        switch self {
+        case .integer(let slot, _, _), .double(let slot, _, _), .text(let slot, _), .uuid(let slot, _, _),
+            .decimal(let slot, _, _), .isInSet(.slot(let slot, _), _), .comparison(.slot(let slot, _), _, _, _):
+            slot
+        default: nil
+        }
+    }
+
     fileprivate func constraints(_ types: [ValueType]) -> [AttributeConstraint]? {
+        // Values of other objects bound no order of this entity's attributes.
+        if let slot = constrainedSlot, !types.indices.contains(slot) { return nil }
         switch self {
         case .all(let parts):
             // BETWEEN is two relations.

@@ -27,6 +27,9 @@ package final class ParallelScan {
 
     package var threadCount: Int { others.count + 1 }
 
+    /// What a thread reads with.
+    package func reader(ofThread thread: Int) -> StoreReader { thread == 0 ? first : others[thread - 1] }
+
     /// Calls the body with all records of an entity, on several threads: those of a part of the numbers by number, with the number
     /// of the part. Parts ascend. Throws as `scan`. When one body throws, the others end soon.
     package func forEachRecord(

@@ -1,0 +1,110 @@
+internal import Models
+internal import Predicates
+
+/// The attributes that a definition names, as slots: an entity's own, and from `firstSlot` on key paths through relationships.
+final class PathTable {
+    static let firstSlot = 1 << 20
+    /// The name that stands for the key of an object at the end of a path.
+    static let keyName = "self"
+    /// Objects of a to-many relationship are lists of values by name; so many relationships further, those of others are among these.
+    private static let greatestDepth = 3
+
+    private let number: Int
+    private let model: Model
+    private var entity: Entity { model.entities[number] }
+    /// The names that the predicate uses anywhere: objects of to-many relationships have these values.
+    let usedNames: Set<String>
+    /// By slot, from `firstSlot` on.
+    private(set) var paths: [RelatedPath] = []
+    private var slots: [[String]: Int] = [:]
+    /// What the values of listed objects depend on.
+    private(set) var listed: [RelatedPath] = []
+    /// The slots of the entity's own records that are read.
+    private(set) var reads: Set<Int> = []
+
+    init(ofEntity number: Int, in model: Model, _ predicate: FetchPredicate?) {
+        (self.number, self.model) = (number, model)
+        usedNames = model.hasRelationships ? predicate?.usedNames ?? [] : []
+    }
+
+    /// All that placements depend on.
+    var allPaths: [RelatedPath] { paths + listed }
+
+    static func path(ofSlot slot: Int) -> Int? { slot < firstSlot ? nil : slot - firstSlot }
+
+    /// The attribute, or the path, that names begin with.
+    func resolve(_ names: [String]) throws -> ResolvedAttribute {
+        guard let path = try path(names) else {
+            let (slot, count) = try entity.resolve(names)
+            reads.insert(slot)
+            return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
+        }
+        if case .reference = path.steps[0].kind, let slot = path.steps[0].slots[number] {
+            reads.insert(slot)
+            if path.steps.count == 1 && path.ends == nil {
+                return ResolvedAttribute(slot: slot, type: .integer, nameCount: path.nameCount)
+            }
+        }
+        let taken = Array(names.prefix(path.nameCount))
+        let slot = slots[taken] ?? Self.firstSlot + paths.count
+        if slots[taken] == nil {
+            slots[taken] = slot
+            paths.append(path)
+            if path.isToMany && path.ends == nil && !path.givesKeys { try list(taken, depth: 0) }
+        }
+        let type = path.ends == nil ? .integer : path.type
+        return ResolvedAttribute(slot: slot, type: type, nameCount: path.nameCount, isList: path.isToMany)
+    }
+
+    private func path(_ names: [String]) throws -> RelatedPath? {
+        do { return try RelatedPath(names, from: number, in: model, key: Self.keyName) } catch StoreError.unknownAttribute(
+            let entity, let attribute)
+        {
+            throw FetchPredicateError.unknownAttribute(attribute, entity: entity)
+        }
+    }
+
+    /// The slot of a sort or section key, and its type. Throws for a path that leads to many objects, or to no attribute.
+    func requireSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
+        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard entity.slot(of: name) == nil, let path = try? path(names) else {
+            let slot = try entity.requireSlot(of: name)
+            reads.insert(slot)
+            return (slot, entity.attribute(at: slot).type)
+        }
+        guard !path.isToMany, path.ends != nil, path.nameCount == names.count else {
+            throw RequestError.wrongType(
+                "\(what) \(name) must lead through to-one relationships to an attribute")
+        }
+        let resolved = try resolve(names)
+        return (resolved.slot, resolved.type ?? .integer)
+    }
+
+    /// Notes what the values of objects depend on that a path lists.
+    private func list(_ names: [String], depth: Int) throws {
+        guard let path = try path(names), let destination = path.steps.last?.to.min() else { return }
+        let entity = model.entities[destination]
+        for name in usedNames.sorted() {
+            if entity.relationship(named: name) != nil {
+                guard depth < Self.greatestDepth else {
+                    throw FetchPredicateError.typeMismatch(
+                        "\((names + [name]).joined(separator: ".")) leads through too many relationships")
+                }
+                if let further = try self.path(names + [name]) { listed.append(further) }
+                // Names that are used elsewhere may lead on without an end.
+                if depth + 1 < Self.greatestDepth { try list(names + [name], depth: depth + 1) }
+            } else if entity.slot(of: name) != nil, let further = try self.path(names + [name]) {
+                listed.append(further)
+            }
+        }
+    }
+}
+
+extension PathTable {
+    /// A dotted name with the names that its parts had first; nil when it is no path.
+    func permanentName(of name: String) -> String? {
+        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard entity.slot(of: name) == nil, let path = try? path(names) else { return nil }
+        return path.permanentNames.joined(separator: ".")
+    }
+}

@@ -1,0 +1,119 @@
+internal import Models
+internal import Predicates
+internal import Records
+internal import Values
+
+/// A record as a predicate reads it, with the values of other records to which key paths lead.
+struct RelatedRow: PredicateRow, ~Escapable {
+    private let record: RecordView
+    private let bytes: RawSpan
+    private let place: RelatedPlace
+
+    @_lifetime(copy record, copy bytes)
+    init(_ record: RecordView, _ bytes: RawSpan, _ place: RelatedPlace) {
+        self.record = record
+        self.bytes = bytes
+        self.place = place
+    }
+
+    /// Calls the body with the record and the slot that a slot stands for; nil where a path leads to nothing.
+    func end<Result>(of slot: Int, _ body: (RecordView, Int) throws -> Result?) throws -> Result? {
+        guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot) }
+        let path = place.paths[index]
+        var result: Result?
+        try path.forEachEnd(of: place.object, bytes, in: place.state) { object, bytes in
+            guard let end = path.ends?[object.entity] else { return false }
+            let missing = end.missingValues
+            let view = try RecordView(bytes, missing: missing.span.bytes)
+            result = try body(view, end.slot)
+            return false
+        }
+        return result
+    }
+
+    /// The key of the object that a path leads to; nil for a path to an attribute.
+    private func key(at slot: Int) throws -> Int64?? {
+        guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil else { return .none }
+        var key: Int64?
+        try place.paths[index].forEachEnd(of: place.object, bytes, in: place.state) { object, _ in
+            key = Int64(bitPattern: object.rawValue)
+            return false
+        }
+        return .some(key)
+    }
+
+    func integer(at slot: Int) throws -> Int64? {
+        if let key = try key(at: slot) { return key }
+        return try end(of: slot) { try $0.integer(at: $1) }
+    }
+
+    func double(at slot: Int) throws -> Double? { try end(of: slot) { try $0.double(at: $1) } }
+
+    func test(at slot: Int, _ test: TextTest) throws -> Bool? { try end(of: slot) { try $0.test(at: $1, test) } }
+
+    func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result? {
+        try end(of: slot) { try $0.bytes(at: $1, body) }
+    }
+
+    func value(at slot: Int, as type: ValueType?) throws -> PredicateValue {
+        guard let index = PathTable.path(ofSlot: slot) else { return try record.value(at: slot, as: type) }
+        let path = place.paths[index]
+        guard path.isToMany else {
+            if let key = try key(at: slot) { return .one(key.map { .integer($0) } ?? .null) }
+            return try end(of: slot) { try $0.value(at: $1, as: type) } ?? .one(.null)
+        }
+        var values: [PredicateValue] = []
+        try path.forEachEnd(of: place.object, bytes, in: place.state) { object, bytes in
+            if let end = path.ends?[object.entity] {
+                let missing = end.missingValues
+                let view = try RecordView(bytes, missing: missing.span.bytes)
+                values.append(try view.value(at: end.slot, as: path.type))
+            } else if path.givesKeys {
+                values.append(.one(.integer(Int64(bitPattern: object.rawValue))))
+            } else {
+                values.append(try place.values(of: object, bytes))
+            }
+            return true
+        }
+        return .list(values)
+    }
+
+    func count(at slot: Int) throws -> Int {
+        guard let index = PathTable.path(ofSlot: slot) else { return 0 }
+        return try place.paths[index].endCount(of: place.object, bytes, in: place.state)
+    }
+
+    var object: PredicateValue { .one(.null) }
+}
+
+/// Where the key paths of a row lead: the row's object, and the state in which they are followed.
+struct RelatedPlace {
+    let object: RecordKey
+    let state: any RecordState
+    let paths: [RelatedPath]
+    let model: Model
+    let usedNames: Set<String>
+
+    /// An object's values by name, as far as a predicate uses them, with those of objects that it is related to.
+    func values(of object: RecordKey, _ record: RawSpan, depth: Int = 0) throws -> PredicateValue {
+        guard model.entities.indices.contains(object.entity) else { return .one(.null) }
+        let entity = model.entities[object.entity]
+        let view = try RecordView(record, of: entity)
+        var values: [String: PredicateValue] = [
+            PathTable.keyName: .one(.integer(Int64(bitPattern: object.rawValue)))
+        ]
+        for name in usedNames {
+            if let slot = entity.slot(of: name) {
+                values[name] = try view.value(at: slot, as: entity.type(at: slot))
+            } else if depth < 3, let path = try RelatedPath([name], from: object.entity, in: model, key: "") {
+                var related: [PredicateValue] = []
+                try path.forEachEnd(of: object, record, in: state) { other, bytes in
+                    related.append(try self.values(of: other, bytes, depth: depth + 1))
+                    return true
+                }
+                values[name] = path.isToMany ? .list(related) : related.first ?? .one(.null)
+            }
+        }
+        return .dictionary(values)
+    }
+}

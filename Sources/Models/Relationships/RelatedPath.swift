@@ -1,0 +1,168 @@
+package import Values
+
+/// A key path that leads from an entity's objects through relationships: to an attribute, or to objects.
+///
+/// Each step depends on the entity of the object where it begins: a subentity has other slots than its superentity.
+package struct RelatedPath: Sendable {
+    /// A relationship on the way.
+    package struct Step: Sendable {
+        package enum Kind: Sendable {
+            /// The record of the object refers to the next one.
+            case reference
+            /// The next objects are those whose records refer to the object.
+            case holders
+            /// The next objects are those to which links of the object lead, by their reference of this name.
+            case links(next: EntityLinks.Name)
+        }
+
+        package let kind: Kind
+        /// Of the references: for `links`, of those to the objects where the step begins.
+        package let name: EntityLinks.Name
+        /// The slots of the references, by the entity of the record that holds them.
+        package let slots: [Int: Int]
+        /// The entities of the objects where it begins, and where it ends.
+        package let from: Set<Int>
+        package let to: Set<Int>
+    }
+
+    /// Where the attribute is that the path ends with.
+    package struct End: Sendable {
+        package let slot: Int
+        /// Of the entity.
+        package let missingValues: [UInt8]
+    }
+
+    package let steps: [Step]
+    /// The attribute, by entity; nil: the path ends with objects.
+    package let ends: [Int: End]?
+    /// The type of the attribute; nil for objects.
+    package let type: ValueType?
+    package let isToMany: Bool
+    /// Whether objects at its end are given by their keys alone.
+    package let givesKeys: Bool
+    /// How many of the names it takes.
+    package let nameCount: Int
+    /// The names with those that the parts had first.
+    package let permanentNames: [String]
+    /// The slots of other records that shape what the path leads to, by entity.
+    package let reads: [Int: Set<Int>]
+
+    /// Nil when the names do not begin with a relationship of the entity. Throws `unknownAttribute` for names that lead nowhere.
+    /// `key` is a name that stands for the keys of objects.
+    package init?(_ names: [String], from entity: Int, in model: Model, key: String) throws {
+        var builder = Builder(entity, model)
+        var next = 0
+        while next < names.count, try builder.follow(names[next]) { next += 1 }
+        if next == 0 { return nil }
+        givesKeys = next < names.count && names[next] == key
+        if givesKeys {
+            next += 1
+        } else if next < names.count {
+            next += try builder.end(names[next...])
+        }
+        steps = builder.steps
+        ends = builder.ends
+        type = builder.type
+        isToMany = builder.isToMany
+        nameCount = next
+        permanentNames = builder.permanentNames + names[next...]
+        reads = builder.reads
+    }
+
+    private struct Builder {
+        private let model: Model
+        /// The entity that the names so far lead to, and its subentities.
+        private var entity: Int
+        private var entities: [Int]
+        var steps: [Step] = []
+        var ends: [Int: End]?
+        var type: ValueType?
+        var isToMany = false
+        var permanentNames: [String] = []
+        var reads: [Int: Set<Int>] = [:]
+
+        init(_ entity: Int, _ model: Model) {
+            (self.entity, self.model) = (entity, model)
+            // The objects of subentities have paths of their own.
+            entities = [entity]
+        }
+
+        /// False when there is no relationship of the name.
+        mutating func follow(_ name: String) throws -> Bool {
+            guard let relationship = model.entities[entity].relationship(named: name) else { return false }
+            let destination = try model.number(of: relationship.description.destination)
+            let next = model.hierarchy(of: destination)
+            guard let step = step(relationship, to: Set(next)) else {
+                throw StoreError.unknownAttribute(entity: model.entities[entity].name, attribute: name)
+            }
+            note(step)
+            steps.append(step)
+            isToMany = isToMany || relationship.description.isToMany
+            permanentNames.append(relationship.permanentName)
+            (entity, entities) = (destination, next)
+            return true
+        }
+
+        private func step(_ relationship: StoredRelationship, to next: Set<Int>) -> Step? {
+            let from = Set(entities)
+            func slots(_ name: EntityLinks.Name, among entities: some Sequence<Int>) -> [Int: Int] {
+                var slots: [Int: Int] = [:]
+                for number in entities {
+                    slots[number] = model.entities[number].links?.references.first { $0.name == name }?.slot
+                }
+                return slots
+            }
+            switch relationship.storage {
+            case .reference(let slot, _):
+                guard let name = model.entities[entity].links?.reference(at: slot)?.name else { return nil }
+                return Step(kind: .reference, name: name, slots: slots(name, among: entities), from: from, to: next)
+            case .inverse:
+                let destination = model.entity(named: relationship.description.destination)
+                let inverse = destination?.links?.references.first {
+                    $0.relationship == relationship.description.inverse
+                }
+                guard let name = inverse?.name else { return nil }
+                return Step(kind: .holders, name: name, slots: slots(name, among: next), from: from, to: next)
+            case .join(let join, let side):
+                guard let references = model.entities[join].links?.references, references.count == 2,
+                    let near = references.first(where: { $0.slot == side }),
+                    let far = references.first(where: { $0.slot != side })
+                else { return nil }
+                return Step(
+                    kind: .links(next: far.name), name: near.name, slots: [join: near.slot], from: from, to: next)
+            }
+        }
+
+        /// The first record of a path is that of the row itself.
+        private mutating func note(_ step: Step) {
+            switch step.kind {
+            case .reference:
+                if steps.isEmpty { return }
+                for (entity, slot) in step.slots { reads[entity, default: []].insert(slot) }
+            case .holders: for (entity, slot) in step.slots { reads[entity, default: []].insert(slot) }
+            case .links(let next): reads[next.entity, default: []].formUnion([step.name.slot, next.slot])
+            }
+        }
+
+        /// The attribute that names begin with, and how many of them it takes: a name may contain dots.
+        mutating func end(_ names: ArraySlice<String>) throws -> Int {
+            for count in stride(from: names.count, through: 1, by: -1) {
+                let name = names.prefix(count).joined(separator: ".")
+                guard let slot = model.entities[entity].slot(of: name) else { continue }
+                let attribute = model.entities[entity].attribute(at: slot)
+                type = attribute.type
+                permanentNames.append(model.entities[entity].slots[slot].permanentName)
+                var found: [Int: End] = [:]
+                for number in entities {
+                    let own = try model.entities[number].requireSlot(of: attribute.name)
+                    found[number] = End(slot: own, missingValues: model.entities[number].missingValues)
+                    reads[number, default: []].insert(own)
+                }
+                ends = found
+                return count
+            }
+            throw StoreError.unknownAttribute(
+                entity: model.entities[entity].name, attribute: names.joined(separator: "."))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package import Models
+
+/// A state of records and their links, as a key path through relationships is followed in it: one of the store, or one with changes that
+/// are not in the store.
+package protocol RecordState: AnyObject {
+    /// Hands out a record in place. False when there is no such object.
+    func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool
+    /// The objects whose records refer to an object, in the order of their links.
+    func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey]
+    /// How many these are.
+    func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int
+    /// How the objects of an entity are linked.
+    func links(ofEntity entity: Int) -> EntityLinks?
+}
+
+extension StoreReader: RecordState {
+    package func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey] {
+        var holders: [RecordKey] = []
+        try forEachLink(name, to: target) { holder, _ in
+            holders.append(holder)
+            return true
+        }
+        return holders
+    }
+
+    package func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int {
+        try linkCount(name, to: target)
+    }
+
+    package func links(ofEntity entity: Int) -> EntityLinks? {
+        model.entities.indices.contains(entity) ? model.entities[entity].links : nil
+    }
+}
+
+/// A state with other records for some objects.
+package final class ChangedState: RecordState {
+    private struct Side: Hashable {
+        let name: EntityLinks.Name
+        let target: RecordKey
+    }
+
+    private let base: any RecordState
+    /// Nil: there is no such object.
+    private let records: [RecordKey: [UInt8]?]
+    /// The changed records that refer to an object, in ascending order. Made when it is first asked for.
+    private lazy var added: [Side: [RecordKey]] = findReferences()
+
+    package init(_ records: [RecordKey: [UInt8]?], over base: any RecordState) {
+        (self.records, self.base) = (records, base)
+    }
+
+    /// The state before changes that lead to a given one.
+    package convenience init(before changes: [RecordChange], _ new: any RecordState) {
+        var records: [RecordKey: [UInt8]?] = [:]
+        for change in changes {
+            if change.object != change.oldObject { records.updateValue(nil, forKey: change.object) }
+            records.updateValue(change.old, forKey: change.oldObject)
+        }
+        self.init(records, over: new)
+    }
+
+    package func links(ofEntity entity: Int) -> EntityLinks? { base.links(ofEntity: entity) }
+
+    package func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
+        guard let changed = records[object] else { return try base.record(object, body) }
+        guard let record = changed else { return false }
+        try body(record.span.bytes)
+        return true
+    }
+
+    package func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey] {
+        let stored = target.isTemporary ? [] : try base.holders(of: name, to: target)
+        if records.isEmpty { return stored }
+        return stored.filter { records.index(forKey: $0) == nil } + (added[Side(name: name, target: target)] ?? [])
+    }
+
+    package func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int {
+        records.isEmpty ? try base.holderCount(of: name, to: target) : try holders(of: name, to: target).count
+    }
+
+    private func findReferences() -> [Side: [RecordKey]] {
+        var found: [Side: [RecordKey]] = [:]
+        for (object, changed) in records {
+            guard let record = changed, let references = base.links(ofEntity: object.entity)?.references,
+                let view = try? RecordView(record.span.bytes)
+            else { continue }
+            for reference in references {
+                guard let number = try? view.integer(at: reference.slot) else { continue }
+                let target = RecordKey(rawValue: UInt64(bitPattern: number))
+                found[Side(name: reference.name, target: target), default: []].append(object)
+            }
+        }
+        return found.mapValues { $0.sorted() }
+    }
+}

@@ -1,0 +1,143 @@
+internal import Bytes
+package import Models
+
+extension RelatedPath {
+    /// Calls the body with the objects that the path leads to from one with a record, and with their records, until it returns false.
+    /// O(objects on the way x log n).
+    package func forEachEnd(
+        of object: RecordKey, _ record: RawSpan, in state: any RecordState,
+        _ body: (RecordKey, RawSpan) throws -> Bool
+    ) throws {
+        _ = try follow(0, object, record, in: state, body)
+    }
+
+    private func follow(
+        _ number: Int, _ object: RecordKey, _ record: RawSpan, in state: any RecordState,
+        _ body: (RecordKey, RawSpan) throws -> Bool
+    ) throws -> Bool {
+        guard number < steps.count else { return try body(object, record) }
+        let step = steps[number]
+        switch step.kind {
+        case .reference:
+            guard let target = try step.target(of: object, record) else { return true }
+            return try follow(number + 1, target, in: state, body)
+        case .holders, .links:
+            for next in try step.next(of: object, in: state) {
+                guard try follow(number + 1, next, in: state, body) else { return false }
+            }
+            return true
+        }
+    }
+
+    private func follow(
+        _ number: Int, _ object: RecordKey, in state: any RecordState, _ body: (RecordKey, RawSpan) throws -> Bool
+    ) throws -> Bool {
+        var continues = true
+        // An object that is gone is none.
+        _ = try state.record(object) { continues = try follow(number, object, $0, in: state, body) }
+        return continues
+    }
+
+    /// How many objects the path leads to. O(log n) for one to-many relationship.
+    package func endCount(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> Int {
+        if steps.count == 1, isToMany { return try state.holderCount(of: steps[0].name, to: object) }
+        var count = 0
+        try forEachEnd(of: object, record, in: state) { _, _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    // MARK: Backwards
+
+    /// Adds the objects from which the path leads, or led, through a changed one. Nothing for a change of what the path does not read.
+    /// O(objects on the way x log n).
+    package func addStarts(
+        through change: RecordChange, from old: any RecordState, to new: any RecordState, _ starts: inout Set<RecordKey>
+    ) throws {
+        guard try concerns(change) else { return }
+        for (object, record, state) in [(change.oldObject, change.old, old), (change.object, change.new, new)] {
+            guard let record else { continue }
+            for (number, step) in steps.enumerated() {
+                if step.to.contains(object.entity) {
+                    for previous in try step.previous(of: object, record, in: state) {
+                        try addStarts(of: number, previous, in: state, &starts)
+                    }
+                }
+                // A link of a many-to-many relationship.
+                if case .links = step.kind, step.name.entity == object.entity,
+                    let near = try step.target(of: object, record.span.bytes)
+                {
+                    try addStarts(of: number, near, in: state, &starts)
+                }
+            }
+        }
+    }
+
+    /// Adds the objects from which the first steps lead to an object.
+    private func addStarts(
+        of count: Int, _ object: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>
+    ) throws {
+        if count == 0 {
+            starts.insert(object)
+            return
+        }
+        _ = try state.record(object) { record in
+            for previous in try steps[count - 1].previous(of: object, [UInt8](copying: record), in: state) {
+                try addStarts(of: count - 1, previous, in: state, &starts)
+            }
+        }
+    }
+
+    /// Whether a change is one of a value that the path reads.
+    private func concerns(_ change: RecordChange) throws -> Bool {
+        guard let slots = reads[change.object.entity] else { return false }
+        guard let old = change.old, let new = change.new else { return true }
+        let (before, after) = (try RecordView(old.span.bytes), try RecordView(new.span.bytes))
+        return try slots.contains { slot in
+            switch (try before.range(of: slot), try after.range(of: slot)) {
+            case (nil, nil): false
+            case (let left?, let right?): !before.bytes(left).isEqual(to: after.bytes(right))
+            default: true
+            }
+        }
+    }
+}
+
+extension RelatedPath.Step {
+    /// The object to which a record refers that holds one of the references.
+    fileprivate func target(of holder: RecordKey, _ record: RawSpan) throws -> RecordKey? {
+        guard let slot = slots[holder.entity] else { return nil }
+        return try RecordView(record).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+    }
+
+    /// The objects to which it leads from one, by way of other records.
+    fileprivate func next(of object: RecordKey, in state: any RecordState) throws -> [RecordKey] {
+        let holders = try state.holders(of: name, to: object)
+        guard case .links(let next) = kind else { return holders }
+        return try holders.compactMap { try Self.target(of: $0, slot: next.slot, in: state) }
+    }
+
+    /// The objects from which it leads to one.
+    fileprivate func previous(
+        of object: RecordKey, _ record: [UInt8], in state: any RecordState
+    ) throws -> [RecordKey] {
+        switch kind {
+        case .reference: return try state.holders(of: name, to: object)
+        case .holders: return try target(of: object, record.span.bytes).map { [$0] } ?? []
+        case .links(let next):
+            return try state.holders(of: next, to: object).compactMap {
+                try Self.target(of: $0, slot: name.slot, in: state)
+            }
+        }
+    }
+
+    private static func target(of link: RecordKey, slot: Int, in state: any RecordState) throws -> RecordKey? {
+        var target: RecordKey?
+        _ = try state.record(link) {
+            target = try RecordView($0).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+        }
+        return target
+    }
+}
