@@ -10,6 +10,8 @@ extension Entity {
             old.attribute.type == new.attribute.type && old.isRemoved == new.isRemoved
                 && (old.isRemoved || old.attribute.isOptional == new.attribute.isOptional)
         }
+        let areRelated = zip(storedRelationships, newer.storedRelationships).allSatisfy { $0.isRemoved == $1.isRemoved }
+        guard areRelated, newer.storedRelationships.count >= storedRelationships.count else { return false }
         // New objects would lack what has become required.
         return isSame
             && newer.slots[slots.count...].allSatisfy {

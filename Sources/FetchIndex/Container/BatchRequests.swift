@@ -156,7 +156,11 @@ extension ManagedObjectContext {
                     entity: request.entityName, predicate: request.predicate,
                     includesSubentities: request.includesSubentities)
                 let members = try members(of: definition, in: writer)
-                for object in members { try writer.delete(object) }
+                var deleted: [StoreWriter.DeletedObject] = []
+                for object in members {
+                    if let record = try writer.remove(object) { deleted.append((object, record)) }
+                }
+                _ = try writer.applyDeleteRules(of: deleted)
                 return members.count
             }
         }

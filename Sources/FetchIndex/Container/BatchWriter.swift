@@ -151,12 +151,12 @@ public final class BatchWriter {
         }
     }
 
-    /// Gives an object new values. Equal values change nothing. O(log n). Throws `StoreError`,
+    /// Gives an object new values; its relationships stay. Equal values change nothing. O(log n). Throws `StoreError`,
     /// `ContextError.otherStore`, and `RequestError` for an object of another entity.
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
             let record = try entity.record(values)
-            if try transaction().update(key(of: object), record.span.bytes) {
+            if try transaction().updateAttributes(of: key(of: object), record.span.bytes) {
                 counts.updated += 1
             } else {
                 counts.unchanged += 1
@@ -164,7 +164,8 @@ public final class BatchWriter {
         }
     }
 
-    /// Deletes an object, if it is there. O(log n). Throws as `update`.
+    /// Deletes an object, if it is there, and does with related objects what the delete rules say. O(log n), and O(log n) for each of
+    /// them. Throws as `update`, and `StoreError.deletionDenied`.
     public func delete(_ object: ObjectID) throws {
         try withPublicErrors {
             if try transaction().delete(key(of: object)) { counts.deleted += 1 }

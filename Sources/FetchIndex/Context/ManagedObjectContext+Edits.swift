@@ -5,16 +5,30 @@ extension ManagedObjectContext {
         precondition(
             object.managedObjectContext == nil || object.managedObjectContext === self,
             "\(object) is an object of another context.")
-        guard object.managedObjectContext === self, !object.status.isDeleted, !object.isBeingDeleted else { return }
+        // A cascade may be long: objects wait in a list.
+        var waiting = [object]
+        while let next = waiting.popLast() {
+            if deleteAlone(next) { waiting += applyDeleteRules(of: next) }
+        }
+    }
+
+    /// Deletes an object, and leaves what is related to it as it is. False when it is deleted already, or has left the context.
+    @discardableResult
+    func deleteAlone(_ object: ManagedObject) -> Bool {
+        guard object.managedObjectContext === self, !object.status.isDeleted, !object.isBeingDeleted else {
+            return false
+        }
         object.isBeingDeleted = true
         object.prepareForDeletion()
         object.isBeingDeleted = false
         _ = object.savedRecord()
         willChange(object)
+        let targets = object.linkedTargets
         object.status = .deleted(wasSaved: !object.status.isInserted)
         object.noteChangeOfState()
         didChange(object)
-        applyDeleteRules(of: object)
+        noteChangeOfRelated(targets)
+        return true
     }
 
     func willChange(_ object: ManagedObject) { undoStack.willChange(object) }

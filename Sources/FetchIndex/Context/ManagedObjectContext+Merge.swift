@@ -119,7 +119,7 @@ extension ManagedObjectContext {
         edits.save(written.records.map(\.object.key), renumbered: Dictionary(ids) { first, _ in first })
         for (object, id) in written.renumbered { register(object, as: id) }
         let keys = Dictionary(ids.map { ($0.1, $0.0) }) { first, _ in first }
-        undoStack.renumber(keys)
+        if model.hasRelationships { undoStack.renumber(keys) }
         if model.hasRelationships, !keys.isEmpty {
             let entities = model.entities
             edits.renumberReported { (try? entities[$0.entity].record($1, with: keys).record) ?? $1 }

@@ -102,6 +102,8 @@ extension ManagedObjectContext {
         object.base = nil
         if mergeChanges || object.changes.isEmpty { return }
         willChange(object)
+        let targets = object.linkedTargets
+        defer { noteChangeOfRelated(targets + object.linkedTargets) }
         object.changes = [:]
         linkEdits = nil
         object.noteChangeOfAll()

@@ -196,6 +196,11 @@ public final class ManagedObjectContext {
         throw ContextError.wrongClass(entity: name, "\(classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
+    /// Makes objects of a class's entity objects of it, unless the context knows a class already.
+    func know(_ type: ManagedObject.Type) {
+        if type != ManagedObject.self, classes[type.entityName] == nil { classes[type.entityName] = type }
+    }
+
     /// Makes objects of an entity objects of a class, unless the context knows a class already, which must be a subclass.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }

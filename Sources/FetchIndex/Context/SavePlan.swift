@@ -83,10 +83,12 @@ struct SavePlan {
         var begun: Set<RecordKey> = []
         /// Objects whose references to others are missing yet.
         var incomplete: [(object: ManagedObject, key: RecordKey)] = []
+        /// Objects whose links were deleted for others, and may be theirs again.
+        var released: [RecordKey] = []
     }
 
-    /// Deletions come first, so that their unique values are free. New objects come in the order of insertion, but after those that
-    /// they refer to, and what refers to new ones comes last.
+    /// Deletions come first, so that their unique values are free. New objects come by entity and in the order of insertion, but after
+    /// those that they refer to, and what refers to new ones comes last.
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var progress = Progress()
         var deleted: [StoreWriter.DeletedObject] = []
@@ -107,16 +109,18 @@ struct SavePlan {
             }
             if object.entity.links != nil {
                 try writer.releaseLinks(of: object.key, old.span.bytes, for: new.span.bytes)
+                progress.released.append(object.key)
             }
         }
-        let isLater = { (object: ManagedObject) in object.refersToNewObjects }
-        for (object, action) in actions where !isLater(object) { try update(object, action, &progress, in: writer) }
         let new = actions.filter { if case .insert = $0.action { true } else { false } }.map(\.object)
         let byKey = Dictionary(new.map { ($0.key, $0) }) { first, _ in first }
-        for object in new { try insert(object, among: byKey, &progress, in: writer) }
+        let isLater = { (object: ManagedObject) in object.targets.contains { byKey[$0] != nil } }
+        for (object, action) in actions where !isLater(object) { try update(object, action, &progress, in: writer) }
+        for object in new { try insertInOrder(object, among: byKey, &progress, in: writer) }
         for (object, action) in actions where isLater(object) { try update(object, action, &progress, in: writer) }
-        for (object, key) in progress.incomplete { try complete(object, key, &progress, in: writer) }
-        if !deleted.isEmpty { try applyDeleteRules(of: deleted, &progress.written, in: writer) }
+        try complete(&progress, in: writer)
+        for object in progress.released { try writer.restoreLinks(of: object) }
+        if !deleted.isEmpty { try applyDeleteRules(of: deleted, &progress, in: writer) }
         return progress.written
     }
 
@@ -135,23 +139,49 @@ struct SavePlan {
         }
     }
 
-    /// Inserts an object after those new ones that it refers to.
-    private func insert(
+    /// Inserts an object after those new ones that it refers to. The chain of these may be long, so they wait in a list.
+    private func insertInOrder(
         _ object: ManagedObject, among new: [RecordKey: ManagedObject], _ progress: inout Progress,
         in writer: StoreWriter
     ) throws {
-        guard progress.begun.insert(object.key).inserted else { return }
-        for target in object.newTargets {
-            if let target = new[target] { try insert(target, among: new, &progress, in: writer) }
-        }
-        let (new, isComplete) = try object.record(object.assembled(over: object.base), with: progress.keys)
-        try named(object) {
-            if let stored = try storedObject(like: object, new, in: writer), !progress.taken.contains(stored) {
-                progress.taken.insert(stored)
-                progress.keys[object.key] = stored
-                return try merge(object, into: stored, &progress, in: writer)
+        var waiting = [object]
+        while let next = waiting.last {
+            if progress.begun.insert(next.key).inserted {
+                let targets = next.targets.compactMap { new[$0] }.filter { !progress.begun.contains($0.key) }
+                if !targets.isEmpty {
+                    waiting += targets.reversed()
+                    continue
+                }
             }
-            try requireValues(of: object, in: new)
+            waiting.removeLast()
+            if progress.keys[next.key] == nil { try insert(next, among: new, &progress, in: writer) }
+        }
+    }
+
+    private func insert(
+        _ object: ManagedObject, among all: [RecordKey: ManagedObject], _ progress: inout Progress,
+        in writer: StoreWriter
+    ) throws {
+        let (new, _) = try object.record(object.assembled(over: object.base), with: progress.keys)
+        // Also those that come back under other keys.
+        let isComplete = object.targets.allSatisfy { all[$0] == nil || progress.keys[$0] != nil }
+        try named(object) {
+            if let stored = try storedObject(like: object, new, in: writer) {
+                if !progress.taken.contains(stored) {
+                    progress.taken.insert(stored)
+                    progress.keys[object.key] = stored
+                    return try merge(object, into: stored, isComplete, &progress, in: writer)
+                }
+                // The same link twice: two objects of it have become one.
+                if object.entity.isJoin {
+                    progress.keys[object.key] = stored
+                    progress.written.hasUpserts = true
+                    return progress.written.records.append((object, nil))
+                }
+            }
+            try requireValues(of: object, in: new, isComplete: isComplete)
+            writer.acceptsMissingReferences = !isComplete
+            defer { writer.acceptsMissingReferences = false }
             let id = try writer.insert(object.key.entity, new.span.bytes)
             progress.taken.insert(id)
             progress.keys[object.key] = id
@@ -172,59 +202,73 @@ struct SavePlan {
         return try writer.object(object.key.entity, withUniqueValueOf: record.span.bytes)
     }
 
-    /// Writes the references of a new object to others that were inserted after it.
-    private func complete(
-        _ object: ManagedObject, _ key: RecordKey, _ progress: inout Progress, in writer: StoreWriter
-    ) throws {
-        let (record, _) = try object.record(object.assembled(over: object.base), with: progress.keys)
-        try named(object) { _ = try writer.update(key, record.span.bytes) }
-        let new = try stored(record, of: object, as: key, in: writer)
-        if let index = progress.written.edits?.firstIndex(where: { $0.object == key }) {
-            let old = progress.written.edits?[index].old
-            progress.written.edits?[index] = RecordChange(object: key, old: old, new: new)
+    /// Writes the references of objects to others that were inserted after them.
+    private func complete(_ progress: inout Progress, in writer: StoreWriter) throws {
+        if progress.incomplete.isEmpty { return }
+        let edits = progress.written.edits ?? []
+        let editIndexes = Dictionary(edits.indices.map { (edits[$0].object, $0) }) { first, _ in first }
+        var recordIndexes: [RecordKey: Int] = [:]
+        for (index, entry) in progress.written.records.enumerated() where entry.record != nil {
+            recordIndexes[progress.keys[entry.object.key] ?? entry.object.key] = index
         }
-        if let index = progress.written.records.firstIndex(where: { $0.object === object }) {
-            progress.written.records[index].record = new
+        for (object, key) in progress.incomplete {
+            guard let stored = try writer.copy(of: key) else { continue }
+            let references = object.references(with: progress.keys)
+            let record = try writer.model.entities[key.entity].record(stored.span.bytes, setting: references)
+            try named(object) { _ = try writer.update(key, record.span.bytes) }
+            let new = try self.stored(record, of: object, as: key, in: writer)
+            if let index = editIndexes[key] {
+                progress.written.edits?[index] = RecordChange(object: key, old: edits[index].old, new: new)
+            } else {
+                progress.written.edits = nil
+            }
+            if let index = recordIndexes[key] { progress.written.records[index].record = new }
         }
     }
 
-    /// The context has applied the rules to what it sees; other contexts and processes may have linked more.
+    /// The context has applied the rules to what it sees; other contexts and processes may have linked more. Then the objects that were
+    /// written may have become others since.
     private func applyDeleteRules(
-        of deleted: [StoreWriter.DeletedObject], _ written: inout ManagedObjectContext.Written, in writer: StoreWriter
+        of deleted: [StoreWriter.DeletedObject], _ progress: inout Progress, in writer: StoreWriter
     ) throws {
         do {
-            if try writer.applyDeleteRules(of: deleted) { written.edits = nil }
+            guard try writer.applyDeleteRules(of: deleted) else { return }
         } catch let error as StoreError {
-            let reason: String
             switch error {
-            case .deletionDenied, .invalidValue: reason = "\(error)"
+            case .deletionDenied, .invalidValue: break
             default: throw error
             }
             let first = context.object(with: deleted[0].object)
-            throw ValidationError(failures: [first.failure(nil, "cannot be deleted: " + reason)])
+            throw ValidationError(failures: [first.failure(nil, "cannot be deleted: \(error)")])
+        }
+        progress.written.edits = nil
+        for index in progress.written.records.indices where progress.written.records[index].record != nil {
+            let key = progress.written.records[index].object.key
+            progress.written.records[index].record = try writer.copy(of: progress.keys[key] ?? key)
         }
     }
 
     /// Gives a stored object the values of a new one.
     private func merge(
-        _ object: ManagedObject, into key: RecordKey, _ progress: inout Progress, in writer: StoreWriter
+        _ object: ManagedObject, into key: RecordKey, _ isComplete: Bool, _ progress: inout Progress,
+        in writer: StoreWriter
     ) throws {
         guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(key.number)") }
         progress.written.hasUpserts = true
         for slot in object.givenSlots where object.changes[slot] == nil {
             object.changes[slot] = object.value(at: slot)
         }
-        let (assembled, isComplete) = try object.record(
-            object.assembled(over: old, slots: object.givenSlots), with: progress.keys)
-        var new = assembled
-        try requireValues(of: object, in: new)
+        var new = try object.record(object.assembled(over: old, slots: object.givenSlots), with: progress.keys).record
+        try requireValues(of: object, in: new, isComplete: isComplete)
+        writer.acceptsMissingReferences = !isComplete
+        defer { writer.acceptsMissingReferences = false }
         try writer.update(key, new.span.bytes)
         new = try stored(new, of: object, as: key, in: writer)
+        if !isComplete { progress.incomplete.append((object, key)) }
         guard let registered = context.registeredObject(for: key) else {
             progress.written.merged.append((object, key))
             progress.written.records.append((object, new))
             if old != new { progress.written.edits?.append(RecordChange(object: key, old: old, new: new)) }
-            if !isComplete { progress.incomplete.append((object, key)) }
             return
         }
         // This save may have written it already.
@@ -249,11 +293,14 @@ struct SavePlan {
         return try writer.copy(of: key) ?? record
     }
 
-    private func requireValues(of object: ManagedObject, in record: [UInt8]) throws {
+    private func requireValues(of object: ManagedObject, in record: [UInt8], isComplete: Bool) throws {
         let entity = object.entity
         let view = try RecordView(record.span.bytes, of: entity)
-        let missing = try object.entity.attributeSlots.filter { slot in
+        var missing = try object.entity.attributeSlots.filter { slot in
             try !object.entity.attribute(at: slot).isOptional && view.range(of: slot) == nil
+        }
+        for reference in entity.links?.references ?? [] where !reference.isOptional && isComplete {
+            if try view.range(of: reference.slot) == nil { missing.append(reference.slot) }
         }
         if missing.isEmpty { return }
         throw ValidationError(
@@ -282,18 +329,22 @@ struct SavePlan {
 }
 
 extension ManagedObject {
-    private var newReferences: [(slot: Int, target: RecordKey)] {
-        guard let references = entity.links?.references else { return [] }
-        return references.compactMap { reference in
-            guard let target = RecordKey(lastValue(at: reference.slot)), target.isTemporary else { return nil }
-            return (reference.slot, target)
-        }
+    /// The objects that it refers to.
+    fileprivate var targets: [RecordKey] {
+        (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// The objects without permanent keys that it refers to.
-    fileprivate var newTargets: [RecordKey] { newReferences.map(\.target) }
-    fileprivate var refersToNewObjects: Bool { !newReferences.isEmpty }
+    /// Its references by slot, with permanent keys in the place of temporary ones.
+    fileprivate func references(with keys: [RecordKey: RecordKey]) -> [Int: Value] {
+        var values: [Int: Value] = [:]
+        for reference in entity.links?.references ?? [] {
+            guard let target = RecordKey(lastValue(at: reference.slot)), let key = keys[target] else { continue }
+            values[reference.slot] = key.reference
+        }
+        return values
+    }
 
+    /// A record of it with permanent keys instead of temporary ones, or with null where the object has none yet.
     fileprivate func record(
         _ record: [UInt8], with keys: [RecordKey: RecordKey]
     ) throws -> (record: [UInt8], isComplete: Bool) {

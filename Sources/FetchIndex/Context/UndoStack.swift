@@ -152,7 +152,8 @@ extension ManagedObjectContext {
             )
             defer { if object.status.isInserted { object.givenSlots = given } }
             switch (from, to) {
-            case (_, nil): delete(object)
+            // What it did to related objects is among the edits.
+            case (_, nil): deleteAlone(object)
             case (nil, let values?):
                 guard restored.contains(ObjectIdentifier(object)) else { continue }
                 for slot in object.entity.attributeSlots + object.entity.relationshipSlots {

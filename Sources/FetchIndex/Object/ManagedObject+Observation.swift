@@ -72,6 +72,9 @@ extension ManagedObject {
         noteChangeOfState()
     }
 
+    /// Tells observers that objects of a to-many relationship have changed.
+    func noteChangeOfRelated() { if let registrar = observers?.registrar { noteChange(ofSlot: .max, registrar) } }
+
     private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {
         tell(registrar, ObservedKeyPaths.ofSlot(slot))
     }

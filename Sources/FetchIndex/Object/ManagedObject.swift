@@ -154,9 +154,6 @@ open class ManagedObject {
         return try? RecordView(record.span.bytes).value(at: slot, as: entity.type(at: slot))
     }
 
-    /// The value, also that of a deleted object.
-    func lastValue(at slot: Int) -> Value { status.isDeleted ? changes[slot] ?? savedValue(at: slot) : value(at: slot) }
-
     /// The value as the context's snapshot has it.
     func savedValue(at slot: Int) -> Value {
         do { return try readValue(at: slot) } catch { preconditionFailure("\(self): \(error).") }
@@ -215,8 +212,10 @@ open class ManagedObject {
             if isAsSaved { changes.removeValue(forKey: slot) } else { changes[slot] = value }
         }
         context.didChange(self)
-        if entity.slots[slot].role == .reference {
-            context.noteChangeOfRelated([former, value].compactMap { RecordKey($0) })
+        switch entity.slots[slot].role {
+        case .attribute: break
+        case .reference: context.noteChangeOfRelated([former, value].compactMap { RecordKey($0) })
+        case .position: context.noteChangeOfRelated(linkedTargets)
         }
     }
 

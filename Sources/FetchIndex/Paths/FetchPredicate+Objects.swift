@@ -23,7 +23,9 @@ extension FetchPredicate {
             }
             return comparison
         }
-        if let wrong { throw FetchPredicateError.typeMismatch("a relationship is compared with \(wrong), which is no object") }
+        if let wrong {
+            throw FetchPredicateError.typeMismatch("a relationship is compared with \(wrong), which is no object")
+        }
         return replaced
     }
 }

@@ -57,7 +57,9 @@ final class PathTable {
     }
 
     private func path(_ names: [String]) throws -> RelatedPath? {
-        do { return try RelatedPath(names, from: number, in: model, key: Self.keyName) } catch StoreError.unknownAttribute(
+        do {
+            return try RelatedPath(names, from: number, in: model, key: Self.keyName)
+        } catch StoreError.unknownAttribute(
             let entity, let attribute)
         {
             throw FetchPredicateError.unknownAttribute(attribute, entity: entity)

@@ -14,9 +14,12 @@ extension Entity {
         for reference in references {
             guard let number = try view.integer(at: reference.slot) else { continue }
             let target = RecordKey(rawValue: UInt64(bitPattern: number))
-            guard target.isTemporary else { continue }
-            values[reference.slot] = keys[target]?.reference ?? .null
-            if keys[target] == nil { isComplete = false }
+            if let key = keys[target] {
+                values[reference.slot] = key.reference
+            } else if target.isTemporary {
+                values[reference.slot] = .null
+                isComplete = false
+            }
         }
         if values.isEmpty { return (record, true) }
         return (try self.record(record.span.bytes, setting: values), isComplete)

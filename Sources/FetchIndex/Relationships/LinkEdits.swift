@@ -1,4 +1,5 @@
 internal import Models
+internal import Records
 internal import Values
 
 /// The links that unsaved edits add to the saved ones, and those that they remove, by the object that they lead to.
@@ -78,13 +79,29 @@ extension ManagedObject {
         guard let references = entity.links?.references, !references.isEmpty else { return [] }
         let isCurrent = status.isInserted || status.isSaved && !isGoneFromStore
         let wasSaved = hasBeenSaved && !status.isInserted && !isGoneFromStore
+        // What cannot be read has no links here.
+        let saved = wasSaved ? savedValues() : nil
         return references.map { reference in
             (
-                saved: wasSaved ? link(reference) { savedValue(at: $0) } : nil,
-                current: isCurrent ? link(reference) { value(at: $0) } : nil
+                saved: saved.flatMap { saved in link(reference) { saved[$0] } },
+                current: isCurrent && (saved != nil || status.isInserted)
+                    ? link(reference) { changes[$0] ?? saved?[$0] ?? .null } : nil
             )
         }
     }
+
+    /// The saved values by slot; nil when they cannot be read.
+    private func savedValues() -> [Value]? {
+        savedRecord().flatMap { try? entity.valuesBySlot(of: $0.span.bytes) }
+    }
+
+    /// The objects to which it is linked.
+    var linkedTargets: [RecordKey] {
+        (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
+    }
+
+    /// The value of a relationship's slot, also of a deleted object; null when it cannot be read.
+    func lastValue(at slot: Int) -> Value { changes[slot] ?? savedValues()?[slot] ?? .null }
 
     private func link(_ reference: EntityLinks.Reference, _ value: (Int) -> Value) -> LinkEdits.Link? {
         guard let target = RecordKey(value(reference.slot)) else { return nil }
@@ -95,7 +112,8 @@ extension ManagedObject {
         for byte in stride(from: 56, through: 0, by: -8) {
             sortKey.append(UInt8(truncatingIfNeeded: key.rawValue >> UInt64(byte)))
         }
-        return LinkEdits.Link(side: LinkEdits.Side(name: reference.name, target: target), sortKey: sortKey,
+        return LinkEdits.Link(
+            side: LinkEdits.Side(name: reference.name, target: target), sortKey: sortKey,
             other: other.flatMap { RecordKey($0) })
     }
 }

@@ -8,6 +8,8 @@ struct LinkList {
     struct Place: Comparable {
         let sortKey: [UInt8]
         let holder: RecordKey
+        /// The holder of an unsaved link, which has another key when it is saved.
+        var object: ManagedObject?
 
         static func == (left: Place, right: Place) -> Bool { left.sortKey == right.sortKey }
         static func < (left: Place, right: Place) -> Bool { left.sortKey.lexicographicallyPrecedes(right.sortKey) }
@@ -47,7 +49,11 @@ struct LinkList {
     func first(after last: Place? = nil) -> Place? {
         let saved = firstSaved(after: last)
         let new = added?.places.filter { place in last.map { $0 < place } ?? true }.min()
-        return [saved, new].compactMap { $0 }.min()
+        return [saved, new.map(withObject)].compactMap { $0 }.min()
+    }
+
+    private func withObject(_ place: Place) -> Place {
+        Place(sortKey: place.sortKey, holder: place.holder, object: context.registeredObject(for: place.holder))
     }
 
     private func firstSaved(after last: Place?) -> Place? {
@@ -120,7 +126,7 @@ struct LinkList {
             self.list = list
             let edits = list.context.currentLinkEdits()
             removed = edits.removed[list.side] ?? []
-            added = (edits.added[list.side].map { Array($0.places) } ?? []).sorted()[...]
+            added = (edits.added[list.side].map { Array($0.places) } ?? []).sorted().map(list.withObject)[...]
         }
 
         mutating func next() -> Place? {

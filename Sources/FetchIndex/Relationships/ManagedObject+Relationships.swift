@@ -1,17 +1,15 @@
 internal import Models
 
 extension ManagedObject {
-    /// The object of a to-one relationship; nil when there is none. O(log n). Traps when the entity has no such relationship, and
+    /// The object of a to-one relationship; nil when there is none, or it was deleted elsewhere. O(log n). Traps when the entity has no such relationship, and
     /// where an attribute's value would.
     public func relatedObject(_ name: String) -> ManagedObject? {
         let relationship = toOneRelationship(name)
         if case .reference(let slot, _) = relationship.storage {
             noteRead(ofSlot: slot)
             guard let key = RecordKey(value(at: slot)), let context = managedObjectContext else { return nil }
-            let mayDangle = entity.links?.reference(at: slot)?.mayDangle ?? false
             let object = context.object(with: key)
-            if mayDangle, object.currentRecord() == nil { return nil }
-            return object
+            return object.isMissing ? nil : object
         }
         noteReadOfRelated()
         return holder(of: relationship)?.object
@@ -45,6 +43,16 @@ extension ManagedObject {
         object.setReference(reference, to: self)
     }
 
+    /// Whether there is no such object, or it is deleted. A damaged one is there: reading its attributes says what is wrong.
+    var isMissing: Bool {
+        switch status {
+        case .inserted: return false
+        case .deleted, .gone: return true
+        case .saved:
+            do { return try base == nil && managedObjectContext?.readRecord(of: key) == nil } catch { return false }
+        }
+    }
+
     private func toOneRelationship(_ name: String) -> StoredRelationship {
         guard let relationship = entity.relationship(named: name), !relationship.description.isToMany else {
             preconditionFailure("\(entity.name) has no to-one relationship \(name).")
@@ -59,7 +67,8 @@ extension ManagedObject {
         guard let context = managedObjectContext, let name = context.links(of: relationship),
             let place = LinkList(context: context, name: name, target: key).first()
         else { return nil }
-        let object = context.object(with: place.holder)
+        let object = place.object ?? context.object(with: place.holder)
+        if object.isMissing { return nil }
         return object.reference(named: name).map { (object, $0) }
     }
 
@@ -92,7 +101,4 @@ extension ManagedObject {
     // MARK: Observation
 
     func noteReadOfRelated() { noteRead(ofSlot: .max) }
-
-    /// Tells observers that objects of a to-many relationship have changed.
-    func noteChangeOfRelated() { observedChange(ofSlots: [.max]) {} }
 }

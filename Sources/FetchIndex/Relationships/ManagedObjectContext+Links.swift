@@ -11,7 +11,7 @@ extension ManagedObjectContext {
         return edits
     }
 
-    /// Notes an edit of an object, and tells the observers of those that it was or is linked to.
+    /// Notes the links of an edited object.
     func noteLinks(of object: ManagedObject) {
         guard object.entity.links?.references.isEmpty == false, linkEdits != nil else { return }
         linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
@@ -20,8 +20,7 @@ extension ManagedObjectContext {
     /// Tells the observers of objects that what is linked to them has changed.
     func noteChangeOfRelated(_ keys: some Sequence<RecordKey>) {
         for key in keys {
-            guard let object = registeredObject(for: key), object.observers != nil else { continue }
-            object.noteChangeOfRelated()
+            registeredObject(for: key)?.noteChangeOfRelated()
         }
     }
 
@@ -80,28 +79,37 @@ extension ManagedObjectContext {
 
     // MARK: Deletion
 
-    /// Does with the objects that are linked to a deleted one what its delete rules say.
-    func applyDeleteRules(of object: ManagedObject) {
-        guard let links = object.entity.links else { return }
+    /// Does with the objects that are linked to a deleted one what its delete rules say. Returns those that are to be deleted too.
+    func applyDeleteRules(of object: ManagedObject) -> [ManagedObject] {
+        guard let links = object.entity.links else { return [] }
+        // One that was never saved leaves nothing behind, whatever the rule.
+        let isNew = !object.hasBeenSaved
+        var deleted: [ManagedObject] = []
         for reference in links.references where reference.rule == .cascade {
-            if let target = RecordKey(object.lastValue(at: reference.slot)) { delete(self.object(with: target)) }
+            if let target = RecordKey(object.lastValue(at: reference.slot)) {
+                deleted.append(self.object(with: target))
+            }
         }
-        for incoming in links.incoming where incoming.isJoin || [.nullify, .cascade].contains(incoming.rule) {
+        for incoming in links.incoming {
             // A denied deletion must leave the links.
-            if incoming.rule == .deny { continue }
+            if incoming.rule == .deny && !isNew { continue }
+            if incoming.rule == .noAction && !incoming.isJoin && !isNew { continue }
             var places = LinkList.Iterator(LinkList(context: self, name: incoming.name, target: object.key))
             while let place = places.next() {
-                let holder = self.object(with: place.holder)
+                let holder = place.object ?? self.object(with: place.holder)
+                // A missing or damaged record is left to the save, which throws.
+                if !holder.status.isInserted && holder.savedRecord() == nil { continue }
                 if incoming.isJoin {
-                    delete(holder)
-                    if incoming.rule == .cascade, let other = place.other { delete(self.object(with: other)) }
+                    deleted.append(holder)
+                    if incoming.rule == .cascade, let other = place.other { deleted.append(self.object(with: other)) }
                 } else if incoming.rule == .cascade {
-                    delete(holder)
+                    deleted.append(holder)
                 } else if let reference = holder.reference(named: incoming.name) {
                     holder.setReference(reference, to: nil)
                 }
             }
         }
+        return deleted
     }
 
     // MARK: Validation
@@ -110,6 +118,8 @@ extension ManagedObjectContext {
     func relationshipFailures(of object: ManagedObject) -> [ValidationError.Failure] {
         guard let links = object.entity.links else { return [] }
         if object.status.isDeleted { return denials(of: object, links) }
+        // An upsert is validated when the stored object is known.
+        if object.status.isInserted && onUniqueConflict == .update { return [] }
         return links.references.filter { !$0.isOptional && object.value(at: $0.slot).isNull }.map {
             object.failure($0.relationship, "is required")
         }
@@ -136,8 +146,9 @@ extension ManagedObjectContext {
     /// Objects that have fewer or more related ones than their relationships allow, among those whose links have changed.
     func countFailures() -> [ValidationError.Failure] {
         guard model.hasRelationships else { return [] }
-        var objects = edits.unsaved.filter { $0.value.status.isInserted }
-        for key in currentLinkEdits().targets where objects[key] == nil {
+        // A new object may be a stored one, which has others already.
+        var objects = onUniqueConflict == .update ? [:] : edits.unsaved.filter { $0.value.status.isInserted }
+        for key in currentLinkEdits().targets where objects[key] == nil && !key.isTemporary {
             let object = self.object(with: key)
             if case .saved = object.status { objects[key] = object }
         }

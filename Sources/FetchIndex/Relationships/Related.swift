@@ -3,8 +3,8 @@ internal import Models
 /// The objects of a to-many relationship.
 ///
 /// It loads nothing: counting costs O(log n), `contains` O(log n), and iteration makes an object at a time, in the order of their ids, or
-/// by position where the relationship is ordered. Unsaved edits count. It always shows the present state; a loop sees
-/// the state at its begin. Elements are inserted and removed here or, with the same effect, by the inverse relationship.
+/// by position where the relationship is ordered. Unsaved edits count. It always shows the present state; a loop may or may
+/// not see what is saved or merged in it. Elements are inserted and removed here or, with the same effect, by the inverse relationship.
 public struct Related<Object: ManagedObject>: RelationshipValue {
     public typealias Destination = Object
     public static var isToMany: Bool { true }
@@ -25,6 +25,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
 
     private var access: ToManyAccess? {
         owner.noteReadOfRelated()
+        owner.managedObjectContext?.know(Object.self)
         return owner.probe == nil ? ToManyAccess(owner, name) : nil
     }
 
@@ -54,7 +55,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
     public func removeAll() { for object in Array(self) { remove(object) } }
 }
 
-extension Related: Collection {
+extension Related: Sequence {
     /// The place of an element. It stays that of the same element until its position changes.
     public struct Index: Comparable {
         let place: LinkList.Place?
@@ -83,15 +84,29 @@ extension Related: Collection {
     }
 
     /// O(log n).
-    public var count: Int { access?.list.count ?? 0 }
+    public var count: Int { Swift.max(0, access?.list.count ?? 0) }
+    /// O(log n).
     public var isEmpty: Bool { count == 0 }
+    /// O(log n + unsaved edits).
+    public var first: Object? {
+        var iterator = makeIterator()
+        return iterator.next()
+    }
     public var underestimatedCount: Int { 0 }
+    /// O(log n + unsaved edits).
     public var startIndex: Index { Index(place: access?.list.first()) }
     public var endIndex: Index { Index(place: nil) }
     /// O(log n + unsaved edits).
     public func index(after index: Index) -> Index { Index(place: access?.list.first(after: index.place)) }
 
-    /// Traps for an index whose element is gone.
+    /// The index of the element so many places further, or `endIndex`. O(distance x log n).
+    public func index(_ index: Index, offsetBy distance: Int) -> Index {
+        var index = index
+        for _ in 0..<distance { index = self.index(after: index) }
+        return index
+    }
+
+    /// Traps for `endIndex`.
     public subscript(index: Index) -> Object {
         guard let place = index.place, let object = access?.object(at: place) else {
             preconditionFailure("\(owner).\(name) has no object at the index.")

@@ -26,6 +26,13 @@ struct ToManyAccess {
 
     /// The object at the other end of a link; nil when there is none any more.
     func object(at place: LinkList.Place) -> ManagedObject? {
+        if let object = place.object {
+            if join == nil { return object.isMissing ? nil : object }
+            // An unsaved link may lead to an object that was deleted elsewhere.
+            let slot = object.entity.links?.references.first { $0.name == list.name }?.other
+            let other = slot.flatMap { RecordKey(object.lastValue(at: $0)) }.map { context.object(with: $0) }
+            return other?.isMissing ?? true ? nil : other
+        }
         let key = join == nil ? place.holder : place.other
         return key.map { context.object(with: $0) }
     }

@@ -12,7 +12,9 @@ extension EntityMigration {
         for relationship in given.relationships {
             if present.contains(relationship.name), let index = liveRelationship(named: relationship.name) {
                 try change(index, to: relationship)
-            } else if let former = relationship.renamedFrom, let index = liveRelationship(named: former) {
+            } else if let former = relationship.renamedFrom, let index = liveRelationship(named: former),
+                index < old.storedRelationships.count
+            {
                 try rename(index, to: relationship, isFormerDeclared: present.contains(former))
             } else if let taken = old.relationship(named: relationship.name) {
                 throw mismatch("its relationship \(relationship.name) is called \(taken.description.name) now")
@@ -148,8 +150,18 @@ struct NewJoins {
         of relationship: RelationshipDescription, in entity: Entity, inheritedFrom parent: Entity?
     ) -> NewStorage {
         if let inherited = parent?.relationship(named: relationship.name) { return NewStorage(inherited.storage) }
-        let other = stored.entity(named: relationship.destination)?.relationship(named: relationship.inverse)
-        if case .reference = other?.storage { return .inverse }
+        // The other side may be there: then this one takes the place of another.
+        let declared = given.entity(named: relationship.destination)?.relationship(named: relationship.inverse)
+        let destination = stored.entity(named: relationship.destination)
+        let other =
+            destination?.relationship(named: relationship.inverse)
+            ?? destination?.relationship(named: declared?.description.renamedFrom)
+        switch other?.storage {
+        case .reference: return .inverse
+        case .inverse: return .reference
+        case .join(let entity, let side): return .join(entity: entity, side: 1 - side)
+        case nil: break
+        }
         switch given.kind(of: relationship, in: entity) {
         case .reference: return .reference
         case .inverse: return .inverse

@@ -6,7 +6,8 @@ extension Model {
         var entity = entity
         for (index, part) in names.enumerated() {
             guard
-                let relationship = entity.storedRelationships.first(where: { !$0.isRemoved && $0.permanentName == part }),
+                let relationship = entity.storedRelationships.first(where: { !$0.isRemoved && $0.permanentName == part }
+                ),
                 let destination = self.entity(named: relationship.description.destination)
             else {
                 if index == 0 { return nil }

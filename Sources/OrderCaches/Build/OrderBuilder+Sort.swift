@@ -143,7 +143,8 @@ extension OrderBuilder {
             self.placers = placers
             self.sorter = sorter
             state = .allocate(capacity: 1)
-            state.initialize(to: State(
+            state.initialize(
+                to: State(
                     placement: placement, passed: passed, shape: shape, sorter: sorter, related: related,
                     hasRelated: related != nil))
         }

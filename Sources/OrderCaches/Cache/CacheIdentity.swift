@@ -81,7 +81,8 @@ package struct CacheIdentity: Sendable {
 
     /// The entities that key paths of the order lead to.
     package var relatedEntities: [Int] {
-        Set(readsOfRelated.split(separator: ",").compactMap { $0.split(separator: ".").first.flatMap { Int($0) } }).sorted()
+        Set(readsOfRelated.split(separator: ",").compactMap { $0.split(separator: ".").first.flatMap { Int($0) } })
+            .sorted()
     }
 
     /// The entities whose changes may change the order; `number` is that of its own.

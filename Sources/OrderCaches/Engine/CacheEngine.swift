@@ -42,7 +42,9 @@ package struct CacheEngine {
             return .unusable(header.identity.canBeRead(from: reader.model) ? reason : .modelChanged)
         }
         // A log that cannot be read is treated like one that is too short.
-        guard let behind = try? header.changesBehind(of: dependencies, in: reader) else { return .unusable(.logTooShort) }
+        guard let behind = try? header.changesBehind(of: dependencies, in: reader) else {
+            return .unusable(.logTooShort)
+        }
         if behind == 0 { return .current(header) }
         if cache.needsExactChange { return .behind(header) }
         return behind > (try Self.mostCaughtUp(of: entities, in: reader)) ? .unusable(.tooManyChanges) : .behind(header)

@@ -19,7 +19,11 @@ extension StoreWriter {
         let view = try RecordView(record, of: entity)
         for reference in references {
             // Whoever holds it.
-            guard let link = try StoredLink(reference, of: view, RecordKey(rawValue: 0)) else { continue }
+            guard let link = try StoredLink(reference, of: view, RecordKey(rawValue: 0)) else {
+                if reference.isOptional || acceptsMissingReferences { continue }
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: reference.relationship, "is required")
+            }
             var oldTarget: RecordKey?
             if let old {
                 oldTarget = try StoredLink(reference, of: RecordView(old, of: entity), RecordKey(rawValue: 0))?.target
@@ -75,7 +79,7 @@ extension StoreWriter {
         guard reference.destinations.contains(link.target.entity) else {
             throw invalid("refers to \(name(of: link.target)), which it does not lead to")
         }
-        guard try view.get(link.target.rawValue, in: tables.records, { _ in }) else {
+        guard try reference.mayDangle || view.get(link.target.rawValue, in: tables.records, { _ in }) else {
             throw invalid("refers to \(name(of: link.target)), which is not in the store")
         }
         if reference.isUnique, try linkCount(reference.name, to: link.target) > 0 {
@@ -85,6 +89,25 @@ extension StoreWriter {
         guard link.key.count <= Table.maximumKeyLength else {
             throw invalid("has a position of more than \(LinkKey.greatestPosition) bytes")
         }
+    }
+
+    /// Writes the links of an object that `releaseLinks` has deleted, and that its record has still.
+    package func restoreLinks(of object: RecordKey) throws {
+        guard let record = try copy(of: object) else { return }
+        let entity = model.entities[object.entity]
+        let view = try RecordView(record.span.bytes, of: entity)
+        for reference in references(of: object.entity) where reference.isUnique {
+            if let link = try StoredLink(reference, of: view, object) { try put(link) }
+        }
+    }
+
+    /// As `update`, of a record that was made of an object's attributes: its references stay. O(log n).
+    @discardableResult
+    package func updateAttributes(of object: RecordKey, _ record: RawSpan) throws -> Bool {
+        guard hasLinks, let old = try copy(of: object),
+            let kept = try keepingReferences(of: old.span.bytes, in: record, object.entity)
+        else { return try update(object, record) }
+        return try update(object, kept.span.bytes)
     }
 
     /// A record that was made of an object's attributes, with the references of its stored record where it has none.
@@ -129,26 +152,42 @@ extension StoreWriter {
         }
     }
 
-    /// The object that links two others in a many-to-many relationship; nil when there is none. O(links between the two sides' first).
+    /// The object that links two others in a many-to-many relationship; nil when there is none. O(log n); where either side has
+    /// positions, O(links of the side with fewer).
     package func join(like record: RawSpan, of entity: Int) throws -> RecordKey? {
         let references = references(of: entity)
         guard references.count == 2 else { return nil }
         let entity = model.entities[entity]
         let view = try RecordView(record, of: entity)
-        guard let first = try StoredLink(references[0], of: view, RecordKey(rawValue: 0)),
-            let second = try StoredLink(references[1], of: view, RecordKey(rawValue: 0))
+        guard let first = try StoredLink(references[0], of: view, RecordKey(rawValue: 0))?.target,
+            let second = try StoredLink(references[1], of: view, RecordKey(rawValue: 0))?.target
         else { return nil }
-        let (fewer, other) =
-            try linkCount(references[0].name, to: first.target) <= linkCount(references[1].name, to: second.target)
-            ? (0, second.target) : (1, first.target)
+        let sides = [(references[0].name, first, second), (references[1].name, second, first)]
+        for (name, target, other) in sides {
+            var start: [UInt8] = []
+            OrderKey.appendNull(to: &start)
+            OrderKey.append(.integer(Int64(bitPattern: other.rawValue)), to: &start)
+            if let found = try join(name, from: target, to: other, after: start, isFirstOnly: true) { return found }
+            // Links with positions come last.
+            guard let last = try lastLink(name, to: target), !OrderKey.isNull(last.sortKey.span.bytes) else {
+                return nil
+            }
+        }
+        let fewer = try linkCount(sides[0].0, to: first) <= linkCount(sides[1].0, to: second) ? sides[0] : sides[1]
+        return try join(fewer.0, from: fewer.1, to: fewer.2, after: nil, isFirstOnly: false)
+    }
+
+    private func join(
+        _ name: EntityLinks.Name, from target: RecordKey, to other: RecordKey, after start: [UInt8]?, isFirstOnly: Bool
+    ) throws -> RecordKey? {
         var found: RecordKey?
-        let side = references[fewer]
-        try forEachLink(side.name, to: fewer == 0 ? first.target : second.target) { holder, sortKey in
+        try forEachLink(name, to: target, after: start) { holder, sortKey in
             // The other side stands between the position and the holder.
-            guard let length = OrderKey.lengthOfFirst(in: sortKey) else { return true }
-            let value = OrderKey.first(in: sortKey.extracting(length..<sortKey.byteCount))?.value
-            if value == .integer(Int64(bitPattern: other.rawValue)) { found = holder }
-            return found == nil
+            if let length = OrderKey.lengthOfFirst(in: sortKey) {
+                let value = OrderKey.first(in: sortKey.extracting(length..<sortKey.byteCount))?.value
+                if value == .integer(Int64(bitPattern: other.rawValue)) { found = holder }
+            }
+            return found == nil && !isFirstOnly
         }
         return found
     }
@@ -163,6 +202,7 @@ extension StoreWriter {
         var pending = deleted
         var denied: [(object: RecordKey, link: EntityLinks.Incoming)] = []
         var deniedTargets: [(object: RecordKey, relationship: String, target: RecordKey)] = []
+        var required: [RequiredLink] = []
         var hasChanged = false
         while let (object, record) = pending.popLast() {
             for (reference, target) in try targets(of: object, record) {
@@ -184,7 +224,7 @@ extension StoreWriter {
                 }
                 for holder in holders {
                     hasChanged = true
-                    try follow(incoming, from: object, to: holder, &pending)
+                    try follow(incoming, from: object, to: holder, &pending, &required)
                 }
             }
         }
@@ -195,7 +235,26 @@ extension StoreWriter {
             throw StoreError.deletionDenied(
                 object: name(of: object), relationship: relationship, by: name(of: target))
         }
+        for link in required { try requireGone(link) }
         return hasChanged
+    }
+
+    /// A required reference to a deleted object.
+    private struct RequiredLink {
+        let object: RecordKey
+        let holder: RecordKey
+        let reference: EntityLinks.Reference
+    }
+
+    /// Throws when the holder of a required reference is still there, with it.
+    private func requireGone(_ link: RequiredLink) throws {
+        guard let record = try copy(of: link.holder) else { return }
+        let entity = model.entities[link.holder.entity]
+        let view = try RecordView(record.span.bytes, of: entity)
+        guard try StoredLink(link.reference, of: view, link.holder)?.target == link.object else { return }
+        throw StoreError.invalidValue(
+            entity: entity.name, attribute: link.reference.relationship,
+            "is required, and \(name(of: link.object)), to which it leads from \(name(of: link.holder)), is deleted")
     }
 
     /// The objects that a record refers to by relationships whose rules matter when it is deleted.
@@ -214,7 +273,9 @@ extension StoreWriter {
     }
 
     private func follow(
-        _ incoming: EntityLinks.Incoming, from object: RecordKey, to holder: RecordKey, _ pending: inout [DeletedObject]
+        _ incoming: EntityLinks.Incoming, from object: RecordKey, to holder: RecordKey,
+        _ pending: inout [DeletedObject],
+        _ required: inout [RequiredLink]
     ) throws {
         guard let record = try copy(of: holder), model.entities.indices.contains(holder.entity) else {
             throw StoreError.corrupted("a link to \(name(of: object)) belongs to \(name(of: holder)), which is missing")
@@ -232,9 +293,8 @@ extension StoreWriter {
             if let removed = try remove(holder) { pending.append((holder, removed)) }
         } else {
             guard reference.isOptional else {
-                throw StoreError.invalidValue(
-                    entity: entity.name, attribute: reference.relationship,
-                    "is required, and \(name(of: object)), to which it leads from \(name(of: holder)), is deleted")
+                required.append(RequiredLink(object: object, holder: holder, reference: reference))
+                return
             }
             let bytes = record.span.bytes
             let new = try entity.record(bytes, setting: [reference.slot: .null, reference.position: .null])

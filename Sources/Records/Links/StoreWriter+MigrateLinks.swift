@@ -9,11 +9,7 @@ extension StoreWriter {
     func deleteLinks(goneFrom old: Model, in new: Model, _ applied: Model) throws -> Model {
         if !old.hasRelationships { return applied }
         var applied = applied
-        let used = Set(
-            new.entities.flatMap(\.storedRelationships).compactMap { relationship -> Int? in
-                guard !relationship.isRemoved, case .join(let entity, _) = relationship.storage else { return nil }
-                return entity
-            })
+        let used = new.usedJoins
         for number in new.entities.indices where new.entities[number].isJoin && !used.contains(number) {
             var links: [RecordKey] = []
             try scan(number) { link, _ in
@@ -28,6 +24,14 @@ extension StoreWriter {
             try deleteUniqueKeys(beginningWith: LinkKey.prefix(name))
         }
         return applied
+    }
+
+    /// Writes the keys of links whose relationship has moved into a superentity, under the name that they have there. O(n log n) for the
+    /// records of entities with relationships, where there are such.
+    func renewLinks(from old: Model) throws {
+        let before = old.namesBySlot
+        let hasMoved = model.namesBySlot.contains { slot, name in before[slot].map { $0 != name } ?? false }
+        if hasMoved { _ = try repairLinks() }
     }
 
     /// Throws when a relationship becomes one-to-one, and an object of it has several links. O(objects with links).
@@ -54,4 +58,24 @@ extension Model {
     }
 
     fileprivate var linkNames: Set<EntityLinks.Name> { Set(references.keys) }
+
+    /// The name of each reference's links, by the entity that holds it, and its slot there.
+    fileprivate var namesBySlot: [EntityLinks.Name: EntityLinks.Name] {
+        var names: [EntityLinks.Name: EntityLinks.Name] = [:]
+        for (number, entity) in entities.enumerated() {
+            for reference in entity.links?.references ?? [] {
+                names[EntityLinks.Name(entity: number, slot: reference.slot)] = reference.name
+            }
+        }
+        return names
+    }
+
+    /// The entities of many-to-many relationships that there are.
+    var usedJoins: Set<Int> {
+        Set(
+            entities.flatMap(\.storedRelationships).compactMap { relationship -> Int? in
+                guard !relationship.isRemoved, case .join(let entity, _) = relationship.storage else { return nil }
+                return entity
+            })
+    }
 }

@@ -8,9 +8,11 @@ extension StoreWriter {
     /// Enters missing links, removes those that no record has, counts all again, and makes references to missing objects nil.
     /// O(n log n) for the records of entities with relationships.
     func repairLinks() throws -> [String] {
-        let lost = try clearLostReferences()
         let entered = try enterLinks()
         let (removed, recounted) = try (removeStrayLinks(), recountLinks())
+        acceptsMissingReferences = true
+        defer { acceptsMissingReferences = false }
+        let lost = try clearLostReferences()
         var done: [String] = []
         if lost > 0 { done.append("\(lost) relationships led to objects that are missing: now nil") }
         if entered > 0 { done.append("\(entered) links were missing or damaged: added") }

@@ -27,7 +27,9 @@ extension StoreWriter {
         let changed = try deleteLinks(goneFrom: model, in: prepared, applied)
         if !passes.isEmpty { commitsWithoutChanges = true }
         migration.progress(total, total)
+        let old = model
         try setModel(changed)
+        if hasLinks { try renewLinks(from: old) }
     }
 
     /// Writes the unique keys of hierarchies anew in which a constraint of any entity changed: their keys stand together, under the

@@ -5,7 +5,7 @@ extension StoreWriter {
     /// Deletes all objects of an entity, and the entity from the model. Returns how many there were. O(n log n).
     package func dropEntity(_ entity: Int) throws -> Int {
         let name = model.entities[entity].name
-        for other in model.entities where other.name != name {
+        for other in model.entities where other.name != name && !other.isJoin {
             guard let relationship = other.relationships.first(where: { $0.destination == name }) else { continue }
             throw StoreError.invalidModel(
                 "\(other.name).\(relationship.name) leads to \(name), and must be removed first")
@@ -15,9 +15,17 @@ extension StoreWriter {
             objects.append(object)
             return true
         }
-        for object in objects { try remove(object) }
+        var deleted: [DeletedObject] = []
+        for object in objects { if let record = try remove(object) { deleted.append((object, record)) } }
+        // Relationships to a superentity may lead to them.
+        if hasLinks { _ = try applyDeleteRules(of: deleted) }
         var model = model
+        let own = model.entities[entity].storedRelationships
         model.entities[entity] = .dropped
+        // Its many-to-many relationships with itself.
+        for case .join(let join, _) in own.map(\.storage) where !model.usedJoins.contains(join) {
+            model.entities[join] = .dropped
+        }
         try setModel(model)
         return objects.count
     }

@@ -21,6 +21,8 @@ package final class StoreWriter: StoreReader {
     /// How objects are linked, by entity.
     private(set) var linksByEntity: [EntityLinks?] = []
     var hasLinks = false
+    /// Whether required references may be written as null: those of objects that refer to each other are completed later.
+    package var acceptsMissingReferences = false
     private let thread = currentThread()
     private var isSealed = false
     var isStateChanged = false

@@ -82,7 +82,9 @@ import Testing
             try controller.performFetch()
             #expect(controller.listing(\.title) == [": orphan", "b: b0", "c: c1 c0", "d: d2 d1 d0"])
         }
-        #expect(throws: RequestError.self) { try context.fetch(FetchRequest<Novel>(sortKeys: [SortKey("labels.name")])) }
+        #expect(throws: RequestError.self) {
+            try context.fetch(FetchRequest<Novel>(sortKeys: [SortKey("labels.name")]))
+        }
         #expect(throws: RequestError.self) { try context.fetch(FetchRequest<Novel>(sortKeys: [SortKey("writer")])) }
     }
 

@@ -72,7 +72,7 @@ struct LiveLibrary {
         object.map { wanted in objects.first { $0.value === wanted }?.key ?? -1 }
     }
 
-    private func numbers(of objects: some Collection<some ManagedObject>) -> [Int] {
+    private func numbers(of objects: some Sequence<some ManagedObject>) -> [Int] {
         objects.map { number(of: $0) ?? -1 }
     }
 
