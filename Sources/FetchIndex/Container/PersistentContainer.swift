@@ -263,10 +263,10 @@ extension PersistentContainer {
             let number = try snapshot.model.number(of: definition.entity)
             let entity = snapshot.model.entities[number]
             let predicate = definition.predicate ?? FetchPredicate(value: true)
-            let compiled = try CompiledPredicate(
-                predicate, entity, PathTable(ofEntity: number, in: snapshot.model, predicate))
+            let table = PathTable(ofEntity: number, in: snapshot.model, predicate)
+            let compiled = try CompiledPredicate(predicate, entity, table)
             let entities = try definition.entities(in: snapshot.model)
-            return try FetchPlanner(predicate, compiled, entity: number, among: entities, in: snapshot).plan()
+            return try FetchPlanner(predicate, compiled, table, entity: number, among: entities, in: snapshot).plan()
         }
     }
 }

@@ -47,17 +47,17 @@ extension ManagedObjectContext {
         if let predicate = request.predicate {
             // Values of other objects are in no cache's ranks.
             if try request.definition().compile(in: model).builder.readsOthers { return nil }
-            func prepare(_ number: Int) throws -> CompiledPredicate {
+            func prepare(_ number: Int) throws -> (CompiledPredicate, PathTable) {
                 let table = PathTable(ofEntity: number, in: model, predicate)
-                return try CompiledPredicate(predicate, model.entities[number], table)
+                return (try CompiledPredicate(predicate, model.entities[number], table), table)
             }
-            let prepared = try prepare(number)
+            let (prepared, table) = try prepare(number)
             let planner = try FetchPlanner(
-                predicate, prepared, entity: number, among: entities, in: snapshot,
+                predicate, prepared, table, entity: number, among: entities, in: snapshot,
                 leadingOrders(of: number, among: entities))
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             count = exact
-            for entity in entities { compiled[entity] = try prepare(entity) }
+            for entity in entities { compiled[entity] = try prepare(entity).0 }
         }
         func matches(_ object: RecordKey, _ record: [UInt8]?) throws -> Int {
             guard let record else { return 0 }
@@ -156,6 +156,20 @@ extension ManagedObjectContext {
         let entities = try definition.entities(in: snapshot.model)
         let orders = definition.predicate == nil ? [] : try leadingOrders(of: entity, among: entities)
         return try definition.plan(in: snapshot, leadingOrders: orders)
+    }
+
+    /// The saved record of an object, as the context's state has it; nil when there is none or it cannot be read.
+    func savedRecord(of id: RecordKey) -> [UInt8]? {
+        do { return try readRecord(of: id) } catch {
+            note(error)
+            return nil
+        }
+    }
+
+    /// As `savedRecord`, and throws when the record cannot be read.
+    func readRecord(of id: RecordKey) throws -> [UInt8]? {
+        if id.isTemporary { return nil }
+        return try snapshot().copy(of: id)
     }
 
     func mergeIfWanted() throws { if mergesWhenUsed, !delivery.isUnderWay { try mergeChanges() } }

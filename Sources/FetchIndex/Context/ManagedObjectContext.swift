@@ -256,20 +256,6 @@ public final class ManagedObjectContext {
         }
     }
 
-    /// The saved record of an object, as the context's state has it; nil when there is none or it cannot be read.
-    func savedRecord(of id: RecordKey) -> [UInt8]? {
-        do { return try readRecord(of: id) } catch {
-            note(error)
-            return nil
-        }
-    }
-
-    /// As `savedRecord`, and throws when the record cannot be read.
-    func readRecord(of id: RecordKey) throws -> [UInt8]? {
-        if id.isTemporary { return nil }
-        return try snapshot().copy(of: id)
-    }
-
     /// Runs a change of state of objects, and notifies their observers at its end.
     func deferringObservations<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isDeferringObservations { return try body() }

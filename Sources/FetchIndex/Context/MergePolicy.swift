@@ -107,3 +107,16 @@ extension ContextError: CustomStringConvertible {
         }
     }
 }
+
+extension ManagedObject {
+    /// What a save that meets another record than the object began with says of it.
+    func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {
+        func named(_ record: [UInt8]?) -> [String: Value]? {
+            guard let record, let values = try? entity.values(of: record.span.bytes) else { return nil }
+            return Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
+        }
+        return MergeConflict(
+            objectID: objectID, entityName: entity.name, original: named(base) ?? [:],
+            inContext: status.isDeleted ? nil : named(assembled(over: base)), inStore: named(stored))
+    }
+}

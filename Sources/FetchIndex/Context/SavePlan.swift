@@ -16,7 +16,7 @@ struct SavePlan {
     private var actions: [(object: ManagedObject, action: Action)] = []
     private let policy: MergePolicy
     private let onUniqueConflict: UniqueConflictPolicy
-    private let context: ManagedObjectContext
+    let context: ManagedObjectContext
 
     var objects: [ManagedObject] { actions.map(\.object) }
 
@@ -73,7 +73,7 @@ struct SavePlan {
     }
 
     /// What a save has done so far.
-    private struct Progress {
+    struct Progress {
         var written = ManagedObjectContext.Written()
         /// The keys that new objects have in the store.
         var keys: [RecordKey: RecordKey] = [:]
@@ -202,52 +202,6 @@ struct SavePlan {
         return try writer.object(object.key.entity, withUniqueValueOf: record.span.bytes)
     }
 
-    /// Writes the references of objects to others that were inserted after them.
-    private func complete(_ progress: inout Progress, in writer: StoreWriter) throws {
-        if progress.incomplete.isEmpty { return }
-        let edits = progress.written.edits ?? []
-        let editIndexes = Dictionary(edits.indices.map { (edits[$0].object, $0) }) { first, _ in first }
-        var recordIndexes: [RecordKey: Int] = [:]
-        for (index, entry) in progress.written.records.enumerated() where entry.record != nil {
-            recordIndexes[progress.keys[entry.object.key] ?? entry.object.key] = index
-        }
-        for (object, key) in progress.incomplete {
-            guard let stored = try writer.copy(of: key) else { continue }
-            let references = object.references(with: progress.keys)
-            let record = try writer.model.entities[key.entity].record(stored.span.bytes, setting: references)
-            try named(object) { _ = try writer.update(key, record.span.bytes) }
-            let new = try self.stored(record, of: object, as: key, in: writer)
-            if let index = editIndexes[key] {
-                progress.written.edits?[index] = RecordChange(object: key, old: edits[index].old, new: new)
-            } else {
-                progress.written.edits = nil
-            }
-            if let index = recordIndexes[key] { progress.written.records[index].record = new }
-        }
-    }
-
-    /// The context has applied the rules to what it sees; other contexts and processes may have linked more. Then the objects that were
-    /// written may have become others since.
-    private func applyDeleteRules(
-        of deleted: [StoreWriter.DeletedObject], _ progress: inout Progress, in writer: StoreWriter
-    ) throws {
-        do {
-            guard try writer.applyDeleteRules(of: deleted) else { return }
-        } catch let error as StoreError {
-            switch error {
-            case .deletionDenied, .invalidValue: break
-            default: throw error
-            }
-            let first = context.object(with: deleted[0].object)
-            throw ValidationError(failures: [first.failure(nil, "cannot be deleted: \(error)")])
-        }
-        progress.written.edits = nil
-        for index in progress.written.records.indices where progress.written.records[index].record != nil {
-            let key = progress.written.records[index].object.key
-            progress.written.records[index].record = try writer.copy(of: progress.keys[key] ?? key)
-        }
-    }
-
     /// Gives a stored object the values of a new one.
     private func merge(
         _ object: ManagedObject, into key: RecordKey, _ isComplete: Bool, _ progress: inout Progress,
@@ -284,7 +238,7 @@ struct SavePlan {
     }
 
     /// The record as it was written: a newer model may derive values that the object's does not.
-    private func stored(
+    func stored(
         _ record: [UInt8], of object: ManagedObject, as key: RecordKey, in writer: StoreWriter
     ) throws -> [UInt8] {
         guard let completer = writer.model.entities[key.entity].completer, object.entity.completer !== completer else {
@@ -308,7 +262,7 @@ struct SavePlan {
     }
 
     /// Names the object in errors of its values.
-    private func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
+    func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
         do {
             try body()
         } catch StoreError.notUnique(_, let attribute, let value) {
@@ -329,42 +283,10 @@ struct SavePlan {
 }
 
 extension ManagedObject {
-    /// The objects that it refers to.
-    fileprivate var targets: [RecordKey] {
-        (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
-    }
-
-    /// Its references by slot, with permanent keys in the place of temporary ones.
-    fileprivate func references(with keys: [RecordKey: RecordKey]) -> [Int: Value] {
-        var values: [Int: Value] = [:]
-        for reference in entity.links?.references ?? [] {
-            guard let target = RecordKey(lastValue(at: reference.slot)), let key = keys[target] else { continue }
-            values[reference.slot] = key.reference
-        }
-        return values
-    }
-
-    /// A record of it with permanent keys instead of temporary ones, or with null where the object has none yet.
-    fileprivate func record(
-        _ record: [UInt8], with keys: [RecordKey: RecordKey]
-    ) throws -> (record: [UInt8], isComplete: Bool) {
-        try entity.record(record, with: keys)
-    }
-
     fileprivate func isEqual(at slot: Int, _ base: [UInt8]?, _ stored: [UInt8]) -> Bool {
         guard let base, let old = try? entity.valuesBySlot(of: base.span.bytes),
             let new = try? entity.valuesBySlot(of: stored.span.bytes)
         else { return false }
         return old[slot] == new[slot]
-    }
-
-    fileprivate func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {
-        func named(_ record: [UInt8]?) -> [String: Value]? {
-            guard let record, let values = try? entity.values(of: record.span.bytes) else { return nil }
-            return Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
-        }
-        return MergeConflict(
-            objectID: objectID, entityName: entity.name, original: named(base) ?? [:],
-            inContext: status.isDeleted ? nil : named(assembled(over: base)), inStore: named(stored))
     }
 }

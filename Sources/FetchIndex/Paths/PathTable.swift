@@ -32,6 +32,12 @@ final class PathTable {
 
     static func path(ofSlot slot: Int) -> Int? { slot < firstSlot ? nil : slot - firstSlot }
 
+    /// The type at the end of a path through to-one relationships; nil for other paths.
+    func lookedUpType(ofSlot slot: Int) -> ValueType? {
+        guard let index = Self.path(ofSlot: slot), !paths[index].isToMany else { return nil }
+        return paths[index].type ?? .integer
+    }
+
     /// The attribute, or the path, that names begin with.
     func resolve(_ names: [String]) throws -> ResolvedAttribute {
         guard let path = try path(names) else {

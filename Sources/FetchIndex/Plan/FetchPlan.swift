@@ -7,6 +7,8 @@ public struct FetchPlan: Equatable, Sendable {
         case order(name: String, attribute: String)
         /// The objects of some values of a unique attribute.
         case uniqueKey(attribute: String)
+        /// The objects from which a key path leads to those that the predicate wants at its end.
+        case related(path: String)
     }
 
     public let source: Source
@@ -19,12 +21,13 @@ public struct FetchPlan: Equatable, Sendable {
 }
 
 extension FetchPlan: CustomStringConvertible {
-    /// scan of all records, kept order "by price" on price, or unique key isbn.
+    /// scan of all records, kept order "by price" on price, unique key isbn, or links from the objects of author.name.
     public var description: String {
         switch source {
         case .scan: "scan of all records"
         case .order(let name, let attribute): "kept order \"\(name)\" on \(attribute)"
         case .uniqueKey(let attribute): "unique key \(attribute)"
+        case .related(let path): "links from the objects of \(path)"
         }
     }
 }

@@ -16,29 +16,33 @@ struct FetchPlanner {
     let reader: StoreReader
     let entityNumber: Int
     /// The entities whose objects are wanted.
-    private let entities: [Int]
-    private let entity: Entity
+    let entities: [Int]
+    let entity: Entity
+    /// The key paths of the predicate.
+    let table: PathTable
     private let predicate: FetchPredicate
     private let parts: [PredicateSyntax]
     /// By part of the predicate.
-    private let constraints: [[AttributeConstraint]?]
+    let constraints: [[AttributeConstraint]?]
 
     /// The caches of the reader's state that are current.
     private let leadingOrders: [LeadingOrder]
 
     /// `compiled` is the predicate for the entity, `entities` it and its subentities, where these are wanted. `leadingOrders` are read from the reader unless they are given.
     init(
-        _ predicate: FetchPredicate, _ compiled: CompiledPredicate, entity number: Int, among entities: [Int],
-        in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil
+        _ predicate: FetchPredicate, _ compiled: CompiledPredicate, _ table: PathTable, entity number: Int,
+        among entities: [Int], in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil
     ) throws {
-        self.reader = reader
+        (self.reader, self.table) = (reader, table)
         self.leadingOrders = try leadingOrders ?? LeadingOrder.all(of: number, among: entities, in: reader)
         entityNumber = number
         self.entities = entities
         entity = reader.model.entities[number]
         self.predicate = predicate
         parts = predicate.syntax.conjuncts
-        constraints = compiled.constraints(onPartsOf: predicate.syntax, entity.slots.map(\.attribute.type))
+        constraints = compiled.constraints(onPartsOf: predicate.syntax) { [entity] slot in
+            slot < PathTable.firstSlot ? entity.type(at: slot) : table.lookedUpType(ofSlot: slot)
+        }
     }
 
     /// Candidates: all matching objects are among them.
@@ -104,7 +108,12 @@ struct FetchPlanner {
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = Int(clamping: try reader.count(of: entities)) / Self.lookUpCost
-        let best = (try uniqueKeys(limit) + kept).min { left, right in
+        let others =
+            try uniqueKeys(limit)
+            + related(limit).map {
+                Candidates(source: .related(path: $0.path), found: .objects($0.objects), isExact: false)
+            }
+        let best = (others + kept).min { left, right in
             let (count, otherCount) = (left.found.count, right.found.count)
             return count < otherCount || count == otherCount && left.isExact && !right.isExact
         }

@@ -54,7 +54,8 @@ public struct OrderDefinition: Hashable, Sendable {
         let request = try compile(number, in: reader.model, placer)
         guard let predicate else { return (request, .all) }
         let planner = try FetchPlanner(
-            predicate, placer.predicate, entity: number, among: request.builder.entities, in: reader, leadingOrders)
+            predicate, placer.predicate, placer.table, entity: number, among: request.builder.entities, in: reader,
+            leadingOrders)
         return (request, try planner.source())
     }
 

@@ -22,7 +22,7 @@ final class RecordPlacer: RowPlacer {
     private let definition: OrderDefinition
     private let number: Int
     private let model: Model
-    private let table: PathTable
+    let table: PathTable
     let paths: [RelatedPath]
     /// True for all records when the definition has no predicate.
     let predicate: CompiledPredicate

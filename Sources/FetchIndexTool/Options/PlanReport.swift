@@ -3,7 +3,7 @@ internal import FetchIndex
 /// What `fetch --explain` tells: where the rows came from, and at what price.
 struct PlanReport: Encodable {
     struct Plan: Encodable {
-        /// scan, order, uniqueKey, or cache when the fetch's own order was kept.
+        /// scan, order, uniqueKey, related, or cache when the fetch's own order was kept.
         let source: String
         var name: String?
         var attribute: String?
@@ -46,6 +46,9 @@ struct PlanReport: Encodable {
         case (.computed, .uniqueKey(let attribute)):
             sentence = "\(planned)"
             self.plan = plan("uniqueKey", attribute: attribute, rowsRead: planned.rowsRead)
+        case (.computed, .related(let path)):
+            sentence = "\(planned)"
+            self.plan = plan("related", attribute: path, rowsRead: planned.rowsRead)
         }
     }
 

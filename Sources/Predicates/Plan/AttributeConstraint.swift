@@ -16,15 +16,17 @@ package struct AttributeConstraint: Equatable, Sendable {
 
 extension CompiledPredicate {
     /// For each part of the topmost AND of the predicate that this was made of, what it demands of one attribute; nil
-    /// for a part that is no such demand. `types` are the slots' types.
-    package func constraints(onPartsOf syntax: PredicateSyntax, _ types: [ValueType]) -> [[AttributeConstraint]?] {
+    /// for a part that is no such demand. `types` gives those of slots; nil for one that is looked up nowhere.
+    package func constraints(onPartsOf syntax: PredicateSyntax, _ types: (Int) -> ValueType?)
+        -> [[AttributeConstraint]?]
+    {
         // Without AND there is one part, though BETWEEN is prepared as two.
         Self.constraints(root, syntax, types)
     }
 
     /// An AND among the parts of another one is no part: its own parts are.
     private static func constraints(
-        _ node: Node, _ syntax: PredicateSyntax, _ types: [ValueType]
+        _ node: Node, _ syntax: PredicateSyntax, _ types: (Int) -> ValueType?
     ) -> [[AttributeConstraint]?] {
         guard case .and(let inner) = syntax, case .all(let parts) = node, inner.count == parts.count else {
             return [node.constraints(types).flatMap { $0.isEmpty ? nil : $0 }]
@@ -43,9 +45,8 @@ extension CompiledPredicate.Node {
         }
     }
 
-    fileprivate func constraints(_ types: [ValueType]) -> [AttributeConstraint]? {
-        // Values of other objects bound no order of this entity's attributes.
-        if let slot = constrainedSlot, !types.indices.contains(slot) { return nil }
+    fileprivate func constraints(_ types: (Int) -> ValueType?) -> [AttributeConstraint]? {
+        if let slot = constrainedSlot, types(slot) == nil { return nil }
         switch self {
         case .all(let parts):
             // BETWEEN is two relations.
@@ -54,7 +55,7 @@ extension CompiledPredicate.Node {
         case .integer(let slot, let comparator, let number):
             return Self.constraint(slot, comparator, .integer(number))
         case .double(let slot, let comparator, let number):
-            let value = types[slot] == .date ? Value(secondsSinceReference: number) : .double(number)
+            let value = types(slot) == .date ? Value(secondsSinceReference: number) : .double(number)
             return Self.constraint(slot, comparator, value)
         case .uuid(let slot, let comparator, let bytes):
             return bytes.withUnsafeBytes { bytes in
@@ -63,7 +64,7 @@ extension CompiledPredicate.Node {
         case .decimal(let slot, let comparator, let digits):
             guard let number = Decimal(string: String(decoding: digits, as: UTF8.self)) else { return nil }
             return Self.constraint(slot, comparator, .decimal(number))
-        case .text(let slot, let test) where types[slot] == .url:
+        case .text(let slot, let test) where types(slot) == .url:
             guard let (comparator, text) = test.relation, let url = URL(string: text) else { return nil }
             return Self.constraint(slot, comparator, .url(url))
         case .text(let slot, let test): return test.demand.map { [AttributeConstraint(slot: slot, demand: $0)] }

@@ -51,6 +51,11 @@ extension RelatedPath {
 
     // MARK: Backwards
 
+    /// Adds the objects from which the path leads to one at its end. O(objects on the way x log n).
+    package func addStarts(to end: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>) throws {
+        try addStarts(of: steps.count, end, in: state, &starts)
+    }
+
     /// Adds the objects from which the path leads, or led, through a changed one. Nothing for a change of what the path does not read.
     /// O(objects on the way x log n).
     package func addStarts(

@@ -3,6 +3,34 @@ package import Models
 internal import LMDB
 
 extension StoreWriter {
+    /// Inserts a record, or updates the object that has its unique value; the first of several constraints decides. O(log n).
+    package func put(_ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]) throws -> PutOutcome {
+        if let completed = try completed(entity, record) {
+            return try putCompleted(entity, completed.span.bytes, by: constraints)
+        }
+        return try putCompleted(entity, record, by: constraints)
+    }
+
+    private func putCompleted(
+        _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]
+    ) throws -> PutOutcome {
+        try requireUniqueKeys(of: entity)
+        for constraint in constraints {
+            if let key = try storableUniqueKey(entity, constraint, record), let object = try object(unique: key),
+                object.entity == entity
+            {
+                if hasLinks, let old = try copy(of: object),
+                    let kept = try keepingReferences(of: old.span.bytes, in: record, entity)
+                {
+                    return try update(object, kept.span.bytes, foundBy: (constraint, key))
+                        ? .updated(object) : .unchanged(object)
+                }
+                return try update(object, record, foundBy: (constraint, key)) ? .updated(object) : .unchanged(object)
+            }
+        }
+        return .inserted(try insertCompleted(entity, record))
+    }
+
     /// As `uniqueKey`. Throws when the key is longer than LMDB's may be.
     func storableUniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         guard let key = try uniqueKey(entity, constraint, record) else { return nil }

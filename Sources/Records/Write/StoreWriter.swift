@@ -80,12 +80,12 @@ package final class StoreWriter: StoreReader {
     }
 
     /// The record with its derived values; nil when it has them, or there are none.
-    private func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
+    func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
         guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
         return try model.entities[entity].completer?.completed(record)
     }
 
-    private func insertCompleted(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
+    func insertCompleted(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
         if firstInserted[entity] == nil, model.entities[entity].isAbstract {
             throw StoreError.abstractEntity(model.entities[entity].name)
         }
@@ -179,34 +179,6 @@ package final class StoreWriter: StoreReader {
     private func log(_ kind: LogEntryKind, _ object: RecordKey, _ old: [UInt8]) throws {
         if let first = firstInserted[object.entity], object.number >= first { return }
         try log.change(kind, object, old.span.bytes, in: self)
-    }
-
-    /// Inserts a record, or updates the object that has its unique value; the first of several constraints decides. O(log n).
-    package func put(_ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]) throws -> PutOutcome {
-        if let completed = try completed(entity, record) {
-            return try putCompleted(entity, completed.span.bytes, by: constraints)
-        }
-        return try putCompleted(entity, record, by: constraints)
-    }
-
-    private func putCompleted(
-        _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]
-    ) throws -> PutOutcome {
-        try requireUniqueKeys(of: entity)
-        for constraint in constraints {
-            if let key = try storableUniqueKey(entity, constraint, record), let object = try object(unique: key),
-                object.entity == entity
-            {
-                if hasLinks, let old = try copy(of: object),
-                    let kept = try keepingReferences(of: old.span.bytes, in: record, entity)
-                {
-                    return try update(object, kept.span.bytes, foundBy: (constraint, key))
-                        ? .updated(object) : .unchanged(object)
-                }
-                return try update(object, record, foundBy: (constraint, key)) ? .updated(object) : .unchanged(object)
-            }
-        }
-        return .inserted(try insertCompleted(entity, record))
     }
 
     package override func entityState(_ entity: Int) throws -> EntityState {

@@ -70,40 +70,41 @@ import Testing
 
     private static var novelsByWriter: Kind<Novel> {
         Kind(
-        sort: "writer.name,title", section: .attribute("writer.name"), isMember: { _ in true },
-        keys: { [$0.writer?.name, $0.title] }, sectionName: { $0.writer?.name ?? "" })
+            sort: "writer.name,title", section: .attribute("writer.name"), isMember: { _ in true },
+            keys: { [$0.writer?.name, $0.title] }, sectionName: { $0.writer?.name ?? "" })
     }
     private static var labelled: Kind<Novel> {
         Kind(
-        predicate: "ANY labels.name == 'label 3' OR ANY labels.name == 'label 1'", sort: "title",
-        isMember: { $0.labels.contains { ["label 1", "label 3"].contains($0.name) } }, keys: { [$0.title] })
+            predicate: "ANY labels.name == 'label 3' OR ANY labels.name == 'label 1'", sort: "title",
+            isMember: { $0.labels.contains { ["label 1", "label 3"].contains($0.name) } }, keys: { [$0.title] })
     }
     private static var busy: Kind<Writer> {
         Kind(
-        predicate: "novels.@count > 1", sort: "name", isMember: { $0.novels.count > 1 }, keys: { [$0.name] })
+            predicate: "novels.@count > 1", sort: "name", isMember: { $0.novels.count > 1 }, keys: { [$0.name] })
     }
     private static var folders: Kind<Folder> {
         Kind(
-        sort: "parent.parent.name,name", section: .attribute("parent.name"), isMember: { _ in true },
-        keys: { [$0.parent?.parent?.name, $0.name] }, sectionName: { $0.parent.map { "=" + $0.name } ?? "" })
+            sort: "parent.parent.name,name", section: .attribute("parent.name"), isMember: { _ in true },
+            keys: { [$0.parent?.parent?.name, $0.name] }, sectionName: { $0.parent.map { "=" + $0.name } ?? "" })
     }
     private static var listed: Kind<Writer> {
         Kind(
-        predicate: "SUBQUERY(novels, $n, $n.price > 10 AND ANY $n.labels.name == 'label 2').@count > 0", sort: "name",
-        isMember: { $0.novels.contains { $0.price > 10 && $0.labels.contains { $0.name == "label 2" } } },
-        keys: { [$0.name] })
+            predicate: "SUBQUERY(novels, $n, $n.price > 10 AND ANY $n.labels.name == 'label 2').@count > 0",
+            sort: "name",
+            isMember: { $0.novels.contains { $0.price > 10 && $0.labels.contains { $0.name == "label 2" } } },
+            keys: { [$0.name] })
     }
     private static var travelling: Kind<Novel> {
         Kind(
-        predicate: "writer.passport.number > 10 OR writer == NIL", sort: "writer.passport.number,title",
-        isMember: { ($0.writer?.passport?.number ?? 0) > 10 || $0.writer == nil },
-        keys: { [padded($0.writer?.passport?.number), $0.title] })
+            predicate: "writer.passport.number > 10 OR writer == NIL", sort: "writer.passport.number,title",
+            isMember: { ($0.writer?.passport?.number ?? 0) > 10 || $0.writer == nil },
+            keys: { [padded($0.writer?.passport?.number), $0.title] })
     }
     private static var summed: Kind<Writer> {
         Kind(
-        predicate: "novels.@sum.price > 20 AND ALL novels.price < 38", sort: "name",
-        isMember: { $0.novels.reduce(0) { $0 + $1.price } > 20 && $0.novels.allSatisfy { $0.price < 38 } },
-        keys: { [$0.name] })
+            predicate: "novels.@sum.price > 20 AND ALL novels.price < 38", sort: "name",
+            isMember: { $0.novels.reduce(0) { $0 + $1.price } > 20 && $0.novels.allSatisfy { $0.price < 38 } },
+            keys: { [$0.name] })
     }
 
     private static func follow(_ context: ManagedObjectContext, cached: Bool) throws -> [(Comment) throws -> Void] {

@@ -26,6 +26,10 @@ import Testing
     }
 
     private func titles(_ format: String, _ arguments: any PredicateArgument...) throws -> [String] {
+        try titles(format, argumentArray: arguments)
+    }
+
+    private func titles(_ format: String, argumentArray arguments: [any PredicateArgument]) throws -> [String] {
         var request = FetchRequest<Novel>(sortKeys: [SortKey("title")])
         request.predicate = try FetchPredicate(format: format, argumentArray: arguments)
         let found = try context.fetch(request).map(\.title)
@@ -100,6 +104,28 @@ import Testing
         #expect(try names("novels.@count == 4") == ["aa"])
         try context.rollback()
         #expect(try titles("writer.name == 'd'") == ["d0", "d1", "d2"])
+    }
+
+    @Test func aFetchBeginsWithRelatedObjects() throws {
+        let writer = context.writer("e")
+        writer.passport = Passport(context: context)
+        writer.passport?.number = 7
+        for number in 0..<200 { _ = context.novel("e\(number)", by: number < 4 ? writer : nil) }
+        try context.save()
+        func plan(_ format: String, _ arguments: any PredicateArgument...) throws -> FetchPlan {
+            let predicate = try FetchPredicate(format: format, argumentArray: arguments)
+            let found = try titles(format, argumentArray: arguments)
+            #expect(found == ["e0", "e1", "e2", "e3"])
+            return try store.container.plan(OrderDefinition(entity: "Novel", predicate: predicate))
+        }
+        for plan in try [
+            plan("writer.name == 'e'"), plan("writer == %@", writer.objectID), plan("writer.passport.number == 7"),
+            plan("writer.passport.number > 5 AND title BEGINSWITH 'e'"), plan("writer.name IN {'e', 'x'}"),
+        ] {
+            #expect("\(plan)".hasPrefix("links from the objects of writer") && plan.rowsRead == 4)
+        }
+        #expect(try titles("writer.passport == NIL").count == 203)
+        #expect(try titles("writer.passport.number == NIL").count == 203)
     }
 
     @Test(arguments: [nil, "by writer"]) func aRenamedWriterMovesTheNovels(cacheName: String?) throws {

@@ -5,35 +5,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-private enum Regress {
-    final class Person: ManagedObject {
-        @Attribute("name", isUnique: true) var name: String
-        @Attribute("email") var email: String?
-        @Relationship("buddy", inverse: "fans") var buddy: Person?
-        @Relationship("fans", inverse: "buddy", minCount: 0, maxCount: 5000) var fans: Related<Person>
-        @Relationship("badge", inverse: "owner") var badge: Badge?
-        @Relationship("teams", inverse: "members") var teams: Related<Team>
-    }
-
-    final class Badge: ManagedObject {
-        @Attribute("number") var number = 0
-        @Relationship("owner", inverse: "badge") var owner: Person?
-    }
-
-    final class Team: ManagedObject {
-        @Attribute("name", isUnique: true) var name: String
-        @Relationship("members", inverse: "teams", deleteRule: .deny, minCount: 1) var members: Related<Person>
-        @Relationship("notes", inverse: "team", deleteRule: .noAction) var notes: Related<Note>
-    }
-
-    final class Note: ManagedObject {
-        @Attribute("key", isUnique: true) var key: String
-        @Attribute("text") var text: String?
-        @Relationship("team", inverse: "notes") var team: Team?
-        @Relationship("author", isRequired: true) var author: Person?
-    }
-}
-
 /// Defects of relationships that were found by reading the code, each as a test.
 @Suite struct LinkRegressionTests {
     private typealias Person = Regress.Person

@@ -1,0 +1,126 @@
+internal import Models
+internal import OrderCaches
+internal import Predicates
+internal import Records
+internal import Values
+
+/// Candidates by way of related objects: those that the predicate wants at the end of a path are found, and the links are followed
+/// back.
+extension FetchPlanner {
+    /// A record that is looked at on the way costs about as much as one of a scan.
+    private static let fewerAtTheEnd: UInt64 = 4
+
+    /// At most `limit` objects for each part of the predicate that bounds the end of a path. O(objects at the end + log n for each that is
+    /// found).
+    func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
+        guard !entity.relationships.isEmpty else { return [] }
+        return try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
+            if let index = PathTable.path(ofSlot: constraint.slot) {
+                let path = table.paths[index]
+                guard let objects = try starts(of: path, constraint.demand, limit) else { return nil }
+                return (path.permanentNames.joined(separator: "."), objects)
+            }
+            guard let reference = entity.links?.reference(at: constraint.slot),
+                case .values(let values) = constraint.demand
+            else { return nil }
+            var objects: Set<RecordKey> = []
+            for value in values {
+                // Null is no object that could be linked.
+                guard let target = RecordKey(value), try reader.linkCount(reference.name, to: target) <= limit else {
+                    return nil
+                }
+                objects.formUnion(try reader.holders(of: reference.name, to: target))
+            }
+            return (reference.relationship, Array(objects))
+        }
+    }
+
+    private func starts(
+        of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
+    ) throws -> [RecordKey]? {
+        // What leads to nothing has null there too.
+        if case .values(let values) = demand, values.contains(where: \.isNull) { return nil }
+        guard let ends = try self.ends(of: path, demand, limit) else { return nil }
+        var starts: Set<RecordKey> = []
+        for end in ends {
+            try path.addStarts(to: end, in: reader, &starts)
+            if starts.count > limit { return nil }
+        }
+        return Array(starts)
+    }
+
+    /// The objects at the end of a path whose attribute a demand admits; nil when finding them would cost too much.
+    private func ends(
+        of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
+    ) throws -> [RecordKey]? {
+        guard let last = path.steps.last else { return nil }
+        guard let slots = path.ends, let type = path.type else {
+            guard case .values(let values) = demand else { return nil }
+            return values.compactMap { RecordKey($0) }
+        }
+        let entities = last.to.sorted()
+        if let found = try keyed(entities, slots, demand) { return found }
+        let intervals = KeyInterval.intervals(demand, type)
+        if let found = try ordered(entities, slots, intervals, limit) { return found }
+        let own = try reader.count(of: self.entities)
+        guard try reader.count(of: entities) <= own / Self.fewerAtTheEnd else { return nil }
+        var found: [RecordKey] = []
+        for number in entities {
+            guard let end = slots[number] else { continue }
+            let entity = reader.model.entities[number]
+            var key: [UInt8] = []
+            try reader.scan(number) { object, record in
+                key.removeAll(keepingCapacity: true)
+                try RecordView(record, of: entity).appendOrderKey(of: end.slot, as: type, to: &key)
+                if intervals.contains(where: {
+                    !key.lexicographicallyPrecedes($0.lower) && key.lexicographicallyPrecedes($0.upper)
+                }) {
+                    found.append(object)
+                }
+                return true
+            }
+        }
+        return found
+    }
+
+    /// By unique keys of all entities.
+    private func keyed(
+        _ entities: [Int], _ slots: [Int: RelatedPath.End], _ demand: AttributeConstraint.Demand
+    ) throws -> [RecordKey]? {
+        guard case .values(let values) = demand else { return nil }
+        var found: Set<RecordKey> = []
+        for number in entities {
+            guard let slot = slots[number]?.slot, reader.hasUniqueKeys(of: number),
+                reader.model.entities[number].uniqueConstraint(ofSlot: slot) != nil
+            else { return nil }
+            for value in values { try reader.object(number, slot: slot, equalTo: value).map { _ = found.insert($0) } }
+        }
+        return Array(found)
+    }
+
+    /// By an order of the entity at the end, the attribute of which leads its keys.
+    private func ordered(
+        _ entities: [Int], _ slots: [Int: RelatedPath.End], _ intervals: [KeyInterval], _ limit: Int
+    ) throws -> [RecordKey]? {
+        guard
+            let top = entities.min(by: {
+                reader.model.superentities(of: $0).count < reader.model.superentities(of: $1).count
+            }),
+            let slot = slots[top]?.slot
+        else { return nil }
+        for kept in try LeadingOrder.all(of: top, among: entities, in: reader) where kept.keys[0].slot == slot {
+            guard let known = kept.known, known.isEmpty else { continue }
+            let order = try kept.order()
+            var found: [RecordKey] = []
+            for interval in intervals {
+                let directed = kept.keys[0].isDescending ? interval.reversed : interval
+                let first = try order.rowRank(of: directed.lower)
+                let end = max(first, try order.rowRank(of: directed.upper))
+                guard found.count + end - first <= limit else { return nil }
+                try order.walkObjects(ranks: first..<end) { found.append($0) }
+            }
+            return found
+        }
+        return nil
+    }
+}

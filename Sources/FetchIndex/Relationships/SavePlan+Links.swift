@@ -1,0 +1,75 @@
+internal import Models
+internal import OrderCaches
+internal import Records
+
+extension SavePlan {
+    /// Writes the references of objects to others that were inserted after them.
+    func complete(_ progress: inout Progress, in writer: StoreWriter) throws {
+        if progress.incomplete.isEmpty { return }
+        let edits = progress.written.edits ?? []
+        let editIndexes = Dictionary(edits.indices.map { (edits[$0].object, $0) }) { first, _ in first }
+        var recordIndexes: [RecordKey: Int] = [:]
+        for (index, entry) in progress.written.records.enumerated() where entry.record != nil {
+            recordIndexes[progress.keys[entry.object.key] ?? entry.object.key] = index
+        }
+        for (object, key) in progress.incomplete {
+            guard let stored = try writer.copy(of: key) else { continue }
+            let references = object.references(with: progress.keys)
+            let record = try writer.model.entities[key.entity].record(stored.span.bytes, setting: references)
+            try named(object) { _ = try writer.update(key, record.span.bytes) }
+            let new = try self.stored(record, of: object, as: key, in: writer)
+            if let index = editIndexes[key] {
+                progress.written.edits?[index] = RecordChange(object: key, old: edits[index].old, new: new)
+            } else {
+                progress.written.edits = nil
+            }
+            if let index = recordIndexes[key] { progress.written.records[index].record = new }
+        }
+    }
+
+    /// The context has applied the rules to what it sees; other contexts and processes may have linked more. Then the objects that were
+    /// written may have become others since.
+    func applyDeleteRules(
+        of deleted: [StoreWriter.DeletedObject], _ progress: inout Progress, in writer: StoreWriter
+    ) throws {
+        do {
+            guard try writer.applyDeleteRules(of: deleted) else { return }
+        } catch let error as StoreError {
+            switch error {
+            case .deletionDenied, .invalidValue: break
+            default: throw error
+            }
+            let first = context.object(with: deleted[0].object)
+            throw ValidationError(failures: [first.failure(nil, "cannot be deleted: \(error)")])
+        }
+        progress.written.edits = nil
+        for index in progress.written.records.indices where progress.written.records[index].record != nil {
+            let key = progress.written.records[index].object.key
+            progress.written.records[index].record = try writer.copy(of: progress.keys[key] ?? key)
+        }
+    }
+}
+
+extension ManagedObject {
+    /// The objects that it refers to.
+    var targets: [RecordKey] {
+        (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
+    }
+
+    /// Its references by slot, with permanent keys in the place of temporary ones.
+    func references(with keys: [RecordKey: RecordKey]) -> [Int: Value] {
+        var values: [Int: Value] = [:]
+        for reference in entity.links?.references ?? [] {
+            guard let target = RecordKey(lastValue(at: reference.slot)), let key = keys[target] else { continue }
+            values[reference.slot] = key.reference
+        }
+        return values
+    }
+
+    /// A record of it with permanent keys instead of temporary ones, or with null where the object has none yet.
+    func record(
+        _ record: [UInt8], with keys: [RecordKey: RecordKey]
+    ) throws -> (record: [UInt8], isComplete: Bool) {
+        try entity.record(record, with: keys)
+    }
+}

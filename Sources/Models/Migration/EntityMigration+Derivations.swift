@@ -1,0 +1,21 @@
+extension EntityMigration {
+    /// Throws when a name in a derivation that stays would mean another attribute than before.
+    func requireDerivations() throws {
+        let kept = slots.filter { new in
+            !new.isRemoved && new.attribute.derivation != nil
+                && old.slots.contains { $0.attribute.derivation == new.attribute.derivation }
+        }
+        if kept.isEmpty { return }
+        let entity = makeEntity()
+        for slot in old.attributeSlots {
+            for name in [old.attribute(at: slot).name] + old.slots[slot].formerNames where old.slot(of: name) == slot {
+                guard let found = entity.slot(of: name), found != slot, found < old.slots.count,
+                    let derived = kept.first(where: { $0.attribute.derivation?.mentions(name) ?? false })
+                else { continue }
+                throw mismatch(
+                    "its attribute \(derived.attribute.name) is derived by \"\(derived.attribute.derivation ?? "")\", where "
+                        + "\(name) would mean another attribute than before")
+            }
+        }
+    }
+}
