@@ -45,6 +45,10 @@ final class PathTable {
             reads.insert(slot)
             return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
         }
+        return try resolve(path, names)
+    }
+
+    private func resolve(_ path: RelatedPath, _ names: [String]) throws -> ResolvedAttribute {
         if case .reference = path.steps[0].kind, let slot = path.steps[0].slots[number] {
             reads.insert(slot)
             if path.steps.count == 1 && path.ends == nil {
@@ -84,7 +88,7 @@ final class PathTable {
             throw RequestError.wrongType(
                 "\(what) \(name) must lead through to-one relationships to an attribute")
         }
-        let resolved = try resolve(names)
+        let resolved = try resolve(path, names)
         return (resolved.slot, resolved.type ?? .integer)
     }
 
@@ -112,6 +116,7 @@ extension PathTable {
     /// A dotted name with the names that its parts had first; nil when it is no path.
     func permanentName(of name: String) -> String? {
         let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        if let slot = slots[names] { return paths[slot - Self.firstSlot].permanentNames.joined(separator: ".") }
         guard entity.slot(of: name) == nil, let path = try? path(names) else { return nil }
         return path.permanentNames.joined(separator: ".")
     }

@@ -8,6 +8,7 @@ final class RecordPlacer: RowPlacer {
         let type: ValueType
         let isDescending: Bool
         let collator: TextCollator?
+        let keys = PathKeys()
 
         /// Appends the value in a slot of a record, ascending.
         func append(_ record: RecordView, slot: Int, to key: inout [UInt8]) throws {
@@ -109,30 +110,48 @@ final class RecordPlacer: RowPlacer {
         let row = RelatedRow(record, bytes, place)
         if try hasPredicate && !predicate.evaluate(row) { return false }
         if let section {
-            var isThere = false
-            var key = placement.key
-            _ = try row.end(of: section.slot) { (record, slot) -> Bool? in
-                try section.append(record, slot: slot, to: &key)
-                isThere = true
-                return true
+            try append(section.slot, section.keys, of: record, row, place, to: &placement.key) {
+                try section.append($0, slot: $1, to: &$2)
             }
-            if !isThere { OrderKey.appendNull(to: &key) }
-            placement.key = key
         }
         placement.sectionLength = placement.key.count
         for column in sortColumns {
             let start = placement.key.count
-            var key = placement.key
-            _ = try row.end(of: column.slot) { (record, slot) -> Bool? in
-                try column.append(record, slot: slot, to: &key)
-                return true
+            try append(column.slot, column.keys, of: record, row, place, to: &placement.key) {
+                try column.append($0, slot: $1, to: &$2)
             }
-            if key.count == start { OrderKey.appendNull(to: &key) }
-            if column.isDescending { OrderKey.reverse(&key, from: start) }
-            placement.key = key
+            if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
         }
         if hasColumns { try appendColumns(record, &placement) }
         return true
+    }
+
+    /// Appends what a column makes of a slot, or of the record and slot to which its path leads; null where it leads to nothing.
+    private func append(
+        _ slot: Int, _ keys: PathKeys, of record: RecordView, _ row: borrowing RelatedRow, _ place: RelatedPlace,
+        to key: inout [UInt8], _ body: (RecordView, Int, inout [UInt8]) throws -> Void
+    ) throws {
+        guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot, &key) }
+        let first = place.paths[index].steps[0]
+        guard case .reference = first.kind, let own = first.slots[number], let state = place.state.identity else {
+            return try appendEnd(slot, row, to: &key, body)
+        }
+        guard let object = try record.integer(at: own) else { return OrderKey.appendNull(to: &key) }
+        try keys.append(of: object, in: state, to: &key) { try appendEnd(slot, row, to: &$0, body) }
+    }
+
+    private func appendEnd(
+        _ slot: Int, _ row: borrowing RelatedRow, to key: inout [UInt8],
+        _ body: (RecordView, Int, inout [UInt8]) throws -> Void
+    ) throws {
+        let start = key.count
+        var made = key
+        _ = try row.end(of: slot) { (record, slot) -> Bool? in
+            try body(record, slot, &made)
+            return true
+        }
+        key = made
+        if key.count == start { OrderKey.appendNull(to: &key) }
     }
 
     /// Apart from the predicate, which most records of a scan fail.

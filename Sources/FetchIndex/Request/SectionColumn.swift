@@ -14,6 +14,7 @@ final class SectionColumn {
 
     /// Its own, or that of a key path.
     let slot: Int
+    let keys = PathKeys()
     private let type: ValueType
     private let reader: Reader
     /// The slots that section values depend on: all of them for a function.

@@ -11,6 +11,8 @@ package protocol RecordState: AnyObject {
     func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int
     /// How the objects of an entity are linked.
     func links(ofEntity entity: Int) -> EntityLinks?
+    /// A number that no other state has, of one that never changes; nil of others.
+    var identity: UInt64? { get }
 }
 
 extension StoreReader: RecordState {
@@ -60,6 +62,8 @@ package final class ChangedState: RecordState {
     }
 
     package func links(ofEntity entity: Int) -> EntityLinks? { base.links(ofEntity: entity) }
+
+    package var identity: UInt64? { nil }
 
     package func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         guard let changed = records[object] else { return try base.record(object, body) }

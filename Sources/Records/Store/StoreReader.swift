@@ -28,6 +28,9 @@ package class StoreReader {
         return state
     }
 
+    /// See `RecordState`.
+    package var identity: UInt64? { nil }
+
     /// The newest commit that this reader sees.
     package var commit: UInt64 { state.commit }
 
@@ -224,14 +227,19 @@ package class StoreReader {
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction
     private var verified: Set<Int>
+    private let number: UInt64
+    private static let lastNumber = Atomic<UInt64>(0)
 
     init(_ store: Store) throws {
         let transaction = try store.environment.beginRead()
         let view = transaction.view
         self.transaction = transaction
+        number = Self.lastNumber.add(1, ordering: .relaxed).newValue
         verified = store.verified.withLock { $0.transaction == view.identifier ? $0.entities : [] }
         try super.init(store, view)
     }
+
+    package override var identity: UInt64? { number }
 
     override var verifiedEntities: Set<Int> { verified }
 
