@@ -35,7 +35,6 @@ extension ManagedObjectContext {
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
-        let seen = edits.reported
         var committed: [RecordChange] = []
         if isDirect, let edits = written.edits {
             committed = edits
@@ -50,6 +49,13 @@ extension ManagedObjectContext {
             take(written)
             let written = Set(written.records.map(\.object.key))
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
+        }
+        if new.model.hasRelationships { settleLinks(after: committed) }
+        // With the keys that new objects have now.
+        let keys = edits.permanentKeys
+        var seen: [RecordKey: [UInt8]?] = [:]
+        if new.model.hasRelationships {
+            for (key, record) in edits.reported { seen.updateValue(record, forKey: keys[key] ?? key) }
         }
         var step = edits.advance(committed, saved: savedRecord, current: unsavedRecord)
         if new.model.hasRelationships {

@@ -1,5 +1,5 @@
-internal import Models
-internal import Predicates
+public import Models
+public import Predicates
 internal import Records
 internal import SystemBasics
 internal import Values
@@ -7,7 +7,7 @@ internal import Values
 extension FetchPredicate {
     /// The predicate with the keys of objects in the place of their ids, where a relationship is compared with them:
     /// `author == %@`, `author IN %@`, `ANY tags == %@`.
-    func comparingObjects(of entity: Entity) throws -> FetchPredicate {
+    func comparingObjects(of entity: Entity, in model: Model) throws -> FetchPredicate {
         var wrong: String?
         let replaced = replacing { comparison in
             var comparison = comparison
@@ -15,16 +15,18 @@ extension FetchPredicate {
             let isRight = comparison.right.isRelated(entity)
             if isLeft {
                 comparison.left = comparison.left.asKeys
-                comparison.right = comparison.right.withKeys(&wrong)
+                comparison.right = comparison.right.withKeys(
+                    of: comparison.left.destinations(from: entity, in: model), &wrong)
             }
             if isRight {
                 comparison.right = comparison.right.asKeys
-                comparison.left = comparison.left.withKeys(&wrong)
+                comparison.left = comparison.left.withKeys(
+                    of: comparison.right.destinations(from: entity, in: model), &wrong)
             }
             return comparison
         }
         if let wrong {
-            throw FetchPredicateError.typeMismatch("a relationship is compared with \(wrong), which is no object")
+            throw FetchPredicateError.typeMismatch("a relationship is compared with \(wrong)")
         }
         return replaced
     }
@@ -44,16 +46,55 @@ extension ExpressionSyntax {
         return .keyPath(base, steps + [.name(PathTable.keyName)])
     }
 
-    fileprivate func withKeys(_ wrong: inout String?) -> ExpressionSyntax {
+    /// The entities whose objects a relationship leads to.
+    fileprivate func destinations(from entity: Entity, in model: Model) -> [Int] {
+        guard case .keyPath(.object, let steps) = self, case .name(let name)? = steps.first,
+            let destination = entity.relationship(named: name)?.description.destination,
+            let number = try? model.number(of: destination)
+        else { return [] }
+        return model.hierarchy(of: number)
+    }
+
+    fileprivate func withKeys(of entities: [Int], _ wrong: inout String?) -> ExpressionSyntax {
         switch self {
         case .value(.null), .variable: return self
         case .value(.string(let text)):
-            guard let uri = URL(string: text), let id = ObjectID(uriRepresentation: uri) else { break }
-            return .value(.integer(Int64(bitPattern: id.key.rawValue)))
-        case .list(let elements): return .list(elements.map { $0.withKeys(&wrong) })
+            guard let key = RecordKey(predicateText: text) else { break }
+            guard entities.contains(key.entity) else {
+                wrong = "an object of another entity"
+                return self
+            }
+            return .value(.integer(Int64(bitPattern: key.rawValue)))
+        case .list(let elements): return .list(elements.map { $0.withKeys(of: entities, &wrong) })
         default: break
         }
-        wrong = "\(self)"
+        wrong = "what is no object's id: write author.name, say, or pass an objectID"
         return self
+    }
+}
+
+extension ObjectID {
+    private static let temporaryPrefix = "fetchindex-temporary:"
+
+    /// The text of its URI, as an attribute's value; for a temporary id a text that means the object until it is saved.
+    public var predicateValue: PredicateValue {
+        .one(isTemporary ? .string(Self.temporaryPrefix + "\(key.rawValue)") : attributeValue)
+    }
+
+    fileprivate static func temporaryKey(_ text: String) -> RecordKey? {
+        guard text.hasPrefix(temporaryPrefix) else { return nil }
+        return UInt64(text.dropFirst(temporaryPrefix.count)).map { RecordKey(rawValue: $0) }
+    }
+}
+
+extension RecordKey {
+    /// The key that a text in a predicate names: that of a URI, or of an object that is not saved yet.
+    fileprivate init?(predicateText text: String) {
+        if let key = ObjectID.temporaryKey(text) {
+            self = key
+        } else {
+            guard let uri = URL(string: text), let id = ObjectID(uriRepresentation: uri) else { return nil }
+            self = id.key
+        }
     }
 }

@@ -32,6 +32,10 @@ final class PathTable {
 
     static func path(ofSlot slot: Int) -> Int? { slot < firstSlot ? nil : slot - firstSlot }
 
+    func comparingObjects(in predicate: FetchPredicate) throws -> FetchPredicate {
+        try predicate.comparingObjects(of: entity, in: model)
+    }
+
     /// The type at the end of a path through to-one relationships; nil for other paths.
     func lookedUpType(ofSlot slot: Int) -> ValueType? {
         guard let index = Self.path(ofSlot: slot), !paths[index].isToMany else { return nil }

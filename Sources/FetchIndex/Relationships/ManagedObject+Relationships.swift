@@ -7,7 +7,11 @@ extension ManagedObject {
         let relationship = toOneRelationship(name)
         if case .reference(let slot, _) = relationship.storage {
             noteRead(ofSlot: slot)
-            guard let key = RecordKey(value(at: slot)), let context = managedObjectContext else { return nil }
+            guard let key = RecordKey(value(at: slot)) else { return nil }
+            guard let context = managedObjectContext else {
+                if case .gone = status { return nil }
+                preconditionFailure("\(self) has no context, so that its relationships cannot be read.")
+            }
             let object = context.object(with: key)
             return object.isMissing ? nil : object
         }

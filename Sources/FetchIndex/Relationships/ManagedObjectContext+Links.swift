@@ -79,6 +79,28 @@ extension ManagedObjectContext {
 
     // MARK: Deletion
 
+    /// Unsaved links to objects that were deleted elsewhere end, and the delete rules of objects that are deleted here hold for what was
+    /// linked to them elsewhere.
+    func settleLinks(after committed: [RecordChange]) {
+        for change in committed where change.new == nil && model.entities.indices.contains(change.object.entity) {
+            for incoming in model.entities[change.object.entity].links?.incoming ?? [] {
+                let side = LinkEdits.Side(name: incoming.name, target: change.object)
+                for place in currentLinkEdits().added[side].map({ Array($0.places) }) ?? [] {
+                    guard let holder = registeredObject(for: place.holder) else { continue }
+                    if incoming.isJoin {
+                        deleteAlone(holder)
+                    } else if let reference = holder.reference(named: incoming.name) {
+                        holder.setReference(reference, to: nil)
+                    }
+                }
+            }
+        }
+        var waiting = unsavedObjects.filter { $0.status.isDeleted && $0.entity.links != nil }
+        while let next = waiting.popLast() {
+            for object in applyDeleteRules(of: next) where deleteAlone(object) { waiting.append(object) }
+        }
+    }
+
     /// Does with the objects that are linked to a deleted one what its delete rules say. Returns those that are to be deleted too.
     func applyDeleteRules(of object: ManagedObject) -> [ManagedObject] {
         guard let links = object.entity.links else { return [] }

@@ -34,7 +34,7 @@ extension CompiledPredicate {
 
     /// Compiles a predicate for the records of an entity, and those to which key paths lead. Throws as above.
     init(_ predicate: FetchPredicate, _ entity: Entity, _ table: PathTable) throws {
-        let resolved = entity.relationships.isEmpty ? predicate : try predicate.comparingObjects(of: entity)
+        let resolved = entity.relationships.isEmpty ? predicate : try table.comparingObjects(in: predicate)
         try self.init(resolved.syntax) { try table.resolve($0) }
     }
 }

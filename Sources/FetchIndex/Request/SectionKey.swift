@@ -14,7 +14,7 @@ public enum SectionKey: Hashable, Sendable {
     /// By a function of an object; see `computed(_:version:_:)`.
     case function(ComputedSection)
 
-    /// By a function of an object, which must depend on nothing else. A cache needs a version of the function: raise it whenever the
+    /// By a function of an object, which must depend on nothing else: not on related objects, which cannot be read there. A cache needs a version of the function: raise it whenever the
     /// function changes.
     public static func computed<Object: ManagedObject>(
         _ name: String, version: Int? = nil, _ body: @escaping @Sendable (Object) -> String

@@ -24,7 +24,8 @@ struct RowChange {
     }
 }
 
-/// The states before and after changes of records, for placements that read other records too.
+/// The states before and after changes of records, for placements that read other records too. In both, objects have the keys that they
+/// have after the changes.
 package struct StateChange {
     package let old: any RecordState
     package let new: any RecordState
@@ -48,7 +49,9 @@ extension OrderBuilder {
         rows.reserveCapacity(changes.count)
         for change in changes {
             guard let placer = placer(of: change.object.entity) else { continue }
-            let old = try placer.key(of: change.oldObject, change.old, in: states?.old, &placement)
+            let old = try placer.key(
+                of: states == nil ? change.oldObject : change.object, change.old, in: states?.old, &placement,
+                as: change.oldObject)
             let new = try placer.key(of: change.object, change.new, in: states?.new, &placement)
             if old == nil && new == nil { continue }
             rows.append(RowChange(object: change.object, old: old, new: new, isUpdated: change.old != change.new))

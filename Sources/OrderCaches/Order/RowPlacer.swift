@@ -124,8 +124,10 @@ struct RowKey: Hashable, Comparable, Sendable {
 
 extension RowPlacer {
     /// The row key of an object; nil when it is not a member, or there is no record.
+    /// `row` is the object's number in the key, where that is another one than in the state.
     func key(
-        of object: RecordKey, _ record: [UInt8]?, in state: (any RecordState)?, _ placement: inout RowPlacement
+        of object: RecordKey, _ record: [UInt8]?, in state: (any RecordState)?, _ placement: inout RowPlacement,
+        as row: RecordKey? = nil
     ) throws -> RowKey? {
         guard let record else { return nil }
         placement.begin()
@@ -136,7 +138,7 @@ extension RowPlacer {
             isMember = try place(record.span.bytes, &placement)
         }
         guard isMember else { return nil }
-        placement.finish(object)
+        placement.finish(row ?? object)
         return RowKey(bytes: placement.key, sectionLength: placement.sectionLength, summary: placement.summary)
     }
 }

@@ -8,40 +8,55 @@ extension RelatedPath {
         of object: RecordKey, _ record: RawSpan, in state: any RecordState,
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
-        _ = try follow(0, object, record, in: state, body)
+        try forEachEnd(of: object, record, in: state, steps: steps.count, body)
+    }
+
+    private func forEachEnd(
+        of object: RecordKey, _ record: RawSpan, in state: any RecordState, steps count: Int,
+        _ body: (RecordKey, RawSpan) throws -> Bool
+    ) throws {
+        _ = try follow(0, object, record, in: state, until: count, body)
     }
 
     private func follow(
-        _ number: Int, _ object: RecordKey, _ record: RawSpan, in state: any RecordState,
+        _ number: Int, _ object: RecordKey, _ record: RawSpan, in state: any RecordState, until count: Int,
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws -> Bool {
-        guard number < steps.count else { return try body(object, record) }
+        guard number < count else { return try body(object, record) }
         let step = steps[number]
         switch step.kind {
         case .reference:
             guard let target = try step.target(of: object, record) else { return true }
-            return try follow(number + 1, target, in: state, body)
+            return try follow(number + 1, target, in: state, until: count, body)
         case .holders, .links:
             for next in try step.next(of: object, in: state) {
-                guard try follow(number + 1, next, in: state, body) else { return false }
+                guard try follow(number + 1, next, in: state, until: count, body) else { return false }
             }
             return true
         }
     }
 
     private func follow(
-        _ number: Int, _ object: RecordKey, in state: any RecordState, _ body: (RecordKey, RawSpan) throws -> Bool
+        _ number: Int, _ object: RecordKey, in state: any RecordState, until count: Int,
+        _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws -> Bool {
         var continues = true
         // An object that is gone is none.
-        _ = try state.record(object) { continues = try follow(number, object, $0, in: state, body) }
+        _ = try state.record(object) { continues = try follow(number, object, $0, in: state, until: count, body) }
         return continues
     }
 
     /// How many objects the path leads to. O(log n) for one to-many relationship.
     package func endCount(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> Int {
-        if steps.count == 1, isToMany { return try state.holderCount(of: steps[0].name, to: object) }
         var count = 0
+        if let last = steps.last, case .reference = last.kind {
+        } else if let last = steps.last {
+            try forEachEnd(of: object, record, in: state, steps: steps.count - 1) { owner, _ in
+                count += try state.holderCount(of: last.name, to: owner)
+                return true
+            }
+            return count
+        }
         try forEachEnd(of: object, record, in: state) { _, _ in
             count += 1
             return true
@@ -62,7 +77,8 @@ extension RelatedPath {
         through change: RecordChange, from old: any RecordState, to new: any RecordState, _ starts: inout Set<RecordKey>
     ) throws {
         guard try concerns(change) else { return }
-        for (object, record, state) in [(change.oldObject, change.old, old), (change.object, change.new, new)] {
+        let object = change.object
+        for (record, state) in [(change.old, old), (change.new, new)] {
             guard let record else { continue }
             for (number, step) in steps.enumerated() {
                 if step.to.contains(object.entity) {

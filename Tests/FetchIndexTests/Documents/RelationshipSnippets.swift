@@ -70,10 +70,12 @@ private enum Authors {
         try context.save()
 
         #expect(publisher.books.contains(book) && Array(book.chapters) == [chapter])
+
         var request = FetchRequest<Book>(sortKeys: [SortKey("publisher.name"), SortKey("title")])
-        request.predicate = try FetchPredicate("publisher.name BEGINSWITH %@ AND ANY tags.name == %@", "早川", "SF")
+        let format = "publisher.name BEGINSWITH %@ AND ANY tags.name == %@"
+        request.predicate = try FetchPredicate(format, "早川", "SF")
         let controller = try FetchedResultsController(
-            fetchRequest: request, context: context, sectionKey: .attribute("publisher.name"), cacheName: "by publisher")
+            fetchRequest: request, context: context, sectionKey: .attribute("publisher.name"), cacheName: "names")
         try controller.performFetch()
         #expect(controller.sections.isEmpty)
     }
