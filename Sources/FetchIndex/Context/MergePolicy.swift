@@ -29,7 +29,7 @@ public enum UniqueConflictPolicy: Hashable, Sendable {
 public struct MergeConflict: Sendable {
     public let objectID: ObjectID
     public let entityName: String
-    /// The values that the context began with, by attribute.
+    /// The values that the context began with, by attribute, and by to-one relationship the ids of related objects as text.
     public let original: [String: Value]
     /// The context's values; nil when it deleted the object.
     public let inContext: [String: Value]?
@@ -112,8 +112,8 @@ extension ManagedObject {
     /// What a save that meets another record than the object began with says of it.
     func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {
         func named(_ record: [UInt8]?) -> [String: Value]? {
-            guard let record, let values = try? entity.values(of: record.span.bytes) else { return nil }
-            return Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
+            guard let record, let values = try? entity.valuesBySlot(of: record.span.bytes) else { return nil }
+            return self.named(Dictionary(uniqueKeysWithValues: values.enumerated().map { ($0, $1) }))
         }
         return MergeConflict(
             objectID: objectID, entityName: entity.name, original: named(base) ?? [:],

@@ -14,7 +14,7 @@ struct SavePlan {
     }
 
     private var actions: [(object: ManagedObject, action: Action)] = []
-    private let policy: MergePolicy
+    let policy: MergePolicy
     private let onUniqueConflict: UniqueConflictPolicy
     let context: ManagedObjectContext
 
@@ -165,6 +165,10 @@ struct SavePlan {
         let (new, _) = try object.record(object.assembled(over: object.base), with: progress.keys)
         // Also those that come back under other keys.
         let isComplete = object.targets.allSatisfy { all[$0] == nil || progress.keys[$0] != nil }
+        if object.entity.isJoin, try isLost(object, new, in: writer) {
+            progress.keys[object.key] = object.key
+            return progress.written.records.append((object, nil))
+        }
         try named(object) {
             if let stored = try storedObject(like: object, new, in: writer) {
                 if !progress.taken.contains(stored) {

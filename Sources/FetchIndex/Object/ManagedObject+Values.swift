@@ -1,16 +1,31 @@
+internal import Models
+internal import SystemBasics
 public import Values
 
 extension ManagedObject {
-    /// Unsaved values by name.
-    public var changedValues: [String: Value] {
-        let attributes = changes.filter { entity.slots[$0.key].role == .attribute }
-        return Dictionary(uniqueKeysWithValues: attributes.map { (entity.attribute(at: $0.key).name, $0.value) })
-    }
+    /// Unsaved values by name; of a to-one relationship that the object holds, the id of the related object as text.
+    public var changedValues: [String: Value] { named(changes) }
 
-    /// The values as they were last saved or merged, by name; empty for a new object.
+    /// The values as they were last saved or merged, by name, in the same form; empty for a new object.
     public var committedValues: [String: Value] {
         guard savedRecord() != nil else { return [:] }
-        return Dictionary(
-            uniqueKeysWithValues: entity.attributeSlots.map { (entity.attribute(at: $0).name, savedValue(at: $0)) })
+        let slots = entity.attributeSlots + entity.relationshipSlots
+        return named(Dictionary(uniqueKeysWithValues: slots.map { ($0, savedValue(at: $0)) }))
+    }
+
+    /// Values by the names of their attributes and relationships.
+    func named(_ values: [Int: Value]) -> [String: Value] {
+        var named: [String: Value] = [:]
+        for (slot, value) in values where !entity.slots[slot].isRemoved {
+            switch entity.slots[slot].role {
+            case .attribute: named[entity.attribute(at: slot).name] = value
+            case .reference:
+                let id = RecordKey(value).flatMap { managedObjectContext?.id(of: $0) }
+                named[entity.attribute(at: slot).name] =
+                    id.map { .string($0.uriRepresentation?.absoluteString ?? "\($0)") } ?? .null
+            case .position: break
+            }
+        }
+        return named
     }
 }

@@ -11,6 +11,12 @@ extension FetchPredicate {
         var wrong: String?
         let replaced = replacing { comparison in
             var comparison = comparison
+            if case .keyPath(.object, let steps) = comparison.left, case .name(let name)? = steps.first,
+                steps.count == 1,
+                comparison.right == .value(.null), entity.relationship(named: name)?.description.isToMany == true
+            {
+                wrong = "NIL, and leads to many objects: write \(name).@count == 0"
+            }
             let isLeft = comparison.left.isRelated(entity)
             let isRight = comparison.right.isRelated(entity)
             if isLeft {

@@ -3,6 +3,32 @@ internal import OrderCaches
 internal import Records
 
 extension SavePlan {
+    /// Whether a new link of a many-to-many relationship is to be dropped: where one of its objects was deleted elsewhere, and the policy is
+    /// that of the store. Throws `ValidationError` for it under other policies, in the name of the other object.
+    func isLost(_ link: ManagedObject, _ record: [UInt8], in writer: StoreWriter) throws -> Bool {
+        let references = link.entity.links?.references ?? []
+        let view = try RecordView(record.span.bytes)
+        for reference in references {
+            guard let number = try view.integer(at: reference.slot) else { continue }
+            let target = RecordKey(rawValue: UInt64(bitPattern: number))
+            if try writer.record(target, { _ in }) { continue }
+            if policy == .mergeByPropertyStoreTrump || policy == .rollback { return true }
+            guard let other = references.first(where: { $0.slot != reference.slot }),
+                let key = RecordKey(link.lastValue(at: other.slot))
+            else { return false }
+            let owner = context.object(with: key)
+            let relationship = owner.entity.storedRelationships.first {
+                $0.storage == .join(entity: link.key.entity, side: other.slot) && !$0.isRemoved
+            }
+            throw ValidationError(failures: [
+                owner.failure(
+                    relationship?.description.name,
+                    "refers to \(context.id(of: target).entityName) \(target.number), which is not in the store")
+            ])
+        }
+        return false
+    }
+
     /// Writes the references of objects to others that were inserted after them.
     func complete(_ progress: inout Progress, in writer: StoreWriter) throws {
         if progress.incomplete.isEmpty { return }

@@ -8,7 +8,7 @@ package import LMDB
 /// XXH3-64. Text is UTF-8; `text` is its length as a varint (LEB128) and its bytes.
 ///
 ///     meta     "format"           version 4 | checksum 4
-///              "model"            model | checksum 4                               -> Models/Model+Coding.swift
+///              "model"            model | checksum 4                               -> Models/Coding/Model+Coding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
 ///                                   | LMDB transaction 8 (version 2: none) | [entity without unique keys 2] | checksum 4
 ///              "identifier"       UUID 16 | checksum 4

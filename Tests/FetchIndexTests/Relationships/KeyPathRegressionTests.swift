@@ -1,5 +1,6 @@
 import Administration
 import FetchIndex
+import Foundation
 import TestSupport
 import Testing
 
@@ -73,6 +74,46 @@ import Testing
         try context.save()
         try other.mergeChanges()
         #expect(same.novels.isEmpty)
+    }
+
+    @Test func aLinkToWhatIsGoneIsNamedOrDropped() throws {
+        let novel = context.novel("b")
+        let label = context.label("t")
+        try context.save()
+        novel.labels.insert(label)
+        let other = store.container.newContext()
+        other.delete(try other.existingObject(with: label.objectID))
+        try other.save()
+        let error = #expect(throws: ValidationError.self) { try context.save() }
+        let text = "objects cannot be saved: Novel 1: labels refers to Label 1, which is not in the store"
+        #expect(error.map { "\($0)" } == text)
+        context.mergePolicy = .mergeByPropertyStoreTrump
+        novel.price = 7
+        try context.save()
+        #expect(novel.price == 7 && novel.labels.isEmpty)
+    }
+
+    @Test func valuesNameRelatedObjects() throws {
+        let (a, b) = (context.writer("a"), context.writer("b"))
+        let novel = context.novel("n", by: a)
+        try context.save()
+        novel.writer = b
+        func text(_ writer: Writer) -> Value { .string(writer.objectID.uriRepresentation?.absoluteString ?? "") }
+        #expect(novel.changedValues == ["writer": text(b)])
+        #expect(novel.committedValues["writer"] == text(a))
+        let other = store.container.newContext()
+        try other.existingObject(with: novel.objectID, as: Novel.self).writer = nil
+        try other.save()
+        let error = #expect(throws: MergeConflicts.self) { try context.save() }
+        let conflict = try #require(error?.conflicts.first)
+        #expect(conflict.original["writer"] == text(a) && conflict.inContext?["writer"] == text(b))
+        #expect(conflict.inStore?["writer"] == .null)
+        try context.rollback()
+    }
+
+    @Test func aListIsNotComparedWithNil() throws {
+        let error = #expect(throws: FetchPredicateError.self) { try matches("labels == NIL") }
+        #expect(error.map { "\($0)" }?.contains("write labels.@count == 0") == true)
     }
 
     private func matches(_ format: String, _ arguments: any PredicateArgument...) throws -> [String] {
