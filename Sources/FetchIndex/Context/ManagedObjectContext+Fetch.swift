@@ -46,7 +46,7 @@ extension ManagedObjectContext {
         var count = Int(clamping: try snapshot.count(of: entities))
         if let predicate = request.predicate {
             // Values of other objects are in no cache's ranks.
-            if try request.definition().compile(in: model).builder.readsOthers { return nil }
+            if try request.definition().compile(in: model).builder.hasPaths { return nil }
             func prepare(_ number: Int) throws -> (CompiledPredicate, PathTable) {
                 let table = PathTable(ofEntity: number, in: model, predicate)
                 return (try CompiledPredicate(predicate, model.entities[number], table), table)

@@ -1,5 +1,6 @@
 internal import SystemBasics
 public import Models
+public import Predicates
 public import Values
 
 /// As the text of its URI, so that the value means the same object in every store that it is copied to.
@@ -17,5 +18,31 @@ extension ObjectID: AttributeValue {
             preconditionFailure("\(self) is a temporary id and cannot be an attribute's value: save the object first.")
         }
         return .string(uri.absoluteString)
+    }
+}
+
+extension ObjectID {
+    private static let temporaryPrefix = "fetchindex-temporary:"
+
+    /// The text of its URI, as an attribute's value; for a temporary id a text that means the object until it is saved.
+    public var predicateValue: PredicateValue {
+        .one(isTemporary ? .string(Self.temporaryPrefix + "\(key.rawValue)") : attributeValue)
+    }
+
+    fileprivate static func temporaryKey(_ text: String) -> RecordKey? {
+        guard text.hasPrefix(temporaryPrefix) else { return nil }
+        return UInt64(text.dropFirst(temporaryPrefix.count)).map { RecordKey(rawValue: $0) }
+    }
+}
+
+extension RecordKey {
+    /// The key that a text in a predicate names: that of a URI, or of an object that is not saved yet.
+    init?(predicateText text: String) {
+        if let key = ObjectID.temporaryKey(text) {
+            self = key
+        } else {
+            guard let uri = URL(string: text), let id = ObjectID(uriRepresentation: uri) else { return nil }
+            self = id.key
+        }
     }
 }

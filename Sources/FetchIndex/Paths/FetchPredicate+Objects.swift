@@ -1,5 +1,5 @@
-public import Models
-public import Predicates
+internal import Models
+internal import Predicates
 internal import Records
 internal import SystemBasics
 internal import Values
@@ -76,31 +76,5 @@ extension ExpressionSyntax {
         }
         wrong = "what is no object's id: write author.name, say, or pass an objectID"
         return self
-    }
-}
-
-extension ObjectID {
-    private static let temporaryPrefix = "fetchindex-temporary:"
-
-    /// The text of its URI, as an attribute's value; for a temporary id a text that means the object until it is saved.
-    public var predicateValue: PredicateValue {
-        .one(isTemporary ? .string(Self.temporaryPrefix + "\(key.rawValue)") : attributeValue)
-    }
-
-    fileprivate static func temporaryKey(_ text: String) -> RecordKey? {
-        guard text.hasPrefix(temporaryPrefix) else { return nil }
-        return UInt64(text.dropFirst(temporaryPrefix.count)).map { RecordKey(rawValue: $0) }
-    }
-}
-
-extension RecordKey {
-    /// The key that a text in a predicate names: that of a URI, or of an object that is not saved yet.
-    fileprivate init?(predicateText text: String) {
-        if let key = ObjectID.temporaryKey(text) {
-            self = key
-        } else {
-            guard let uri = URL(string: text), let id = ObjectID(uriRepresentation: uri) else { return nil }
-            self = id.key
-        }
     }
 }

@@ -7,7 +7,10 @@ extension ManagedObject {
         let relationship = toOneRelationship(name)
         if case .reference(let slot, _) = relationship.storage {
             noteRead(ofSlot: slot)
-            guard let key = RecordKey(value(at: slot)) else { return nil }
+            // A damaged reference may lead anywhere.
+            guard let key = RecordKey(value(at: slot)),
+                entity.links?.reference(at: slot)?.destinations.contains(key.entity) ?? false
+            else { return nil }
             guard let context = managedObjectContext else {
                 if case .gone = status { return nil }
                 preconditionFailure("\(self) has no context, so that its relationships cannot be read.")

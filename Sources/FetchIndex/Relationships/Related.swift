@@ -107,7 +107,7 @@ extension Related: Sequence {
         return index
     }
 
-    /// Traps for `endIndex`.
+    /// Traps for `endIndex`, and for an index from before the element was deleted.
     public subscript(index: Index) -> Object {
         guard let place = index.place, let object = access?.object(at: place) else {
             preconditionFailure("\(owner).\(name) has no object at the index.")

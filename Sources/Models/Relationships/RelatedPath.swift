@@ -20,8 +20,7 @@ package struct RelatedPath: Sendable {
         package let name: EntityLinks.Name
         /// The slots of the references, by the entity of the record that holds them.
         package let slots: [Int: Int]
-        /// The entities of the objects where it begins, and where it ends.
-        package let from: Set<Int>
+        /// The entities of the objects where it ends.
         package let to: Set<Int>
     }
 
@@ -87,7 +86,7 @@ package struct RelatedPath: Sendable {
             entities = [entity]
         }
 
-        /// False when there is no relationship of the name.
+        /// Returns false when the entity has no relationship of that name.
         mutating func follow(_ name: String) throws -> Bool {
             guard let relationship = model.entities[entity].relationship(named: name) else { return false }
             let destination = try model.number(of: relationship.description.destination)
@@ -104,7 +103,6 @@ package struct RelatedPath: Sendable {
         }
 
         private func step(_ relationship: StoredRelationship, to next: Set<Int>) -> Step? {
-            let from = Set(entities)
             func slots(_ name: EntityLinks.Name, among entities: some Sequence<Int>) -> [Int: Int] {
                 var slots: [Int: Int] = [:]
                 for number in entities {
@@ -115,21 +113,21 @@ package struct RelatedPath: Sendable {
             switch relationship.storage {
             case .reference(let slot, _):
                 guard let name = model.entities[entity].links?.reference(at: slot)?.name else { return nil }
-                return Step(kind: .reference, name: name, slots: slots(name, among: entities), from: from, to: next)
+                return Step(kind: .reference, name: name, slots: slots(name, among: entities), to: next)
             case .inverse:
                 let destination = model.entity(named: relationship.description.destination)
                 let inverse = destination?.links?.references.first {
                     $0.relationship == relationship.description.inverse
                 }
                 guard let name = inverse?.name else { return nil }
-                return Step(kind: .holders, name: name, slots: slots(name, among: next), from: from, to: next)
+                return Step(kind: .holders, name: name, slots: slots(name, among: next), to: next)
             case .join(let join, let side):
                 guard let references = model.entities[join].links?.references, references.count == 2,
                     let near = references.first(where: { $0.slot == side }),
                     let far = references.first(where: { $0.slot != side })
                 else { return nil }
                 return Step(
-                    kind: .links(next: far.name), name: near.name, slots: [join: near.slot], from: from, to: next)
+                    kind: .links(next: far.name), name: near.name, slots: [join: near.slot], to: next)
             }
         }
 

@@ -29,9 +29,8 @@ package struct OrderBuilder {
     package let paths: [RelatedPath]
     /// The entities whose changes may change the order: those of its objects, and those that paths lead to. In ascending order.
     package let dependencies: [Int]
-    var hasPaths: Bool { !paths.isEmpty }
     /// Whether placements read records of other objects.
-    package var readsOthers: Bool { hasPaths }
+    package var hasPaths: Bool { !paths.isEmpty }
 
     package init(entity: Int, shape: OrderShape, placer: any RowPlacer, subentities: [Int: any RowPlacer] = [:]) {
         self.entity = entity

@@ -75,7 +75,11 @@ struct LinkKey {
 
     static func count(_ value: RawSpan, under key: RawSpan) throws -> UInt64 {
         var reader = try ByteReader(checked: value, with: key.checksum, "the number of links to an object")
-        return try reader.uint64()
+        let count = try reader.uint64()
+        guard count <= RecordKey.maximumNumber else {
+            throw StoreError.corrupted("the number of links to an object is out of range")
+        }
+        return count
     }
 }
 

@@ -18,7 +18,7 @@ extension StoreWriter {
         let entity = model.entities[entity]
         let view = try RecordView(record, of: entity)
         for reference in references {
-            // Whoever holds it.
+            // Only the target is wanted, so no holder is given.
             guard let link = try StoredLink(reference, of: view, RecordKey(rawValue: 0)) else {
                 if reference.isOptional || acceptsMissingReferences { continue }
                 throw StoreError.invalidValue(

@@ -92,7 +92,8 @@ extension StoreReader {
         try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, old in
             if joins.contains(object.entity) {
                 if kind != .inserted { return try linked.formUnion(joinedObjects(old)) }
-                for number in object.number..<(object.number &+ count) {
+                let end = min(object.number &+ count, try entityState(object.entity).nextObject)
+                for number in object.number..<max(object.number, end) {
                     _ = try record(RecordKey(entity: object.entity, number: number)) {
                         try linked.formUnion(joinedObjects($0))
                     }

@@ -44,6 +44,11 @@ import Testing
         try writer.commit()
         try context.mergeChanges()
         #expect(ann.email == "ann@example.org" && ann.buddy === bob && Array(bob.fans) == [ann])
+        // Its deletions follow the delete rules.
+        try writer.delete(bob.objectID)
+        try writer.commit()
+        try context.mergeChanges()
+        #expect(ann.buddy == nil && ann.email == "ann@example.org")
     }
 
     @Test func undoDoesNotDeleteWhatWasOnlyMoved() throws {
