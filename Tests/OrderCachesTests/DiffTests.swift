@@ -60,13 +60,13 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         for batch in 0..<60 {
             let (newRows, edits) = try randomEdits(rows, order, &generator)
             var fork = ForkedOrder(over: current)
-            let places = try fork.update(edits)
+            let places = try fork.update(OrderEdits(edits))
             let next = fork.order
             let context: Comment = "\(order), seed \(seed), batch \(batch)"
             #expect(try next.check() == [], context)
             #expect(isEqual(try next.contents(), order.sections(of: newRows)), context)
             let change = try OrderDiff.change(from: current, to: next, edits, places)
-            #expect(try OrderDiff.change(from: current, to: next, edits) == change, context)
+            #expect(try OrderDiff.change(from: current, to: next, OrderEdits(edits)) == change, context)
             #expect(
                 defects(
                     of: change, from: try TestState(rows, current, order), to: try TestState(newRows, next, order),
@@ -74,7 +74,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
                     == [], context)
             // The way back is a change too.
             let back = try OrderDiff.change(
-                from: next, to: current, edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) })
+                from: next, to: current, OrderEdits(edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) }))
             #expect(back.replay(on: try next.objects()) == (try current.objects()), context)
             current = try fork.publish(to: store)
             rows = newRows

@@ -88,7 +88,7 @@ import Testing
             let edits = try list.map {
                 RecordChange(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())
             }
-            try current.update(try builder.rowChanges(edits, nil))
+            try current.update(try builder.edits(edits, nil))
             old = current
             oldState = try TestState(list, current, order)
         }
@@ -100,11 +100,11 @@ import Testing
         }
 
         func prove(_ edits: [Edit], _ changes: [RecordChange]) throws {
-            let rows = try builder.rowChanges(changes, nil)
+            let rows = try builder.edits(changes, nil)
             var fork = ForkedOrder(over: old)
             let places = try fork.update(rows)
             let new = fork.order
-            let change = try OrderDiff.change(from: old, to: new, rows, places)
+            let change = try OrderDiff.change(from: old, to: new, rows.rows, places)
             var newList = list
             for edit in edits { newList[edit.object] = edit.row }
             let newState = try TestState(newList, new, order)

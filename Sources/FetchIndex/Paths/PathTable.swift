@@ -96,10 +96,19 @@ final class PathTable {
         return (resolved.slot, resolved.type ?? .integer)
     }
 
+    /// The slot of the key of the object to which a path of to-one relationships leads.
+    func requireReference(_ path: String, for what: String) throws -> Int {
+        let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys else {
+            throw RequestError.wrongType("\(what) needs a to-one relationship, and \(entity.name).\(path) is none")
+        }
+        return try resolve(related, names).slot
+    }
+
     /// Notes what the values of objects depend on that a path lists.
     private func list(_ names: [String], depth: Int) throws {
-        guard let path = try path(names), let destination = path.steps.last?.to.min() else { return }
-        let entity = model.entities[destination]
+        guard let path = try path(names), !path.steps.isEmpty else { return }
+        let entity = model.entities[path.destination]
         for name in usedNames.sorted() {
             if entity.relationship(named: name) != nil {
                 guard depth < Self.greatestDepth else {

@@ -34,12 +34,8 @@ struct RelatedRow: PredicateRow, ~Escapable {
     /// The key of the object that a path leads to; nil for a path to an attribute.
     private func key(at slot: Int) throws -> Int64?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil else { return .none }
-        var key: Int64?
-        try place.paths[index].forEachEnd(of: place.object, bytes, in: place.state) { object, _ in
-            key = Int64(bitPattern: object.rawValue)
-            return false
-        }
-        return .some(key)
+        let key = try place.paths[index].endKey(of: place.object, bytes, in: place.state)
+        return .some(key.map { Int64(bitPattern: $0.rawValue) })
     }
 
     func integer(at slot: Int) throws -> Int64? {

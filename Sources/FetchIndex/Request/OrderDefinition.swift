@@ -70,11 +70,12 @@ public struct OrderDefinition: Hashable, Sendable {
         for path in placer.paths + subentities.flatMap(\.2.paths) {
             related.merge(path.reads) { $0.union($1) }
         }
+        related.merge(placer.headings?.reads ?? [:]) { $0.union($1) }
         let shape = try OrderShape(
-            hasSections: sectionKey != nil, sectionOrder: sectionOrder.shape, aggregates: placer.columns)
+            hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder.shape, aggregates: placer.columns)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
-            entity.hasRenames || !placer.paths.isEmpty || entity.storedRelationships.contains(where: \.isRenamed)
+            entity.hasRenames || !placer.paths.isEmpty || placer.headings != nil || entity.storedRelationships.contains(where: \.isRenamed)
             ? renamed { name in
                 entity.slot(of: name).map { entity.slots[$0].permanentName } ?? placer.permanentName(ofPath: name)
             } : self
@@ -89,7 +90,8 @@ public struct OrderDefinition: Hashable, Sendable {
             aggregateList: texts.aggregates,
             collation: versions.sorted().joined(separator: ", "))
         let placers = Dictionary(uniqueKeysWithValues: subentities.map { ($0.0, $0.2 as any RowPlacer) })
-        let builder = OrderBuilder(entity: number, shape: shape, placer: placer, subentities: placers)
+        let builder = OrderBuilder(
+            entity: number, shape: shape, placer: placer, subentities: placers, headings: placer.headings)
         return OrderRequest(builder: builder, identity: identity)
     }
 

@@ -3,23 +3,6 @@ internal import Records
 internal import Models
 /// Places the records of an entity by a definition: member or not, section value, sort key.
 final class RecordPlacer: RowPlacer {
-    private struct SortColumn {
-        let slot: Int
-        let type: ValueType
-        let isDescending: Bool
-        let collator: TextCollator?
-        let keys = PathKeys()
-
-        /// Appends the value in a slot of a record, ascending.
-        func append(_ record: RecordView, slot: Int, to key: inout [UInt8]) throws {
-            if let collator, let range = try record.range(of: slot) {
-                collator.withSortKey(of: record.bytes(range)) { OrderKey.appendBytes($0, as: .string, to: &key) }
-            } else {
-                try record.appendOrderKey(of: slot, as: type, to: &key)
-            }
-        }
-    }
-
     private let definition: OrderDefinition
     private let number: Int
     private let model: Model
@@ -30,6 +13,8 @@ final class RecordPlacer: RowPlacer {
     private let hasPredicate: Bool
     private let predicateVersions: [String]
     private let section: SectionColumn?
+    /// Nil unless sections are of related objects.
+    let headings: ObjectHeadings?
     private let sortColumns: [SortColumn]
     let columns: AggregateColumns
     /// Of the columns.
@@ -52,14 +37,10 @@ final class RecordPlacer: RowPlacer {
         hasPredicate = definition.predicate != nil
         predicateVersions = definition.predicate?.dependsOnICU == true ? [TextFolding.version] : []
         section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity, table) }
-        sortColumns = try definition.sortKeys.map { key in
+        headings = try ObjectHeadings(definition, number, in: model)
+        sortColumns = try definition.sortKeys.dropFirst(headings?.sortKeyCount ?? 0).map { key in
             let (slot, type) = try table.requireSlot(of: key.attribute, for: "the sort key")
-            let collator = try TextCollator(key.textOrder)
-            if collator != nil && type != .string {
-                throw RequestError.wrongType(
-                    "the sort key \(key) needs a text, and \(entity.name).\(key.attribute) is \(type.nameWithArticle)")
-            }
-            return SortColumn(slot: slot, type: type, isDescending: key.direction == .descending, collator: collator)
+            return try SortColumn(key, slot: slot, type, of: entity)
         }
         columns = try definition.aggregateColumns(of: entity)
         columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.names[0]) }
@@ -80,6 +61,7 @@ final class RecordPlacer: RowPlacer {
     /// The versions of ICU's data that placements depend on.
     var versions: [String] {
         predicateVersions + sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? [])
+            + (headings?.versions ?? [])
     }
 
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
@@ -110,8 +92,12 @@ final class RecordPlacer: RowPlacer {
         let row = RelatedRow(record, bytes, place)
         if try hasPredicate && !predicate.evaluate(row) { return false }
         if let section {
-            try append(section.slot, section.keys, of: record, row, place, to: &placement.key) {
-                try section.append($0, slot: $1, to: &$2)
+            if headings != nil {
+                try section.appendObject(row.integer(at: section.slot), to: &placement.key)
+            } else {
+                try append(section.slot, section.keys, of: record, row, place, to: &placement.key) {
+                    try section.append($0, slot: $1, to: &$2)
+                }
             }
         }
         placement.sectionLength = placement.key.count

@@ -22,9 +22,13 @@ final class SectionColumn {
 
     /// `requested` is the entity of the request: that one, or a superentity.
     init(_ key: SectionKey, _ entity: Entity, of requested: String, _ table: PathTable) throws {
-        (slot, type) =
-            try key.attribute.map { try table.requireSlot(of: $0, for: "the section key") }
-            ?? (0, entity.attribute(at: 0).type)
+        if case .relationship(let path, _) = key {
+            (slot, type) = (try table.requireReference(path, for: "the section key \(key)"), .integer)
+        } else {
+            (slot, type) =
+                try key.attribute.map { try table.requireSlot(of: $0, for: "the section key") }
+                ?? (0, entity.attribute(at: 0).type)
+        }
         reads = key.attribute == nil ? Set(entity.attributeSlots) : []
         reader = try Self.reader(key, entity, type, requested)
     }
@@ -33,7 +37,7 @@ final class SectionColumn {
         _ key: SectionKey, _ entity: Entity, _ type: ValueType, _ requested: String
     ) throws -> Reader {
         switch key {
-        case .attribute: return .attribute
+        case .attribute, .relationship: return .attribute
         case .function(let section):
             guard section.entityName == nil || section.entityName == requested else {
                 throw RequestError.wrongType(
@@ -104,6 +108,11 @@ final class SectionColumn {
         case .bucket(let buckets): try appendBucket(buckets, range, slot, of: record, to: &bytes)
         case .indexTitle(let titles): Self.append(try titles.title(of: record.bytes(range)), to: &bytes)
         }
+    }
+
+    /// The same for a section that is of a related object, by its key.
+    func appendObject(_ object: Int64?, to bytes: inout [UInt8]) {
+        if let object { OrderKey.appendInteger(object, to: &bytes) } else { OrderKey.appendNull(to: &bytes) }
     }
 
     private static func append(_ name: [UInt8], to bytes: inout [UInt8]) {

@@ -1,12 +1,14 @@
 extension SectionKey: CustomStringConvertible {
     /// KEY, prefix(KEY,1), day(KEY), week(KEY,Asia/Tokyo), month(KEY,Asia/Tokyo,japanese), quarter(KEY), year(KEY),
-    /// bucket(KEY,1000) or indexTitle(KEY,ja), as the tool reads it.
+    /// bucket(KEY,1000), indexTitle(KEY,ja) or relationship(PATH,KEY), as the tool reads it.
     public var description: String {
         let name = RequestText.quoted(attribute ?? "")
         switch self {
         case .function(let section):
             return "computed(\(RequestText.quoted(section.name)),\(section.version.map { "\($0)" } ?? "none"))"
         case .attribute: return name
+        case .relationship(let path, let name):
+            return "relationship(\(RequestText.quoted(path)),\(RequestText.quoted(name)))"
         case .prefix(_, let length): return "prefix(\(name),\(length))"
         case .date(_, let unit, "UTC", .iso8601): return "\(unit)(\(name))"
         case .date(_, let unit, let zone, .iso8601): return "\(unit)(\(name),\(zone))"
@@ -44,6 +46,9 @@ extension SectionKey: CustomStringConvertible {
         case ("prefix", 1): return Int(first).flatMap { prefixLengths.contains($0) ? .prefix(name, $0) : nil }
         case ("bucket", 1):
             return Double(first).flatMap { bucketWidths.contains($0) ? .bucket(name, width: $0) : nil }
+        case ("relationship", 1):
+            let attribute = RequestText.unquoted(first)
+            return attribute.isEmpty ? nil : .relationship(name, name: attribute)
         case ("indexTitle", 1): return first.isEmpty ? nil : .indexTitle(name, locale: first)
         case (_, 0...2):
             guard let unit = CalendarUnit(rawValue: function) else { return nil }
@@ -59,8 +64,8 @@ extension SectionKey: CustomStringConvertible {
     private static func malformed(_ text: String) -> RequestError {
         .malformed(
             "a section key is KEY, prefix(KEY,1), day(KEY), week(KEY), month(KEY), quarter(KEY), year(KEY), "
-                + "day(KEY,Asia/Tokyo), day(KEY,Asia/Tokyo,japanese), bucket(KEY,1000) or indexTitle(KEY,ja), "
-                + "not \"\(text)\"")
+                + "day(KEY,Asia/Tokyo), day(KEY,Asia/Tokyo,japanese), bucket(KEY,1000), indexTitle(KEY,ja) "
+                + "or relationship(PATH,KEY), not \"\(text)\"")
     }
 
     private static func unknownCalendar(_ name: String) -> RequestError {

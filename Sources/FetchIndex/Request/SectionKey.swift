@@ -11,6 +11,10 @@ public enum SectionKey: Hashable, Sendable {
     /// By the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": a letter of the locale's alphabet (か for
     /// kana from か to ご) or of A to Z, and "#" for all other texts.
     case indexTitle(String, locale: String)
+    /// By the object that a to-one relationship, or a path of them, leads to. A section's name is an attribute of that object, and the
+    /// sections of two objects of one name are two. A change of the name changes one section and none of its rows, also when rows are
+    /// sorted by attributes of that object first.
+    case relationship(String, name: String)
     /// By a function of an object; see `computed(_:version:_:)`.
     case function(ComputedSection)
 
@@ -25,13 +29,14 @@ public enum SectionKey: Hashable, Sendable {
     static let prefixLengths = 1...1000
     static let bucketWidths = 1e-9...1e15
 
-    /// The attribute that the key reads; nil for a function.
+    /// The attribute that the key reads, or the key path to it; nil for a function.
     public var attribute: String? {
         switch self {
         case .function: nil
         case .attribute(let name), .prefix(let name, _), .date(let name, _, _, _), .bucket(let name, _),
             .indexTitle(let name, _):
             name
+        case .relationship(let path, let name): "\(path).\(name)"
         }
     }
 
@@ -40,12 +45,20 @@ public enum SectionKey: Hashable, Sendable {
         guard let attribute, let new = name(attribute) else { return self }
         return switch self {
         case .function: self
+        case .relationship(let path, _): Self.relationship(new, steps: path.split(separator: ".").count)
         case .attribute: .attribute(new)
         case .prefix(_, let length): .prefix(new, length)
         case .date(_, let unit, let timeZone, let calendar): .date(new, unit, timeZone: timeZone, calendar: calendar)
         case .bucket(_, let width): .bucket(new, width: width)
         case .indexTitle(_, let locale): .indexTitle(new, locale: locale)
         }
+    }
+
+    /// Of a key path whose first names are relationships.
+    private static func relationship(_ keyPath: String, steps: Int) -> SectionKey {
+        let names = keyPath.split(separator: ".", omittingEmptySubsequences: false)
+        return .relationship(
+            names.prefix(steps).joined(separator: "."), name: names.dropFirst(steps).joined(separator: "."))
     }
 
     /// The index title of a section with this key: its name when that is an index title, else the upper-cased first character of

@@ -27,6 +27,8 @@ public struct FetchedOrder {
     private let entityNumber: Int
     /// What rows of other entities need.
     private let others: [Int: Other]
+    /// Of the objects that sections are of, by entity.
+    private let sectionOrigins: [Int: ObjectOrigin]
     /// The entity that was asked for; rows may be objects of its subentities.
     public let entity: Entity
 
@@ -50,6 +52,9 @@ public struct FetchedOrder {
                 slots: try asked.attributes.map { try entity.requireSlot(of: $0.name) })
         }
         self.others = others
+        let related = (builder.headings?.entities ?? []).filter(entities.indices.contains)
+        sectionOrigins = Dictionary(
+            uniqueKeysWithValues: related.map { ($0, container.origin(ofEntity: $0, named: entities[$0].name)) })
     }
 
     private func other(_ object: RecordKey) throws -> Other? {
@@ -59,6 +64,10 @@ public struct FetchedOrder {
     }
 
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
+
+    private func idOfSection(_ object: RecordKey) -> ObjectID? {
+        sectionOrigins[object.entity].map { ObjectID(object, $0) }
+    }
 
     /// Whether rows may be objects of several entities.
     package var hasSubentities: Bool { opened.order.entity == nil }
@@ -75,7 +84,8 @@ public struct FetchedOrder {
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
     public func section(at index: Int) throws -> FetchedSection {
         try noting {
-            FetchedSection(try opened.order.section(at: index), opened.order.shape.aggregates)
+            let section = try opened.order.section(at: index)
+            return FetchedSection(section, opened.order.shape.aggregates, idOfSection)
         }
     }
 
@@ -84,7 +94,7 @@ public struct FetchedOrder {
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
         try noting {
             let columns = opened.order.shape.aggregates
-            try opened.order.walkSections(from: index) { try body(FetchedSection($0, columns)) }
+            try opened.order.walkSections(from: index) { try body(FetchedSection($0, columns, idOfSection)) }
         }
     }
 
@@ -182,21 +192,27 @@ public struct FetchedSection: Equatable, Sendable {
     public let rowsBefore: Int
     /// Whether it is the section of the rows without a value. Its name is "", like that of the empty text.
     public let isNull: Bool
+    /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
+    /// object.
+    public let objectID: ObjectID?
     private let columns: AggregateColumns
     private let summary: [UInt8]
 
-    package init(_ section: OrderSection, _ columns: AggregateColumns = .none) {
+    package init(
+        _ section: OrderSection, _ columns: AggregateColumns = .none, _ id: (RecordKey) -> ObjectID? = { _ in nil }
+    ) {
         self.columns = columns
         summary = section.summary
         name = section.name
         count = section.count
         rowsBefore = section.rowsBefore
         isNull = section.isNull
+        objectID = section.object.flatMap(id)
     }
 
     public static func == (left: FetchedSection, right: FetchedSection) -> Bool {
         left.name == right.name && left.count == right.count && left.rowsBefore == right.rowsBefore
-            && left.isNull == right.isNull && left.summary == right.summary
+            && left.isNull == right.isNull && left.objectID == right.objectID && left.summary == right.summary
     }
 
     /// An aggregate of the section's rows. O(1). Throws `RequestError` when the request does not have it.

@@ -127,6 +127,8 @@ extension FetchedResultsController: ContextFollower {
             delegate.controller(self, didChangeSection: name, at: nil, for: .insert, newIndex: to)
         case .move(let from, let to, let name):
             delegate.controller(self, didChangeSection: name, at: from, for: .move, newIndex: to)
+        case .update(let from, let to, let name):
+            delegate.controller(self, didChangeSection: name, at: from, for: .update, newIndex: to)
         }
     }
 

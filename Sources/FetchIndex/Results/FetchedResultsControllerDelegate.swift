@@ -1,4 +1,5 @@
-/// What happened to a section, a row or an object. Only sections and rows move.
+/// What happened to a section, a row or an object. Only sections and rows move. A section is updated when
+/// the object that it is of has another name.
 public enum ChangeKind: Hashable, Sendable {
     case insert
     case delete
@@ -6,7 +7,7 @@ public enum ChangeKind: Hashable, Sendable {
     case update
 }
 
-/// Receives the changes of the results of a controller: will change; sections deleted, inserted and moved; rows deleted,
+/// Receives the changes of the results of a controller: will change; sections deleted, inserted, moved and updated; rows deleted,
 /// inserted, moved and updated; did change. All methods are optional.
 ///
 /// Paths and indexes named `at` are of the state before the batch, the new ones of the state after it. The controller has the

@@ -81,6 +81,9 @@ public struct ResultsSection<Object: ManagedObject> {
     public let count: Int
     /// Rows of the sections before it.
     public let rowsBefore: Int
+    /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
+    /// object.
+    public let objectID: ObjectID?
     fileprivate let columns: AggregateColumns
     fileprivate let summary: [UInt8]
 
@@ -94,6 +97,7 @@ public struct ResultsSection<Object: ManagedObject> {
         name = section?.name ?? ""
         count = section?.count ?? 0
         rowsBefore = section?.rowsBefore ?? 0
+        objectID = section?.object.map { controller.managedObjectContext.id(of: $0) }
         self.columns = columns
         summary = section?.summary ?? []
     }

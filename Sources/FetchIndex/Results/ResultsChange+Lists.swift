@@ -13,6 +13,7 @@ extension ResultsChange {
         var moved = (from: Set<Int>(), to: Set<Int>())
         var deleted: [SectionEvent] = []
         var inserted: [SectionEvent] = []
+        var updated: [SectionEvent] = []
         for event in sections {
             switch event {
             case .delete: deleted.append(event)
@@ -22,9 +23,11 @@ extension ResultsChange {
                 inserted.append(.insert(to: to, name: name))
                 moved.from.insert(from)
                 moved.to.insert(to)
+            case .update: updated.append(event)
             }
         }
         change.sections = deleted.sorted { $0.position < $1.position } + inserted.sorted { $0.position < $1.position }
+            + updated
         change.rows = rowsWithoutMoves(moved, ids)
         return change
     }
@@ -59,7 +62,7 @@ extension ResultsChange.SectionEvent {
     fileprivate var position: Int {
         switch self {
         case .delete(let from, _): from
-        case .insert(let to, _), .move(_, let to, _): to
+        case .insert(let to, _), .move(_, let to, _), .update(_, let to, _): to
         }
     }
 }

@@ -11,6 +11,8 @@ public struct ResultsChange: Equatable, Sendable {
         case delete(from: Int, name: String)
         case insert(to: Int, name: String)
         case move(from: Int, to: Int, name: String)
+        /// The object that the section is of has another name, and the section did not move.
+        case update(from: Int, to: Int, name: String)
     }
 
     public enum RowEvent: Equatable, Sendable {
@@ -27,7 +29,7 @@ public struct ResultsChange: Equatable, Sendable {
         }
     }
 
-    /// Deletes, then inserts, then moves.
+    /// Deletes, then inserts, then moves, then updates.
     public var sections: [SectionEvent] = []
     /// Deletes, then inserts, then moves, then updates.
     public var rows: [RowEvent] = []
@@ -62,6 +64,7 @@ extension ResultsChange {
             case .delete(let from, let name): sections.append(.delete(from: from, name: name ?? ""))
             case .insert(let to, let name): sections.append(.insert(to: to, name: name ?? ""))
             case .move(let from, let to, let name): sections.append(.move(from: from, to: to, name: name ?? ""))
+            case .update(let from, let to, let name): sections.append(.update(from: from, to: to, name: name ?? ""))
             }
             if event.name == nil { eventsOfNull.insert(index) }
         }
@@ -94,6 +97,7 @@ extension ResultsChange {
             case .delete(let from, let name): .delete(from: from, name: name)
             case .insert(let to, let name): .insert(to: to, name: name)
             case .move(let from, let to, let name): .move(from: from, to: to, name: name)
+            case .update(let from, let to, let name): .update(from: from, to: to, name: name)
             }
         }
         change.rows = rows.map { event in
@@ -123,6 +127,7 @@ extension ResultsChange.SectionEvent: CustomStringConvertible {
         case .delete(let from, let name): "section delete \(from) \(name)"
         case .insert(let to, let name): "section insert → \(to) \(name)"
         case .move(let from, let to, let name): "section move \(from) → \(to) \(name)"
+        case .update(let from, let to, let name): "section update \(from) → \(to) \(name)"
         }
     }
 }

@@ -44,8 +44,11 @@ struct SectionReport: Encodable {
     @NullWhenMissing private(set) var name: String?
     let indexTitle: String
     let count: Int
+    /// The number of the object that the section is of, where the section key is a relationship.
+    let id: UInt64?
 
     init(_ section: FetchedSection, _ key: SectionKey?) {
+        id = section.objectID?.number
         name = section.isNull ? nil : section.name
         indexTitle = SectionKey.indexTitle(ofSectionNamed: section.name, key) ?? ""
         count = section.count
@@ -128,6 +131,7 @@ struct ChangeReport: Encodable {
             case .delete(let from, let old): SectionEvent(kind: "delete", from: from, name: name(old))
             case .insert(let to, let new): SectionEvent(kind: "insert", to: to, name: name(new))
             case .move(let from, let to, let moved): SectionEvent(kind: "move", from: from, to: to, name: name(moved))
+            case .update(let from, let to, let new): SectionEvent(kind: "update", from: from, to: to, name: name(new))
             }
         }
         let names = try name(change.rows.map(\.id))

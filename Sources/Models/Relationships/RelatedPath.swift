@@ -32,6 +32,8 @@ package struct RelatedPath: Sendable {
     }
 
     package let steps: [Step]
+    /// The entity that the last relationship leads to; its subentities are among `steps.last.to`.
+    package let destination: Int
     /// The attribute, by entity; nil: the path ends with objects.
     package let ends: [Int: End]?
     /// The type of the attribute; nil for objects.
@@ -60,6 +62,7 @@ package struct RelatedPath: Sendable {
             next += try builder.end(names[next...])
         }
         steps = builder.steps
+        destination = builder.entity
         ends = builder.ends
         type = builder.type
         isToMany = builder.isToMany
@@ -71,7 +74,7 @@ package struct RelatedPath: Sendable {
     private struct Builder {
         private let model: Model
         /// The entity that the names so far lead to, and its subentities.
-        private var entity: Int
+        private(set) var entity: Int
         private var entities: [Int]
         var steps: [Step] = []
         var ends: [Int: End]?

@@ -17,6 +17,8 @@ package struct OrderBuilder {
     package let placer: any RowPlacer
     /// The placers of the subentities whose objects are in the order too, by number.
     package let subentities: [Int: any RowPlacer]
+    /// Nil unless sections are of objects.
+    package let headings: (any SectionHeadings)?
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
     /// Whether the mapped pages of the file are released while records are placed: memory that a build of a large cache does
@@ -31,14 +33,20 @@ package struct OrderBuilder {
     package let dependencies: [Int]
     /// Whether placements read records of other objects.
     package var hasPaths: Bool { !paths.isEmpty }
+    /// Whether placements or headings read records of other objects.
+    package var readsRelated: Bool { hasPaths || headings != nil }
 
-    package init(entity: Int, shape: OrderShape, placer: any RowPlacer, subentities: [Int: any RowPlacer] = [:]) {
+    package init(
+        entity: Int, shape: OrderShape, placer: any RowPlacer, subentities: [Int: any RowPlacer] = [:],
+        headings: (any SectionHeadings)? = nil
+    ) {
         self.entity = entity
         self.shape = shape
         self.placer = placer
         self.subentities = subentities
+        self.headings = headings
         paths = placer.paths + subentities.values.flatMap(\.paths)
-        let read = paths.flatMap(\.reads.keys)
+        let read = paths.flatMap(\.reads.keys) + (headings?.entities ?? [])
         dependencies = Set([entity] + Array(subentities.keys) + read).sorted()
     }
 
@@ -56,31 +64,42 @@ package struct OrderBuilder {
     package func build(
         from reader: StoreReader, _ source: RecordSource = .all, in nodes: any NodeStore
     ) throws -> SectionedOrder {
-        try build(in: nodes, folder: reader.store.path) { try forEachSortedKey(from: reader, source, $0) }
+        try build(in: nodes, reader) { try forEachSortedKey(from: reader, source, $0) }
     }
 
-    /// The same from row keys that are sorted already.
-    func build(from sorted: [KeySorter], in nodes: any NodeStore, folder: String) throws -> SectionedOrder {
-        try build(in: nodes, folder: folder) { try KeySorter.forEachSorted(of: sorted, $0) }
+    /// The same from row keys that are sorted already. Headings are those of a reader's state, which may be newer.
+    func build(from sorted: [KeySorter], _ reader: StoreReader, in nodes: any NodeStore) throws -> SectionedOrder {
+        try build(in: nodes, reader) { try KeySorter.forEachSorted(of: sorted, $0) }
     }
 
     private func build(
-        in nodes: any NodeStore, folder: String, _ forEachSortedKey: ((RawSpan) throws -> Void) throws -> Void
+        in nodes: any NodeStore, _ reader: StoreReader, _ forEachSortedKey: ((RawSpan) throws -> Void) throws -> Void
     ) throws -> SectionedOrder {
         var rows = TreeBuilder(in: nodes, summarizer: shape.summarizer)
-        let sections = KeySorter(memoryBudget: memoryBudget / 4, folder: folder)
+        let sections = KeySorter(memoryBudget: memoryBudget / 4, folder: reader.store.path)
+        var headingsTree = TreeBuilder(in: nodes)
         var current = OpenSection(shape)
+        func end(_ section: OpenSection) throws {
+            let heading = try headings?.heading(of: section.value, in: reader)
+            if let heading {
+                let key = section.value + heading
+                try headingsTree.append(key.span.bytes)
+            }
+            try sections.append(section.keyAndCount(shape, heading))
+        }
         // The closure would copy the builder for each row.
         let shape = shape
         try forEachSortedKey { row in
             try SortedEntry.withParts(of: row, in: shape) { key, summary in
                 try rows.append(key, summary: summary)
                 guard shape.hasSections else { return }
-                try current.add(key, summary) { try sections.append($0.keyAndCount(shape)) }
+                try current.add(key, summary) { try end($0) }
             }
         }
-        if current.count > 0 { try sections.append(current.keyAndCount(shape)) }
-        let roots = OrderRoots(rows: try rows.finish().root, sections: try build(sections, in: nodes).root)
+        if current.count > 0 { try end(current) }
+        let roots = OrderRoots(
+            rows: try rows.finish().root, sections: try build(sections, in: nodes).root,
+            headings: try headingsTree.finish().root)
         return SectionedOrder(entity: rowEntity, shape: shape, in: nodes, roots)
     }
 
@@ -112,8 +131,8 @@ package struct OrderBuilder {
         }
 
         /// The section's key followed by its count and summary, which never decide the order of two sections. Once a section.
-        func keyAndCount(_ shape: OrderShape) -> [UInt8] {
-            var key = shape.sectionKey(value: value, firstRow: firstRow, count: count)
+        func keyAndCount(_ shape: OrderShape, _ heading: [UInt8]? = nil) -> [UInt8] {
+            var key = shape.sectionKey(value: value, heading, firstRow: firstRow, count: count)
             key.appendBigEndian(UInt64(count))
             if let sum { SortedEntry.append(summary: sum.take(), to: &key) }
             return key

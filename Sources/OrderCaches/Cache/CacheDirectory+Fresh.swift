@@ -19,7 +19,7 @@ package struct FreshCache {
 
     /// O(1). Throws when the header is damaged.
     package func order() throws -> SectionedOrder {
-        let shape = try identity.shapeForReading()
+        let shape = try header.shapeForReading()
         let entity = entities.count == 1 ? entities[0] : nil
         return try header.order(entity: entity, shape: shape, in: LMDBNodeStore(header, in: reader))
     }

@@ -97,7 +97,7 @@ package struct CacheDirectory {
     package func storedSections(_ name: String, in reader: StoreReader, limit: Int) throws -> [OrderSection] {
         guard let header = try? Self.header(name, in: reader) else { return [] }
         var sections: [OrderSection] = []
-        let shape = try header.identity.shapeForReading()
+        let shape = try header.shapeForReading()
         try header.order(entity: 0, shape: shape, in: LMDBNodeStore(header, in: reader)).walkSections { section in
             sections.append(section)
             return sections.count < limit

@@ -6,13 +6,16 @@ internal import Records
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
 /// and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their entity's
 /// version. Version 4: leaves store the common beginning of their keys once. Version 5: the identity names aggregates.
+/// Version 6 is 5 with a third tree, that of headings, for orders that have one.
 ///
-///     version 5 | cache number 4 | commit 8 | next node 8
+///     version 5 or 6 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
+///     headings tree (version 6)    the same
 ///     identity: entity, attributes read, predicate, sort, section, aggregates kept, aggregates, collation: eight texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
     static let version: UInt16 = 5
+    private static let versionWithHeadings: UInt16 = 6
 
     package let name: String
     package let number: UInt32
@@ -58,7 +61,7 @@ package struct CacheHeader: Sendable {
             if try Self.isOfOtherVersion(bytes, name) { throw UnusableHeader(reason: .formatChanged) }
             var reader = try ByteReader(
                 checked: bytes, with: Self.checksum(of: name), "the header of the cache \"\(name)\"")
-            _ = try reader.uint16()
+            let hasHeadings = try reader.uint16() == Self.versionWithHeadings
             self.name = name
             number = try reader.uint32()
             commit = try reader.uint64()
@@ -66,6 +69,7 @@ package struct CacheHeader: Sendable {
             roots = OrderRoots(
                 rows: try Self.readRoot(&reader, isWeighted: false),
                 sections: try Self.readRoot(&reader, isWeighted: true))
+            if hasHeadings { roots.headings = try Self.readRoot(&reader, isWeighted: false) }
             identity = CacheIdentity(
                 entity: try reader.text(), reads: try reader.text(), predicate: try reader.text(),
                 sort: try reader.text(), section: try reader.text(), aggregates: try reader.text(),
@@ -85,7 +89,7 @@ package struct CacheHeader: Sendable {
     private static func isOfOtherVersion(_ bytes: RawSpan, _ name: String) throws -> Bool {
         var reader = ByteReader(bytes, "a cache's header")
         let version = try reader.uint16()
-        return version != Self.version
+        return version != Self.version && version != Self.versionWithHeadings
             && (bytes.endsWithChecksum() || bytes.endsWithChecksum(mixedWith: checksum(of: name)))
     }
 
@@ -107,11 +111,12 @@ package struct CacheHeader: Sendable {
 
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.appendNumber(Self.version)
+        let hasHeadings = roots.headings.measure.count > 0
+        bytes.appendNumber(hasHeadings ? Self.versionWithHeadings : Self.version)
         bytes.appendNumber(number)
         bytes.appendNumber(commit)
         bytes.appendNumber(nextNode)
-        for root in [roots.rows, roots.sections] {
+        for root in [roots.rows, roots.sections] + (hasHeadings ? [roots.headings] : []) {
             bytes.appendNumber(root.node)
             bytes.append(UInt8(root.level))
             bytes.appendNumber(UInt64(root.measure.count))
@@ -130,10 +135,18 @@ package struct CacheHeader: Sendable {
         return bytes
     }
 
+    /// The shape of an order whose request is not at hand, for reading it. Throws when the layout of its summaries is malformed.
+    func shapeForReading() throws -> OrderShape {
+        try identity.shapeForReading(hasHeadings: roots.headings.measure.count > 0)
+    }
+
     /// The order of the header's roots. Throws when they do not agree.
     func order(entity: Int?, shape: OrderShape, in nodes: any NodeStore) throws -> SectionedOrder {
         guard !shape.hasSections || roots.sections.measure.weight == roots.rows.measure.count else {
             throw SectionedOrder.corrupted("the sections do not count the rows")
+        }
+        guard roots.headings.measure.count == (shape.hasHeadings ? sectionCount : 0) else {
+            throw SectionedOrder.corrupted("the headings are not as many as the sections")
         }
         return SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
     }

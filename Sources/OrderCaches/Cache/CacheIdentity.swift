@@ -43,7 +43,7 @@ package struct CacheIdentity: Sendable {
     }
 
     /// The shape of an order whose request is not at hand, for reading it. Throws when the layout of its summaries is malformed.
-    func shapeForReading() throws -> OrderShape {
+    func shapeForReading(hasHeadings: Bool) throws -> OrderShape {
         var columns = AggregateColumns.none
         if !aggregates.isEmpty {
             guard let found = AggregateColumns(layout: aggregates.prefix { $0 != " " }) else {
@@ -51,7 +51,7 @@ package struct CacheIdentity: Sendable {
             }
             columns = found
         }
-        return try OrderShape(hasSections: !section.isEmpty, aggregates: columns)
+        return try OrderShape(hasSections: !section.isEmpty, hasHeadings: hasHeadings, aggregates: columns)
     }
 
     /// By bytes: canonically equivalent texts are different values.

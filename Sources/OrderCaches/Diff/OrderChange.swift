@@ -11,10 +11,12 @@ package struct OrderChange: Equatable, Sendable {
         case delete(from: Int, name: String?)
         case insert(to: Int, name: String?)
         case move(from: Int, to: Int, name: String?)
+        /// The section has another name, and did not move.
+        case update(from: Int, to: Int, name: String?)
 
         package var name: String? {
             switch self {
-            case .delete(_, let name), .insert(_, let name), .move(_, _, let name): name
+            case .delete(_, let name), .insert(_, let name), .move(_, _, let name), .update(_, _, let name): name
             }
         }
     }
@@ -26,7 +28,7 @@ package struct OrderChange: Equatable, Sendable {
         case update(RecordKey, from: RowPath, to: RowPath)
     }
 
-    /// Deletes, then inserts, then moves.
+    /// Deletes, then inserts, then moves, then updates.
     package var sections: [SectionEvent] = []
     /// Deletes, then inserts, then moves, then updates.
     package var rows: [RowEvent] = []
@@ -90,6 +92,7 @@ extension OrderChange {
                 staying[from] = nil
                 arriving[to] = rows
             case .insert(let to, _): arriving[to] = []
+            case .update: break
             }
         }
         var new = staying.compactMap { $0 }

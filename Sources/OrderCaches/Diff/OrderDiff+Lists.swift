@@ -9,7 +9,7 @@ extension OrderDiff {
         from old: OrderWindow, to new: OrderWindow, updated: Set<RecordKey>, renumbered: [RecordKey: RecordKey]
     ) throws -> OrderChange {
         var numbers = SectionNumbers()
-        let oldList = try WindowList(old, &numbers)
+        let oldList = try WindowList(old, &numbers, renumbered: renumbered)
         let newList = try WindowList(new, &numbers)
         var rowChanges: [RowChange] = []
         var oldRows: [ChangedPlaces.Row?] = []
@@ -55,11 +55,14 @@ private struct SectionNumbers {
 /// A window read as a list.
 private struct WindowList {
     var rows: [(object: RecordKey, section: Int)] = []
-    var sections: [(number: Int, count: Int)] = []
+    var sections: [(number: Int, count: Int, heading: [UInt8]?)] = []
 
-    init(_ window: OrderWindow, _ numbers: inout SectionNumbers) throws {
+    init(
+        _ window: OrderWindow, _ numbers: inout SectionNumbers, renumbered: [RecordKey: RecordKey] = [:]
+    ) throws {
         try window.walkSections { section in
-            sections.append((numbers.number(of: section.value), section.count))
+            let saved = section.object.flatMap { renumbered[$0] }.map(OrderEdits.section(of:))
+            sections.append((numbers.number(of: saved ?? section.value), section.count, section.heading))
             return true
         }
         try window.walkRows { object, path in
@@ -75,7 +78,8 @@ private struct WindowList {
     func enterSections(into places: inout [SectionPlace?], key: [UInt8]) {
         var rank = 0
         for (index, section) in sections.enumerated() {
-            places[section.number] = SectionPlace(index: index, firstRank: rank, count: section.count, key: key)
+            places[section.number] = SectionPlace(
+                index: index, firstRank: rank, count: section.count, key: key, heading: section.heading)
             rank += section.count
         }
     }

@@ -55,20 +55,20 @@ struct OrderDiff {
     }
 
     /// As above, for states that no update has just led from one to the other.
-    static func change(from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange]) throws
-        -> OrderChange
-    {
-        let keys = ChangedKeys(rowChanges)
-        var places = ChangedPlaces(keys, count: rowChanges.count)
+    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: OrderEdits) throws -> OrderChange {
+        let keys = ChangedKeys(edits)
+        var places = ChangedPlaces(keys, count: edits.rows.count)
         for (number, section) in keys.sections.enumerated() {
-            places.oldSections[number] = try old.place(of: section)
+            places.oldSections[number] = try old.place(of: edits.temporaryValues[section] ?? section)
             places.newSections[number] = try new.place(of: section)
         }
-        for (index, rowChange) in rowChanges.enumerated() {
-            places.oldRows[index]?.rank = try rowChange.old.flatMap { try old.rank(of: $0) }
+        for (index, rowChange) in edits.rows.enumerated() {
+            places.oldRows[index]?.rank = try rowChange.old.flatMap {
+                try old.rank(of: edits.temporaryValues.isEmpty ? $0 : edits.inOldSection($0))
+            }
             places.newRows[index]?.rank = try rowChange.new.flatMap { try new.rank(of: $0) }
         }
-        return try change(from: old, to: new, rowChanges, places)
+        return try change(from: old, to: new, edits.rows, places)
     }
 
     private func change(_ rowChanges: [RowChange]) throws -> OrderChange {
@@ -85,13 +85,16 @@ struct OrderDiff {
         var inserted: [(Int, String?)] = []
         var changed: [FewestMoves.Changed] = []
         var names: [Int: String?] = [:]
+        var renamed: [(old: Int, new: Int, name: String?)] = []
         for (number, section) in places.sections.enumerated() {
             switch (places.oldSections[number], places.newSections[number]) {
-            case (let old?, nil): deleted.append((old.index, name(of: section)))
-            case (nil, let new?): inserted.append((new.index, name(of: section)))
+            case (let old?, nil): deleted.append((old.index, name(of: section, old)))
+            case (nil, let new?): inserted.append((new.index, name(of: section, new)))
             case (let old?, let new?) where old.key != new.key:
                 changed.append(FewestMoves.Changed(old: old.index, new: new.index))
-                names[new.index] = name(of: section)
+                let name = name(of: section, new)
+                names[new.index] = name
+                if old.headedName != new.headedName { renamed.append((old.index, new.index, name)) }
             default: break
             }
         }
@@ -106,12 +109,19 @@ struct OrderDiff {
             let name = if let known = names[move.new] { known } else { try sectionName(move.new) }
             events.append(.move(from: move.old, to: move.new, name: name))
         }
+        if !renamed.isEmpty {
+            let moved = Set(moves.map(\.new))
+            events += renamed.sorted { $0.new < $1.new }.filter { !moved.contains($0.new) }
+                .map { .update(from: $0.old, to: $0.new, name: $0.name) }
+        }
         return events
     }
 
     /// Nil for the section of null.
-    private func name(of section: [UInt8]) -> String? {
-        OrderShape.isNull(section.span.bytes) ? nil : OrderShape.name(of: section.span.bytes)
+    private func name(of section: [UInt8], _ place: SectionPlace) -> String? {
+        if OrderShape.isNull(section.span.bytes) { return nil }
+        let name = place.heading ?? section
+        return OrderShape.name(of: name.span.bytes)
     }
 
     /// All items that move, changed or not, by old and new position.

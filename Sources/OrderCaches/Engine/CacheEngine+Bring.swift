@@ -78,11 +78,11 @@ extension CacheEngine {
         let base = try old.order(of: request, in: nodes)
         let limit =
             cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: destination.reader)
-        let rowChanges = try builder.rowChanges(
+        let edits = try builder.edits(
             recordChanges, states(before: recordChanges, builder, in: destination.reader), dependentLimit: limit)
         var next = ForkedOrder(over: base)
-        let places = try next.update(rowChanges)
-        let change = try OrderDiff.change(from: base, to: next.order, rowChanges, places)
+        let places = try next.update(edits)
+        let change = try OrderDiff.change(from: base, to: next.order, edits.rows, places)
         let outcome = change.isEmpty ? OrderOutcome.hit : .caughtUp(change)
         guard case .cache(let writer) = destination else {
             return OpenedOrder(next.order, outcome, in: .fork(old), from: old.commit)
@@ -97,7 +97,7 @@ extension CacheEngine {
 
     /// The states before and after changes that lead to a reader's state; nil for an order that needs none.
     func states(before changes: [RecordChange], _ builder: OrderBuilder, in reader: StoreReader) -> StateChange? {
-        builder.hasPaths ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
+        builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
     }
 
     /// The changes of entities since the commit of a cache.

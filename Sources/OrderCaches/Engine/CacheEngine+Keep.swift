@@ -52,15 +52,15 @@ extension CacheEngine {
         let builder = request.builder
         let changes = try recordChanges(since: old, of: builder.dependencies, in: writer, known)
         let limit = try Self.mostCaughtUp(of: builder.entities, in: writer)
-        let rows = try builder.rowChanges(
-            changes, states(before: changes, builder, in: writer), dependentLimit: limit)
-        let moved = rows.filter(\.changesOrder)
+        let edits = try builder.edits(
+            changes, states(before: changes, builder, in: writer), dependentLimit: limit
+        ).moved
         var header = old
         header.commit = writer.commit
-        if !moved.isEmpty {
+        if !edits.isEmpty {
             let nodes = LMDBNodeStore(old, writingIn: writer)
             var next = ForkedOrder(over: try old.order(of: request, in: nodes))
-            try next.update(moved)
+            try next.update(edits)
             header.take(try next.publish(to: nodes), commit: writer.commit, time: currentTime())
             header.catchUps &+= 1
         }

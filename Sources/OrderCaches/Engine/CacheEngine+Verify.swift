@@ -38,13 +38,14 @@ extension CacheEngine {
         let same = request.flatMap { $0.identity.aggregates == header.identity.aggregates ? $0 : nil }
         let stored: SectionedOrder
         do {
-            let shape = try same?.builder.shape ?? header.identity.shapeForReading()
+            let shape = try same?.builder.shape ?? header.shapeForReading()
             stored = try header.order(entity: request?.builder.rowEntity ?? nil, shape: shape, in: nodes)
         } catch {
             return ["\(error)"]
         }
         var reachable: Set<NodeNumber> = []
         var defects = stored.rows.check(visiting: &reachable) + stored.sections.check(visiting: &reachable)
+        if stored.shape.hasHeadings { defects += stored.headings.check(visiting: &reachable) }
         defects += try LMDBNodeStore.inspectNodes(of: header.number, in: reader, reachable: reachable).defects
         guard defects.isEmpty else { return defects }
         guard let request = same else { return [] }

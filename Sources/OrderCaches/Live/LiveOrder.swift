@@ -64,15 +64,15 @@ package struct LiveOrder {
         try OrderWindow(order, offset: offset, limit: limit)
     }
 
-    private func rowChanges(_ changes: [RecordChange], _ states: StateChange?) throws -> [RowChange] {
-        try request.builder.rowChanges(changes, states)
+    private func orderEdits(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderEdits {
+        try request.builder.edits(changes, states)
     }
 
     /// A fork with edits over an order; nil without edits.
     private func fork(over order: SectionedOrder, with step: Step) throws -> ForkedOrder? {
         if step.unsaved.isEmpty { return nil }
         var fork = ForkedOrder(over: order)
-        try fork.update(try rowChanges(step.unsaved, step.states?.unsaved))
+        try fork.update(try orderEdits(step.unsaved, step.states?.unsaved))
         return fork
     }
 
@@ -80,7 +80,7 @@ package struct LiveOrder {
 
     /// Adds unsaved edits; their old records are those that the order has now. O(k log n).
     package mutating func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange {
-        let rows = try rowChanges(edits, states)
+        let rows = try orderEdits(edits, states)
         if rows.isEmpty { return OrderChange() }
         let current = current
         var next = ForkedOrder(over: current)
@@ -159,7 +159,7 @@ package struct LiveOrder {
         {
             change = known
         } else {
-            let rows = try rowChanges(step.net, step.states?.net)
+            let rows = try orderEdits(step.net, step.states?.net)
             change = try self.change(from: current, to: nextWindow, step.net, rows, nil)
         }
         window = nextWindow
@@ -169,7 +169,7 @@ package struct LiveOrder {
 
     private mutating func advance(_ step: Step, in nodes: MemoryNodeStore) throws -> OrderChange {
         var next = ForkedOrder(over: saved.order)
-        let rows = try rowChanges(step.committed, step.states?.committed)
+        let rows = try orderEdits(step.committed, step.states?.committed)
         let places = try next.update(rows)
         let fork = try fork(over: next.order, with: step)
         let nextWindow = try window(on: fork?.order ?? next.order)
@@ -177,7 +177,7 @@ package struct LiveOrder {
             !isEdited && fork == nil
             ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
             : try self.change(
-                from: current, to: nextWindow, step.net, rowChanges(step.net, step.states?.net), nil)
+                from: current, to: nextWindow, step.net, orderEdits(step.net, step.states?.net), nil)
         // All reads are done: the rest works in memory and does not throw.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = fork?.rebased(over: nodes)
@@ -197,7 +197,7 @@ package struct LiveOrder {
     /// more than the record. False without a record.
     package func isMember(_ object: RecordKey, _ record: [UInt8]?) throws -> Bool {
         guard let record, let placer = request.builder.placer(of: object.entity) else { return false }
-        if request.builder.hasPaths { return true }
+        if request.builder.readsRelated { return true }
         var placement = RowPlacement()
         return try placer.place(record.span.bytes, &placement)
     }
@@ -205,15 +205,15 @@ package struct LiveOrder {
     private var isWhole: Bool { offset == 0 && limit == nil }
 
     private func change(
-        from current: SectionedOrder, to next: OrderWindow, _ changes: [RecordChange], _ rows: [RowChange],
+        from current: SectionedOrder, to next: OrderWindow, _ changes: [RecordChange], _ rows: OrderEdits,
         _ places: ChangedPlaces?
     ) throws -> OrderChange {
         if rows.isEmpty { return OrderChange() }
         if isWhole {
-            if let places { return try OrderDiff.change(from: current, to: next.order, rows, places) }
+            if let places { return try OrderDiff.change(from: current, to: next.order, rows.rows, places) }
             return try OrderDiff.change(from: current, to: next.order, rows)
         }
-        let updated = Set(rows.lazy.filter(\.isUpdated).map(\.object))
+        let updated = Set(rows.rows.lazy.filter(\.isUpdated).map(\.object))
         let renumbered = changes.lazy.filter { $0.object != $0.oldObject }.map { ($0.oldObject, $0.object) }
         return try OrderDiff.change(
             from: window, to: next, updated: updated,

@@ -55,8 +55,20 @@ struct ChangedKeys {
 
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
+    /// How many of the sections, the first ones, have changed rows. The others have changed headings alone.
+    private(set) var sectionsOfRows = 0
 
-    init(_ rowChanges: [RowChange]) {
+    init(_ edits: OrderEdits) {
+        self.init(edits.rows)
+        sectionsOfRows = sections.count
+        if edits.headings.isEmpty { return }
+        let known = Set(sections)
+        // In a deterministic order, so that equal states give equal nodes.
+        sections += edits.headings.keys.filter { !known.contains($0) }
+            .sorted { $0.span.bytes.compare($1.span.bytes) < 0 }
+    }
+
+    private init(_ rowChanges: [RowChange]) {
         var keys: [(key: RowKey, rowChange: Int, change: TreeEdit.Change)] = []
         keys.reserveCapacity(2 * rowChanges.count)
         for (index, rowChange) in rowChanges.enumerated() {

@@ -16,7 +16,7 @@ package struct ForkedOrder {
 
     /// As `SectionedOrder.update`. After an error, drop the fork.
     @discardableResult
-    mutating func update(_ rowChanges: [RowChange]) throws -> ChangedPlaces { try order.update(rowChanges) }
+    mutating func update(_ edits: OrderEdits) throws -> ChangedPlaces { try order.update(edits) }
 
     /// Writes the changed nodes into the base's store, or one that continues it, and returns the order there.
     /// O(k log k) for k nodes. Throws only what the store's writes throw.

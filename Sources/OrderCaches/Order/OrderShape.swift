@@ -19,13 +19,17 @@ package struct OrderShape: Sendable {
     package let sectionOrder: SectionOrder
     /// Of which attributes the trees keep sums.
     package let aggregates: AggregateColumns
+    /// Whether sections are of objects, and have headings.
+    let hasHeadings: Bool
     let summarizer: (any Summarizer)?
     private let collator: TextCollator?
 
     package init(
-        hasSections: Bool, sectionOrder: SectionOrder = .byFirstRow, aggregates: AggregateColumns = .none
+        hasSections: Bool, hasHeadings: Bool = false, sectionOrder: SectionOrder = .byFirstRow,
+        aggregates: AggregateColumns = .none
     ) throws {
         self.hasSections = hasSections
+        self.hasHeadings = hasHeadings
         self.sectionOrder = sectionOrder
         self.aggregates = aggregates
         summarizer = aggregates.summarizer
@@ -47,20 +51,29 @@ package struct OrderShape: Sendable {
 
     /// The key of a section in the sections tree.
     ///
-    ///     section order key | section value | its length 4 BE
+    ///     section order key | heading | its length 4 BE | section value | its length 4 BE
     ///
     /// The order key is the first row's sort key and object number, the name's OrderKey, or the count: none begins
-    /// another's.
-    func sectionKey(value: [UInt8], firstRow remainder: [UInt8], count: Int) -> [UInt8] {
+    /// another's. Sections without headings have none of it, nor its length. The sort keys that a heading has stand before those of
+    /// the first row.
+    func sectionKey(
+        value: [UInt8], _ heading: [UInt8]?, firstRow remainder: [UInt8], count: Int
+    ) -> [UInt8] {
         var key: [UInt8] = []
         switch sectionOrder {
-        case .byFirstRow: key = remainder
+        case .byFirstRow:
+            if let heading { key = Array(heading[Self.nameLength(in: heading)...]) }
+            key += remainder
         case .byName(let isDescending, _):
-            appendName(of: value, to: &key)
+            appendName(of: heading ?? value, to: &key)
             if isDescending { OrderKey.reverse(&key, from: 0) }
         case .byCount(let isDescending):
             OrderKey.appendInteger(Int64(count), to: &key)
             if isDescending { OrderKey.reverse(&key, from: 0) }
+        }
+        if let heading {
+            key.append(contentsOf: heading)
+            key.appendBigEndian(UInt32(truncatingIfNeeded: heading.count))
         }
         key.append(contentsOf: value)
         key.appendBigEndian(UInt32(truncatingIfNeeded: value.count))
@@ -76,7 +89,12 @@ package struct OrderShape: Sendable {
         }
     }
 
-    /// A section's name: its value as plain text.
+    /// How many bytes of a heading are its name.
+    static func nameLength(in heading: [UInt8]) -> Int {
+        min(OrderKey.lengthOfFirst(in: heading.span.bytes) ?? heading.count, heading.count)
+    }
+
+    /// A section's name: its value, or its heading's name, as plain text.
     static func name(of value: RawSpan) -> String { OrderKey.first(in: value)?.value.description ?? "" }
 
     /// Whether a section's value is null. Without sections there is no value, which is not null.
@@ -86,10 +104,23 @@ package struct OrderShape: Sendable {
 
     /// The section value that a key of the sections tree ends with.
     static func sectionValue(in key: RawSpan) -> [UInt8]? {
+        lastPart(of: key).map { [UInt8](copying: key.extracting($0)) }
+    }
+
+    /// The value and the heading that a key of the sections tree ends with; nil when it is too short.
+    func valueAndHeading(in key: RawSpan) -> (value: [UInt8], heading: [UInt8]?)? {
+        guard let value = Self.lastPart(of: key) else { return nil }
+        let bytes = [UInt8](copying: key.extracting(value))
+        if !hasHeadings { return (bytes, nil) }
+        let rest = key.extracting(first: value.lowerBound)
+        return Self.lastPart(of: rest).map { (bytes, [UInt8](copying: rest.extracting($0))) }
+    }
+
+    /// The bytes before the length that a key ends with.
+    private static func lastPart(of key: RawSpan) -> Range<Int>? {
         guard key.byteCount >= 4 else { return nil }
         let end = key.byteCount - 4
         let length = Int(UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self)))
-        guard length <= end else { return nil }
-        return [UInt8](copying: key.extracting(end - length..<end))
+        return length <= end ? end - length..<end : nil
     }
 }

@@ -54,7 +54,8 @@ package struct OrderWindow {
         return OrderSection(
             name: section.name, count: range.count, rowsBefore: max(0, range.lowerBound - rows.lowerBound),
             value: section.value,
-            summary: range.count == section.count ? section.summary : try order.summary(ofRows: range))
+            summary: range.count == section.count ? section.summary : try order.summary(ofRows: range),
+            heading: section.heading)
     }
 
     /// The summary of some of the window's rows over its sections; empty in an order without aggregates. O(log n). Throws

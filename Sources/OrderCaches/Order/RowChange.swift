@@ -40,10 +40,17 @@ extension OrderBuilder {
     /// The rows that changes of records take and give; changes of no member are left out. Where placements read other records, these
     /// are read in the states, and rows whose own records are the same may change: those from which a path leads through a changed object.
     /// Throws `TooManyDependents` when these are more than a limit. O(changes), and O(log n) for each dependent row.
-    func rowChanges(
+    func edits(
         _ changes: [RecordChange], _ states: StateChange?, dependentLimit: Int = .max
+    ) throws -> OrderEdits {
+        var edits = OrderEdits(try rowChanges(changes, hasPaths ? states : nil, dependentLimit))
+        if let headings, let states { try headings.addHeadings(to: &edits, changes, states) }
+        return edits
+    }
+
+    private func rowChanges(
+        _ changes: [RecordChange], _ states: StateChange?, _ dependentLimit: Int
     ) throws -> [RowChange] {
-        let states = hasPaths ? states : nil
         var placement = placement
         var rows: [RowChange] = []
         rows.reserveCapacity(changes.count)

@@ -12,6 +12,11 @@ struct SectionPlace {
     var key: [UInt8]
     /// Of its rows; empty in an order without aggregates or sections.
     var summary: [UInt8] = []
+    /// Nil in an order whose sections have none.
+    var heading: [UInt8]?
+
+    /// The name that its heading has.
+    var headedName: ArraySlice<UInt8>? { heading.map { $0[..<OrderShape.nameLength(in: $0)] } }
 }
 
 extension SectionedOrder {
@@ -33,25 +38,43 @@ extension SectionedOrder {
         // Only the order by count needs the count to find the section's entry, which has it.
         var count = 0
         if case .byCount = shape.sectionOrder { count = try endRank(of: section) - rank }
-        let key = shape.sectionKey(value: section, firstRow: remainder, count: count)
-        guard let place = try entry(key, firstRank: rank) else {
+        let heading = try heading(of: section)
+        if shape.hasHeadings && heading == nil { throw Self.corrupted("a section with rows has no heading") }
+        let key = shape.sectionKey(value: section, heading, firstRow: remainder, count: count)
+        guard let place = try entry(key, heading, firstRank: rank) else {
             throw Self.corrupted("a section with rows is not among the sections")
         }
         return place
+    }
+
+    /// What a section shows of its object; nil when there is no such section, and in an order without headings. O(log n).
+    private func heading(of section: [UInt8]) throws -> [UInt8]? {
+        if !shape.hasHeadings { return nil }
+        var found: [UInt8]?
+        _ = try headings.firstEntry(from: section.span.bytes) { key, _ in
+            guard key.byteCount > section.count,
+                key.extracting(first: section.count).isEqual(to: section.span.bytes)
+            else { return }
+            found = [UInt8](copying: key.extracting(section.count..<key.byteCount))
+        }
+        return found
     }
 
     /// As `place(of:)`, but that the rank of the first row may be missing where the section is found without its rows:
     /// the caller asks for that rank along with others.
     func entry(of section: [UInt8]) throws -> SectionPlace? {
         if !shape.hasSections || shape.needsRows { return try place(of: section) }
-        return try entry(shape.sectionKey(value: section, firstRow: [], count: 0), firstRank: 0)
+        let heading = try heading(of: section)
+        if shape.hasHeadings && heading == nil { return nil }
+        return try entry(shape.sectionKey(value: section, heading, firstRow: [], count: 0), heading, firstRank: 0)
     }
 
-    private func entry(_ key: [UInt8], firstRank: Int) throws -> SectionPlace? {
+    private func entry(_ key: [UInt8], _ heading: [UInt8]?, firstRank: Int) throws -> SectionPlace? {
         let found = try sections.rank(of: key.span.bytes)
         guard found.isPresent, found.before.count < sections.count else { return nil }
         return SectionPlace(
-            index: found.before.count, firstRank: firstRank, count: found.weight, key: key, summary: found.summary)
+            index: found.before.count, firstRank: firstRank, count: found.weight, key: key, summary: found.summary,
+            heading: heading)
     }
 
     /// The rank of a section's first row, and its sort key and object number; nil when the section has no rows.

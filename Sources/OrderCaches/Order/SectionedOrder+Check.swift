@@ -15,20 +15,33 @@ extension SectionedOrder {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }
         defects += sections.check(visiting: &visited).map { "sections tree: \($0)" }
+        if shape.hasHeadings { defects += headings.check(visiting: &visited).map { "headings tree: \($0)" } }
         guard defects.isEmpty, shape.hasSections else { return defects }
         do {
             let expected = KeySorter(memoryBudget: Self.checkBudget, folder: folder)
             var section = OrderBuilder.OpenSection(shape)
+            var headings = EntryPages(self.headings)
+            func end(_ section: OrderBuilder.OpenSection) throws {
+                try expected.append(section.keyAndCount(shape, nextHeading(of: section.value, &headings)))
+            }
             try rows.walk(from: 0) { row in
-                try section.add(row.key, row.summary) { try expected.append($0.keyAndCount(shape)) }
+                try section.add(row.key, row.summary) { try end($0) }
                 return true
             }
-            if section.count > 0 { try expected.append(section.keyAndCount(shape)) }
+            if section.count > 0 { try end(section) }
             defects += try compareSections(with: expected)
         } catch  where error.isDamage {
             defects.append("\(error)")
         }
         return defects
+    }
+
+    /// The heading of the next section by value; nil in an order without headings. Throws when it is another section's.
+    private func nextHeading(of value: [UInt8], _ headings: inout EntryPages) throws -> [UInt8]? {
+        if !shape.hasHeadings { return nil }
+        let next = try headings.next()
+        guard next.starts(with: value) else { throw Self.corrupted("the headings are not those of the sections") }
+        return Array(next[value.count...])
     }
 
     /// The first section that is not the one that the rows give, one sentence.
@@ -63,6 +76,13 @@ extension SectionedOrder {
         }
         if defects.isEmpty && stored.count != rowCount {
             defects.append("it has \(rowCount) rows; the records give \(stored.count)")
+        }
+        guard let headings = builder.headings else { return defects }
+        try walkSections { section in
+            if try section.heading != headings.heading(of: section.value, in: reader) {
+                defects.append("the heading of section \"\(section.name)\" is not the one that the records give")
+            }
+            return defects.isEmpty
         }
         return defects
     }

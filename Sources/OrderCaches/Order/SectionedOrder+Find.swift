@@ -12,16 +12,19 @@ extension SectionedOrder {
             return OrderSection(name: "", count: rowCount, rowsBefore: 0, value: [], summary: summary)
         }
         var found: OrderSection?
-        try sections.entry(at: index) { entry, before in found = try Self.section(entry, rowsBefore: before.weight) }
+        try sections.entry(at: index) { entry, before in found = try section(entry, rowsBefore: before.weight) }
         guard let found else { throw Self.corrupted("section \(index) is missing") }
         return found
     }
 
-    private static func section(_ entry: borrowing TreeEntry, rowsBefore: Int) throws -> OrderSection {
-        guard let value = OrderShape.sectionValue(in: entry.key) else { throw corrupted("a section key is too short") }
+    private func section(_ entry: borrowing TreeEntry, rowsBefore: Int) throws -> OrderSection {
+        guard let (value, heading) = shape.valueAndHeading(in: entry.key) else {
+            throw Self.corrupted("a section key is too short")
+        }
+        let name = heading ?? value
         return OrderSection(
-            name: OrderShape.name(of: value.span.bytes), count: entry.weight, rowsBefore: rowsBefore, value: value,
-            summary: entry.summary.isEmpty ? [] : [UInt8](copying: entry.summary))
+            name: OrderShape.name(of: name.span.bytes), count: entry.weight, rowsBefore: rowsBefore, value: value,
+            summary: entry.summary.isEmpty ? [] : [UInt8](copying: entry.summary), heading: heading)
     }
 
     /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
@@ -33,7 +36,7 @@ extension SectionedOrder {
         guard index >= 0, index < sections.count else { return }
         var rowsBefore = index == 0 ? 0 : try section(at: index).rowsBefore
         try sections.walk(from: index) { entry in
-            let section = try Self.section(entry, rowsBefore: rowsBefore)
+            let section = try section(entry, rowsBefore: rowsBefore)
             rowsBefore += section.count
             return try body(section)
         }

@@ -2,23 +2,25 @@ internal import Bytes
 internal import CountedTree
 
 extension SectionedOrder {
-    /// Applies changes of rows, and returns the old and new positions of these rows and of their sections. O(k log n).
+    /// Applies changes of rows and of headings, and returns the old and new positions of these rows, of their sections, and of the
+    /// sections whose headings changed. O(k log n).
     @discardableResult
-    mutating func update(_ rowChanges: [RowChange]) throws -> ChangedPlaces {
-        let keys = ChangedKeys(rowChanges)
-        var places = ChangedPlaces(keys, count: rowChanges.count)
+    mutating func update(_ edits: OrderEdits) throws -> ChangedPlaces {
+        let keys = ChangedKeys(edits)
+        var places = ChangedPlaces(keys, count: edits.rows.count)
         // Also for rows that keep their keys: their sections may move.
         for (number, section) in keys.sections.enumerated() {
             places.oldSections[number] = try entry(of: section)
         }
         let firstRanks = try updateRows(keys, &places)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
-        guard rowChanges.contains(where: \.changesOrder) else {
+        if edits.changesNothing {
             places.newSections = places.oldSections
             return places
         }
         if shape.hasSections {
-            try updateSections(keys, firstRanks.map(\.new), &places)
+            try updateSections(keys, edits.headings, firstRanks.map(\.new), &places)
+            try updateHeadings(keys.sections, places)
         } else {
             for number in keys.sections.indices { places.newSections[number] = try place(of: []) }
         }
@@ -32,6 +34,10 @@ extension SectionedOrder {
     private mutating func updateRows(
         _ keys: ChangedKeys, _ places: inout ChangedPlaces
     ) throws -> [(old: Int, new: Int)] {
+        var firstRanks = Array(repeating: (old: 0, new: 0), count: keys.sections.count)
+        for number in keys.sectionsOfRows..<keys.sections.count {
+            firstRanks[number].old = try firstRank(of: keys.sections[number])
+        }
         var edits: [TreeEdit] = []
         edits.reserveCapacity(keys.ascending.count + keys.sections.count)
         var asked = 0
@@ -43,7 +49,9 @@ extension SectionedOrder {
             edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
         }
         let outcomes = try rows.apply(edits)
-        var firstRanks = Array(repeating: (old: 0, new: 0), count: keys.sections.count)
+        for number in keys.sectionsOfRows..<keys.sections.count {
+            firstRanks[number].new = try firstRank(of: keys.sections[number])
+        }
         var next = 0
         asked = 0
         for key in keys.ascending {
@@ -66,7 +74,7 @@ extension SectionedOrder {
 
     /// Brings the sections' entries up to their rows.
     private mutating func updateSections(
-        _ keys: ChangedKeys, _ firstRanks: [Int], _ places: inout ChangedPlaces
+        _ keys: ChangedKeys, _ headings: [[UInt8]: [UInt8]], _ firstRanks: [Int], _ places: inout ChangedPlaces
     ) throws {
         var counts = places.oldSections.map { $0?.count ?? 0 }
         // Whether the rows that a section sums up are others.
@@ -80,7 +88,11 @@ extension SectionedOrder {
         var changes: [(section: Int, edit: TreeEdit)] = []
         for (number, count) in counts.enumerated() {
             let old = places.oldSections[number]
-            let key = try newKey(of: keys.sections[number], count: count, old)
+            let heading = headings[keys.sections[number]] ?? old?.heading
+            if shape.hasHeadings && heading == nil && count > 0 {
+                throw Self.corrupted("a section with rows has no heading")
+            }
+            let key = try newKey(of: keys.sections[number], heading, count: count, old)
             if let key, key == old?.key, count == old?.count, shape.aggregates.isEmpty || !hasChanges[number] {
                 changes.append((number, TreeEdit(key, .find)))
             } else {
@@ -96,7 +108,7 @@ extension SectionedOrder {
             }
             if let key {
                 places.newSections[number] = SectionPlace(
-                    index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key)
+                    index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key, heading: heading)
             }
         }
         // Then no section moves.
@@ -117,16 +129,34 @@ extension SectionedOrder {
     }
 
     /// The key of a section's entry, now that its rows are up to date; nil when it has none.
-    private func newKey(of section: [UInt8], count: Int, _ old: SectionPlace?) throws -> [UInt8]? {
+    private func newKey(
+        of section: [UInt8], _ heading: [UInt8]?, count: Int, _ old: SectionPlace?
+    ) throws -> [UInt8]? {
         guard count >= 0 else { throw Self.corrupted("a section's count does not agree with its rows") }
         guard shape.needsRows else {
             if count == 0 { return nil }
-            return old?.key ?? shape.sectionKey(value: section, firstRow: [], count: count)
+            if let old, old.heading == heading { return old.key }
+            return shape.sectionKey(value: section, heading, firstRow: [], count: count)
         }
         let first = try firstRow(of: section)
         guard (first == nil) == (count == 0) else {
             throw Self.corrupted("a section's count does not agree with its rows")
         }
-        return first.map { shape.sectionKey(value: section, firstRow: $0.remainder, count: count) }
+        return first.map { shape.sectionKey(value: section, heading, firstRow: $0.remainder, count: count) }
+    }
+
+    private mutating func updateHeadings(_ sections: [[UInt8]], _ places: ChangedPlaces) throws {
+        if !shape.hasHeadings { return }
+        var edits: [TreeEdit] = []
+        for (number, section) in sections.enumerated() {
+            let (old, new) = (places.oldSections[number]?.heading, places.newSections[number]?.heading)
+            if old == new { continue }
+            if let old { edits.append(TreeEdit(section + old, .remove)) }
+            if let new { edits.append(TreeEdit(section + new, .insert())) }
+        }
+        edits.sort { $0.key.span.bytes.compare($1.key.span.bytes) < 0 }
+        for (edit, outcome) in zip(edits, try headings.apply(edits)) where outcome.wasPresent != (edit.change == .remove) {
+            throw Self.corrupted("the headings are not those of the sections")
+        }
     }
 }

@@ -13,19 +13,23 @@ package struct OrderSection: Equatable, Sendable {
     let value: [UInt8]
     /// Of its rows; empty in an order without aggregates.
     package var summary: [UInt8] = []
+    /// What the section shows of its object; nil in an order whose sections are of no objects.
+    var heading: [UInt8]?
 
     /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
     package var isNull: Bool { OrderShape.isNull(value.span.bytes) }
 }
 
-/// The rows of a request in order, grouped into sections: two counted trees that each do one thing.
+/// The rows of a request in order, grouped into sections: two counted trees that each do one thing,
+/// and a third one where sections are of objects.
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
-///     summaries      in both trees, where the order has aggregates: of a row's values, of a section's rows
+///     headings tree  section value | heading: what a section shows of its object, so that no row needs it
+///     summaries      in the first two, where the order has aggregates: of a row's values, of a section's rows
 ///
 /// No position is stored. A row at n is a select by weight among sections and a select among rows; a row's position is
-/// its rank among rows less the rank of its section's first. Both trees are views of the one node store that the order
+/// its rank among rows less the rank of its section's first. All trees are views of the one node store that the order
 /// owns.
 package struct SectionedOrder {
     /// Nil: each row names the entity of its object.
@@ -56,6 +60,11 @@ package struct SectionedOrder {
         set { roots.sections = newValue.root }
     }
 
+    var headings: CountedTree {
+        get { CountedTree(in: nodes, root: roots.headings) }
+        set { roots.headings = newValue.root }
+    }
+
     package var rowCount: Int { roots.rows.measure.count }
     package var sectionCount: Int { shape.hasSections ? roots.sections.measure.count : 1 }
 
@@ -71,6 +80,7 @@ package struct SectionedOrder {
 struct OrderRoots {
     var rows = TreeRoot(isWeighted: false)
     var sections = TreeRoot(isWeighted: true)
+    var headings = TreeRoot(isWeighted: false)
 }
 
 extension Error {

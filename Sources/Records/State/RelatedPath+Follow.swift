@@ -11,6 +11,22 @@ extension RelatedPath {
         try forEachEnd(of: object, record, in: state, steps: steps.count, body)
     }
 
+    /// The key that stands for the object to which a path of to-one relationships leads, also when there is no such object any more.
+    /// O(steps x log n).
+    package func endKey(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> RecordKey? {
+        guard let last = steps.last else { return nil }
+        var key: RecordKey?
+        try forEachEnd(of: object, record, in: state, steps: steps.count - 1) { owner, record in
+            if case .reference = last.kind {
+                key = try last.target(of: owner, record)
+            } else {
+                key = try last.next(of: owner, in: state).first
+            }
+            return false
+        }
+        return key
+    }
+
     private func forEachEnd(
         of object: RecordKey, _ record: RawSpan, in state: any RecordState, steps count: Int,
         _ body: (RecordKey, RawSpan) throws -> Bool

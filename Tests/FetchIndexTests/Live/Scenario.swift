@@ -112,7 +112,7 @@ func replayedByAList(_ change: ResultsChange, on old: [[ObjectID]]) -> [[ObjectI
     var new = left.compactMap { $0.map { $0.compactMap { $0 } } }
     for event in change.sections {
         switch event {
-        case .delete: break
+        case .delete, .update: break
         case .insert(let to, _): new.insert([], at: to)
         case .move: return nil
         }

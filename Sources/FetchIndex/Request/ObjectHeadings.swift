@@ -1,0 +1,74 @@
+internal import Models
+internal import OrderCaches
+internal import Records
+
+/// The headings of sections that are of related objects: the name, then the leading sort keys that are attributes of the same object,
+/// so that its rows need not have them.
+final class ObjectHeadings: SectionHeadings {
+    let entities: Set<Int>
+    /// How many sort keys, the first ones, stand in headings.
+    let sortKeyCount: Int
+    /// The slots that headings are made of, by entity.
+    let reads: [Int: Set<Int>]
+    private let model: Model
+    private let nameType: ValueType
+    private let columns: [SortColumn]
+    /// Of the name, then of the columns, by entity.
+    private let slots: [Int: [Int]]
+
+    /// Nil unless sections are of related objects. `number` is the entity of the rows.
+    init?(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
+        guard case .relationship(let path, let name)? = definition.sectionKey else { return nil }
+        let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard let related = try RelatedPath(names, from: number, in: model, key: PathTable.keyName) else {
+            throw RequestError.wrongType(
+                "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, and "
+                    + "\(model.entities[number].name).\(path) is none")
+        }
+        let destination = model.entities[related.destination]
+        self.model = model
+        entities = related.steps.last?.to ?? []
+        nameType = destination.type(at: try destination.requireSlot(of: name))
+        var attributes = [name]
+        var columns: [SortColumn] = []
+        for key in definition.sortKeys {
+            guard key.attribute.hasPrefix(path + ".") else { break }
+            let attribute = String(key.attribute.dropFirst(path.count + 1))
+            guard let slot = destination.slot(of: attribute) else { break }
+            columns.append(try SortColumn(key, slot: slot, destination.type(at: slot), of: destination))
+            attributes.append(attribute)
+        }
+        self.columns = columns
+        sortKeyCount = columns.count
+        slots = try Dictionary(
+            uniqueKeysWithValues: entities.map { number in
+                (number, try attributes.map { try model.entities[number].requireSlot(of: $0) })
+            })
+        reads = slots.mapValues { Set($0) }
+    }
+
+    /// The versions of ICU's data that headings depend on.
+    var versions: [String] { columns.compactMap { $0.collator?.version } }
+
+    func heading(of object: RecordKey, _ record: RawSpan?) throws -> [UInt8] {
+        var heading: [UInt8] = []
+        guard let record, let slots = slots[object.entity] else {
+            OrderKey.appendNull(to: &heading)
+            for column in columns {
+                let start = heading.count
+                OrderKey.appendNull(to: &heading)
+                if column.isDescending { OrderKey.reverse(&heading, from: start) }
+            }
+            return heading
+        }
+        let entity = model.entities[object.entity]
+        let view = try RecordView(record, of: entity)
+        try view.appendOrderKey(of: slots[0], as: nameType, to: &heading)
+        for (column, slot) in zip(columns, slots.dropFirst()) {
+            let start = heading.count
+            try column.append(view, slot: slot, to: &heading)
+            if column.isDescending { OrderKey.reverse(&heading, from: start) }
+        }
+        return heading
+    }
+}
