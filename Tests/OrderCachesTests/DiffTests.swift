@@ -74,7 +74,8 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
                     == [], context)
             // The way back is a change too.
             let back = try OrderDiff.change(
-                from: next, to: current, OrderEdits(edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) }))
+                from: next, to: current,
+                OrderEdits(edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) }))
             #expect(back.replay(on: try next.objects()) == (try current.objects()), context)
             current = try fork.publish(to: store)
             rows = newRows

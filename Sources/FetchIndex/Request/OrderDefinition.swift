@@ -72,10 +72,12 @@ public struct OrderDefinition: Hashable, Sendable {
         }
         related.merge(placer.headings?.reads ?? [:]) { $0.union($1) }
         let shape = try OrderShape(
-            hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder.shape, aggregates: placer.columns)
+            hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder.shape,
+            aggregates: placer.columns)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
-            entity.hasRenames || !placer.paths.isEmpty || placer.headings != nil || entity.storedRelationships.contains(where: \.isRenamed)
+            entity.hasRenames || !placer.paths.isEmpty || placer.headings != nil
+                || entity.storedRelationships.contains(where: \.isRenamed)
             ? renamed { name in
                 entity.slot(of: name).map { entity.slots[$0].permanentName } ?? placer.permanentName(ofPath: name)
             } : self

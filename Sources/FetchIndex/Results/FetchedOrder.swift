@@ -65,6 +65,18 @@ public struct FetchedOrder {
 
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
 
+    /// An attribute of the entity that was asked for, or a key path through to-one relationships to an attribute or an object.
+    /// O(entities x names). Throws `StoreError.unknownAttribute`, and `RequestError` for a path that leads to many objects.
+    package func column(_ name: String) throws -> FetchedColumn {
+        let entities = [entityNumber] + others.keys
+        return try withPublicErrors { try FetchedColumn(name, of: entities, in: snapshot.model) }
+    }
+
+    /// All attributes of the entity that was asked for.
+    package var attributeColumns: [FetchedColumn] {
+        entity.attributes.indices.map { FetchedColumn(attribute: $0, of: entity) }
+    }
+
     private func idOfSection(_ object: RecordKey) -> ObjectID? {
         sectionOrigins[object.entity].map { ObjectID(object, $0) }
     }
@@ -176,7 +188,7 @@ public struct FetchedOrder {
                 FetchedRow(
                     id: id(of: object), path: position, entity: entity,
                     slots: other?.slots ?? entity.attributeSlots,
-                    record: try RecordView(record, of: entity)))
+                    record: try RecordView(record, of: entity), bytes: record, snapshot))
         }
         guard isFound else { throw stale(object) }
     }
@@ -218,47 +230,5 @@ public struct FetchedSection: Equatable, Sendable {
     /// An aggregate of the section's rows. O(1). Throws `RequestError` when the request does not have it.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>) throws -> Value {
         try withPublicErrors { try columns.value(of: aggregate, in: summary) }
-    }
-}
-
-/// A row of a fetched order: the object's id, the row's path, and its values, which are decoded on demand.
-public struct FetchedRow: ~Escapable {
-    public let id: ObjectID
-    public let path: RowPath
-    /// The object's entity, which may be a subentity of the one that was asked for.
-    public let entity: Entity
-    /// Of the attributes of the entity that was asked for.
-    private let slots: [Int]
-    private let record: RecordView
-
-    @_lifetime(copy record)
-    init(id: ObjectID, path: RowPath, entity: Entity, slots: [Int], record: RecordView) {
-        self.id = id
-        self.path = path
-        self.entity = entity
-        self.slots = slots
-        self.record = record
-    }
-
-    /// The value of an attribute. O(length of the value). Throws `StoreError.unknownAttribute`, and `StoreError.corrupted`.
-    public func value(of attribute: String) throws -> Value {
-        try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
-    }
-
-    /// The value of the attribute at an index of the attributes of the entity that was asked for. Throws `StoreError.corrupted`.
-    public func value(at index: Int) throws -> Value {
-        try withPublicErrors { try value(ofSlot: slots[index]) }
-    }
-
-    private func value(ofSlot slot: Int) throws -> Value {
-        try record.value(at: slot, as: entity.type(at: slot))
-    }
-
-    /// Calls the body with the UTF-8 bytes of a text value in place. False when the value is null or no text.
-    package func text(at index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
-        let slot = slots[index]
-        guard entity.type(at: slot) == .string, let range = try record.range(of: slot) else { return false }
-        record.bytes(range).withUnsafeBytes(body)
-        return true
     }
 }

@@ -26,7 +26,8 @@ extension ResultsChange {
             case .update: updated.append(event)
             }
         }
-        change.sections = deleted.sorted { $0.position < $1.position } + inserted.sorted { $0.position < $1.position }
+        change.sections =
+            deleted.sorted { $0.position < $1.position } + inserted.sorted { $0.position < $1.position }
             + updated
         change.rows = rowsWithoutMoves(moved, ids)
         return change

@@ -13,6 +13,11 @@ struct ExportCommand: ParsableCommand {
             Null is null in JSON lines and an empty field in CSV and TSV; an empty text is "" in JSON lines and CSV, and \
             cannot be told from null in TSV, which holds neither tabs nor line ends either. Data are hexadecimal, dates \
             ISO 8601 in UTC with all their digits. --print-types prints what `import --types` needs to know.
+
+            Where the model has relationships, the column @id has the number of each object, and relationships have the \
+            numbers of related objects, with their positions where they are ordered: 12, Entity:12, 12@c0ff. Importing \
+            the files of all entities into an empty store of the same model gives an equal store. A relationship is \
+            exported with one of its two sides: that which leads to one object, else the first.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -45,10 +50,6 @@ struct ExportCommand: ParsableCommand {
         if try model.hierarchy(of: model.number(of: entity.name)).count > 1 {
             Output.error("objects of the subentities of \(entity.name) are not exported: export each entity")
         }
-        if !entity.relationships.isEmpty {
-            let names = entity.relationships.map(\.name).joined(separator: ", ")
-            Output.error("relationships are not exported: \(names.visible) of \(entity.name)")
-        }
         let file = try file.map { try ExportFile(at: $0) }
         let damaged = try write(definition, entity, container, format) { bytes in
             if let file { return try file.write(bytes) }
@@ -71,10 +72,16 @@ struct ExportCommand: ParsableCommand {
         let total = try container.recordCount()
         var place = "the header"
         do {
-            var writer = try CatalogueWriter(format, columns: entity.attributes.map(\.name))
+            let related = try ExportedLinks(of: entity, in: container.store.snapshot())
+            let names = related.hasIDs ? [RelatedColumns.idName] : []
+            var writer = try CatalogueWriter(
+                format, columns: names + entity.attributes.map(\.name) + related.names)
             let damaged = try container.forEachRecord(of: definition, skippingDamaged: skipDamaged) { object, record in
                 place = "object \(object.number)"
+                if related.hasIDs { try writer.append(.integer(Int64(object.number))) }
                 try Self.write(record, as: entity, with: &writer)
+                for value in try related.values(of: object, record) { try writer.append(value) }
+                try writer.endRow()
                 rows += 1
                 guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
                 try out(writer.bytes)
@@ -87,7 +94,7 @@ struct ExportCommand: ParsableCommand {
             }
             return damaged
         } catch let error as CatalogueWriter.Unwritable {
-            throw Failure("\(place), \(entity.attributes[error.column].name): \(error.reason)")
+            throw Failure("\(place), \(writtenName(ofColumn: error.column, of: entity, container)): \(error.reason)")
         }
     }
 
@@ -101,6 +108,12 @@ struct ExportCommand: ParsableCommand {
                 try writer.append(try record.value(at: slot, as: attribute.type))
             }
         }
-        try writer.endRow()
+    }
+
+    /// The name of a column whose value cannot be written.
+    private func writtenName(ofColumn column: Int, of entity: Entity, _ container: PersistentContainer) -> String {
+        let related = try? ExportedLinks(of: entity, in: container.store.snapshot())
+        let names = (related?.hasIDs ?? false ? [RelatedColumns.idName] : []) + entity.attributes.map(\.name)
+        return names.indices.contains(column) ? names[column] : "a relationship"
     }
 }

@@ -23,7 +23,7 @@ struct FetchCommand: ParsableCommand {
     @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
     @Option(parsing: .unconditional, help: "Sections to print (tables: 20 by default, all with --sections-only).")
     var sectionLimit: Int?
-    @Option(help: "The attributes of rows: KEY,...; all by default.") var columns: String?
+    @Option(help: "The values of rows: KEY,..., also as author.name; all attributes by default.") var columns: String?
     @Option(parsing: .unconditional, help: "Only the section of this name; --offset and --limit count its rows.")
     var inSection: String?
     @Flag(help: "No rows.") var sectionsOnly = false
@@ -65,7 +65,7 @@ struct FetchCommand: ParsableCommand {
                 if isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
                 return
             }
-            let columns = try columns(of: order.entity)
+            let columns = try columns(of: order)
             let range = try range(of: order)
             // A damaged cache is rebuilt, and this body called again: damage must be met before anything is printed.
             try order.prove(sections: range.sections, rows: range.rows)
@@ -77,17 +77,13 @@ struct FetchCommand: ParsableCommand {
         }
     }
 
-    /// The indices of the wanted attributes.
-    private func columns(of entity: Entity) throws -> [Int] {
-        guard let columns else { return Array(entity.attributes.indices) }
+    private func columns(of order: FetchedOrder) throws -> [FetchedColumn] {
+        guard let columns else { return order.attributeColumns }
         var known: Set<String> = []
         return try RequestText.split(columns, at: ",").map { text in
             let name = RequestText.unquoted(text)
             guard known.insert(name).inserted else { throw ValidationError("--columns names \(name) twice.") }
-            guard let index = entity.attributes.firstIndex(where: { $0.name == name }) else {
-                throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
-            }
-            return index
+            return try order.column(name)
         }
     }
 
@@ -109,7 +105,7 @@ struct FetchCommand: ParsableCommand {
 
     private func print(
         _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange,
-        _ columns: [Int]
+        _ columns: [FetchedColumn]
     ) throws {
         if let format = output.catalogue {
             return try FetchRowWriter(order: order, format: format, columns: columns).print(range.rows)

@@ -30,6 +30,15 @@ struct ImportCommand: ParsableCommand {
     @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
     @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
     @Flag(help: "Add columns that the entity does not have; older objects have null.") var addColumns = false
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: """
+            A column that names related objects by a unique attribute: COLUMN=Entity.attribute. A new relationship is called as \
+            the column, and its inverse as the file's entity in the plural (author of Book: books).
+            """)
+    var relate: [String] = []
+    @Flag(help: "Insert the related objects that are missing, with the values that --relate names them by.")
+    var createRelated = false
     @Flag(help: "Delete the objects that the file lacks; all of it is one transaction. Needs --key.") var replace =
         false
     @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50
@@ -42,6 +51,8 @@ struct ImportCommand: ParsableCommand {
         var unchanged = 0
         /// Only with `--replace`.
         var deleted: Int?
+        /// Related objects that were missing; only with `--create-related`.
+        var created: Int?
         var badRows: [String] = []
         var badRowCount = 0
         var commit: UInt64 = 0
@@ -57,6 +68,7 @@ struct ImportCommand: ParsableCommand {
         if replace && key == nil {
             throw ValidationError("--replace needs --key: rows are matched with objects by it.")
         }
+        if createRelated && relate.isEmpty { throw ValidationError("--create-related needs --relate.") }
         guard (0...100).contains(replaceLimit) else {
             throw ValidationError("--replace-limit is from 0 to 100 per cent.")
         }
@@ -76,16 +88,26 @@ struct ImportCommand: ParsableCommand {
         }
         let types = try givenTypes(source.columns)
         if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
+        let relations = try relate.map { try RelateOption($0) }
+        for relation in relations where !source.columns.contains(relation.column) {
+            throw StoreError.unknownAttribute(entity: file, attribute: relation.column)
+        }
         var options = StoreArgument.options(creates: true)
         options.threads = threads.count
         let container = try PersistentContainer(path: store.store, options: options)
+        try prepareRelated(relations, container)
         try prepareEntity(
-            container, columns: source.columns, given: types, inferred: try inferTypes(source, format, input))
+            container, columns: source.columns, relations, given: types,
+            inferred: try inferTypes(source, format, input))
         input.endSampling()
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
         let count = try container.count(ofEntity: entity)
-        try importRows(of: source, with: writer, replacing: count, &report)
+        let related = try RelatedColumns(
+            source.columns, to: writer.entity, in: container.store.snapshot().model, relations,
+            insertsMissing: createRelated)
+        try importRows(of: source, related, with: writer, replacing: count, &report)
+        if createRelated { report.created = related.columns.reduce(0) { $0 + $1.insertedCount } }
         let counts = writer.counts
         (report.inserted, report.updated, report.unchanged) = (counts.inserted, counts.updated, counts.unchanged)
         try finish(&report, container, start)
@@ -106,7 +128,7 @@ struct ImportCommand: ParsableCommand {
         if let key, !given.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
             throw StoreError.unknownAttribute(entity: stored?.name ?? file, attribute: key)
         }
-        try prepareEntity(container, columns: [], given: given, inferred: [])
+        try prepareEntity(container, columns: [], [], given: given, inferred: [])
         var report = Report()
         try finish(&report, container, start)
     }
@@ -121,14 +143,16 @@ struct ImportCommand: ParsableCommand {
 
     /// Rows are read and converted on one thread, and written on another.
     private func importRows(
-        of source: any RowSource, with writer: BatchWriter, replacing count: Int, _ report: inout Report
+        of source: any RowSource, _ related: RelatedColumns, with writer: BatchWriter, replacing count: Int,
+        _ report: inout Report
     ) throws {
         var seen = SeenObjects()
-        let converter = try RowConverter(source.columns, to: writer.entity, file: file)
+        let converter = try RowConverter(source.columns, to: writer.entity, file: file, related)
+        var linker = RowLinker(related, keepingSlots: converter.missingSlots)
         let bar = ProgressBar("importing")
         // Read, put into the store, and committed.
         var rows = (read: 0, put: 0, saved: 0)
-        if !replace { writer.deferUniqueKeys() }
+        if !replace && related.isEmpty { writer.deferUniqueKeys() }
         defer { bar.finish() }
         do {
             try Threads.pipe(threads.count, capacity: 2) { deliver in
@@ -137,8 +161,7 @@ struct ImportCommand: ParsableCommand {
                 for bad in batch.badRows { report.add(bad) }
                 report.badRowCount += batch.badRowCount
                 var refused = 0
-                try writer.put(batch.records, keepingSlots: key == nil ? [] : converter.missingSlots) {
-                    index, outcome in
+                func note(_ index: Int, _ outcome: Result<UInt64, StoreError>) throws {
                     switch outcome {
                     case .success(let number): if replace { seen.insert(number) }
                     case .failure(let error):
@@ -152,6 +175,12 @@ struct ImportCommand: ParsableCommand {
                         report.add(bad)
                     }
                 }
+                if related.isEmpty {
+                    let kept = key == nil ? [] : converter.missingSlots
+                    try writer.put(batch.records, keepingSlots: kept, done: note)
+                } else {
+                    try linker.put(batch, with: writer, done: note)
+                }
                 rows.put += batch.records.count - refused
                 rows.read += batch.rowCount
                 // With --replace, all of it is one transaction, which a refusal undoes.
@@ -162,6 +191,12 @@ struct ImportCommand: ParsableCommand {
                 // The length of a pipe is not known.
                 let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
                 bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
+            }
+            try linker.settle(with: writer) { line, error in
+                let bad = BadInput(file: file, line: line, reason: error.description)
+                guard skipBadRows else { throw bad }
+                report.badRowCount += 1
+                report.add(bad)
             }
             if !replace { try writer.commit() }
         } catch {
@@ -202,7 +237,7 @@ struct ImportCommand: ParsableCommand {
         }
         func deliverBatch() throws {
             batch.progress = source.progress
-            try writer.prepare(&batch.records)
+            if converter.related.isEmpty { try writer.prepare(&batch.records) }
             let full = batch
             batch = RowBatch()
             try deliver(full)
@@ -229,6 +264,7 @@ struct ImportCommand: ParsableCommand {
             "\(Numbers.count(rows, "row")) in \(Numbers.duration(milliseconds: report.milliseconds)) (\(Numbers.grouped(rate))/s): "
                 + "\(Numbers.grouped(report.inserted)) inserted, \(Numbers.grouped(report.updated)) updated, "
                 + "\(Numbers.grouped(report.unchanged)) unchanged"
+                + (report.created.map { ", \(Numbers.grouped($0)) related created" } ?? "")
                 + (report.deleted.map { ", \(Numbers.grouped($0)) deleted" } ?? "") + "; commit \(report.commit)")
         if report.badRowCount > 0 {
             let noun = report.badRowCount == 1 ? "row was" : "rows were"

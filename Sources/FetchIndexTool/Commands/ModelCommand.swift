@@ -74,8 +74,13 @@ struct ModelMigrateCommand: ParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() throws {
-        let container = try store.open()
-        let model = try options.model(from: container.model())
+        // A file with the whole model makes a store, too.
+        let whole = try options.to.map { try ModelFile.read($0) }
+        let container =
+            whole == nil
+            ? try store.open()
+            : try PersistentContainer(path: store.store, options: StoreArgument.options(creates: true))
+        let model = try whole ?? options.model(from: container.model())
         let plan = try container.plan(for: model)
         let bar = ProgressBar("migrating")
         defer { bar.finish() }

@@ -11,15 +11,24 @@ extension ImportCommand {
 
     /// Creates a missing entity with the file's columns or, if it has none, with those of `--types`. A stored entity keeps its
     /// types, unless it has no objects: a failed import may have inferred wrong ones.
+    ///
+    /// Columns of `--relate` are relationships of a new entity; those of a stored one, and the numbers of objects, are no attributes.
     func prepareEntity(
-        _ container: PersistentContainer, columns: [String], given: [(name: String, type: ValueType)],
-        inferred: @autoclosure () throws -> [ValueType]
+        _ container: PersistentContainer, columns all: [String], _ relations: [RelateOption],
+        given: [(name: String, type: ValueType)], inferred inferredOfAll: @autoclosure () throws -> [ValueType]
     ) throws {
         let types = Dictionary(given.map { ($0.name, $0.type) }) { _, last in last }
         let stored = try container.model().entity(named: entity)
+        let places = all.indices.filter { isAttribute(all[$0], of: stored, relations) }
+        let columns = places.map { all[$0] }
+        func inferred() throws -> [ValueType] {
+            let types = try inferredOfAll()
+            return places.map { types[$0] }
+        }
         var attributes: [AttributeDescription] = []
         if let stored {
-            if addColumns { return try addMissing(columns, to: stored, types, inferred: inferred) }
+            try addRelationships(relations, to: stored, container)
+            if addColumns { return try addMissing(columns, to: stored, types, inferred: { try inferred() }) }
             // In a hierarchy, and with relationships, an entity cannot be made anew: others depend on it.
             let model = try container.model()
             let isRelated = model.entities.contains { other in
@@ -54,9 +63,81 @@ extension ImportCommand {
             }
         }
         let new = Entity(
-            entity, attributes, unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [],
+            entity, attributes,
+            relationships: stored == nil
+                ? relations.map { described($0, in: try? container.model()) } : stored?.relationships ?? [],
+            unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [],
             isAbstract: stored?.isAbstract ?? false)
-        _ = try PersistentContainer(path: store.store, model: Model(entities: [new]))
+        _ = try PersistentContainer(
+            path: store.store, model: Model(entities: [new] + related(to: new, in: container.model())))
+    }
+
+    private func isAttribute(_ column: String, of stored: Entity?, _ relations: [RelateOption]) -> Bool {
+        if relations.contains(where: { $0.column == column }) { return false }
+        guard let stored, stored.slot(of: column) == nil else { return true }
+        if stored.relationship(named: column) != nil { return false }
+        return column != RelatedColumns.idName
+    }
+
+    /// The stored entities that a new one's relationships lead to.
+    private func related(to new: Entity, in model: Model) -> [Entity] {
+        let names = Set(new.relationships.map(\.destination)).subtracting([new.name])
+        return names.sorted().compactMap { name in
+            guard let entity = model.entity(named: name) else { return nil }
+            let inverses = new.relationships.filter { relationship in
+                relationship.destination == name && relationship.inverse != nil
+                    && entity.relationship(named: relationship.inverse) == nil
+            }.map { RelationshipDescription($0.inverse ?? "", toMany: new.name, inverse: $0.name) }
+            return Entity(
+                name, entity.attributes, relationships: entity.relationships + inverses,
+                superentity: entity.superentity, isAbstract: entity.isAbstract)
+        }
+    }
+
+    /// The relationship that a column makes. Its inverse is called as the entity, in the plural: books of Book; without a name for
+    /// it, it has none.
+    private func described(_ relation: RelateOption, in model: Model?) -> RelationshipDescription {
+        let plural = entity.prefix(1).lowercased() + entity.dropFirst() + "s"
+        let related = model?.entity(named: relation.entity)
+        let isTaken =
+            relation.entity == entity || related?.slot(of: plural) != nil
+            || related?.relationship(named: plural) != nil
+        return RelationshipDescription(
+            relation.column, toOne: relation.entity, inverse: isTaken ? nil : plural)
+    }
+
+    /// Makes the entities that `--relate` names and the store lacks, where that is wanted.
+    func prepareRelated(_ relations: [RelateOption], _ container: PersistentContainer) throws {
+        for relation in relations where relation.entity != entity {
+            if try container.model().entity(named: relation.entity) != nil { continue }
+            guard createRelated else {
+                throw Failure(
+                    "--relate names \(relation.entity.visible), which is no entity of the store: import it first, or say "
+                        + "--create-related")
+            }
+            let key = AttributeDescription(relation.attribute, .string, isOptional: false, isUnique: true)
+            _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(relation.entity, [key])]))
+        }
+    }
+
+    /// Adds relationships that a stored entity does not have: a free change, with `--add-columns`.
+    private func addRelationships(
+        _ relations: [RelateOption], to stored: Entity, _ container: PersistentContainer
+    ) throws {
+        let missing = relations.filter { stored.relationship(named: $0.column) == nil }
+        guard let first = missing.first else { return }
+        if stored.slot(of: first.column) != nil {
+            throw RequestError.wrongType("\(entity).\(first.column) is an attribute, and no relationship")
+        }
+        guard addColumns else {
+            throw Failure("\(entity.visible) has no relationship \(first.column.visible); --add-columns adds it")
+        }
+        let model = try container.model()
+        let added = missing.map { described($0, in: model) }
+        let new = Entity(
+            entity, stored.attributes, relationships: stored.relationships + added, superentity: stored.superentity,
+            isAbstract: stored.isAbstract)
+        try container.migrate(to: Model(entities: [new] + related(to: new, in: model)))
     }
 
     /// Adds the columns that a stored entity does not have as optional attributes: a free change.

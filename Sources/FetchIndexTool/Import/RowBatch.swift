@@ -1,4 +1,5 @@
 internal import Catalogues
+internal import FetchIndex
 internal import Records
 
 /// Rows of a file that were read and converted, on their way to the store.
@@ -11,6 +12,9 @@ struct RowBatch {
     var records = RecordBatch()
     /// The line of each record.
     private(set) var lines: [Int] = []
+    /// Where rows have related objects: these, and the number of each row's object.
+    private(set) var related: [[RelatedObject]] = []
+    private(set) var numbers: [UInt64?] = []
     private(set) var badRowCount = 0
     private(set) var badRows: [BadInput] = []
     /// Bytes of the file that were read, and in all.
@@ -20,7 +24,10 @@ struct RowBatch {
     var isFull: Bool { rowCount >= Self.mostRows || records.byteCount >= Self.mostBytes }
 
     mutating func append(_ row: FieldRow, _ converter: inout RowConverter) throws {
-        try converter.append(row, to: &records)
+        if let (number, objects) = try converter.append(row, to: &records) {
+            numbers.append(number)
+            related.append(objects)
+        }
         lines.append(row.line)
     }
 

@@ -22,14 +22,18 @@ struct RowConverter {
     private let sources: [SlotSource]
     /// The slots of attributes that the file does not have.
     let missingSlots: Set<Int>
+    let related: RelatedColumns
     private var builder = RecordBuilder()
 
-    init(_ columns: [String], to entity: Entity, file: String) throws {
+    init(_ columns: [String], to entity: Entity, file: String, _ related: RelatedColumns) throws {
         self.file = file
+        self.related = related
         self.entity = entity
         self.columns = columns
-        for name in columns { _ = try entity.requireSlot(of: name) }
-        let places = Dictionary(columns.enumerated().map { ($1, $0) }) { first, _ in first }
+        let others = related.allPlaces
+        let own = columns.enumerated().filter { !others.contains($0.offset) }
+        for (_, name) in own { _ = try entity.requireSlot(of: name) }
+        let places = Dictionary(own.map { ($0.element, $0.offset) }) { first, _ in first }
         // A column may have a name that the attribute had.
         var columnOfSlot = [Int?](repeating: nil, count: entity.slots.count)
         for (name, column) in places {
@@ -44,7 +48,8 @@ struct RowConverter {
         missingSlots = Set(entity.attributeSlots.filter { columnOfSlot[$0] == nil })
         sources = zip(entity.slots, columnOfSlot).map { description, column in
             let attribute = description.attribute
-            if description.isRemoved { return .null }
+            // References are put in when the row is linked.
+            if description.isRemoved || description.role != .attribute { return .null }
             let isRequired = !attribute.isOptional && attribute.derivation == nil
             guard let column else {
                 if !attribute.defaultValue.isNull { return .value(attribute.defaultValue) }
@@ -58,8 +63,11 @@ struct RowConverter {
         }
     }
 
-    /// Throws `BadInput` with line, column and reason.
-    mutating func append(_ row: FieldRow, to batch: inout RecordBatch) throws {
+    /// Returns the number of the row's object and the objects that it is related to, where the file has such columns. Throws
+    /// `BadInput` with line, column and reason.
+    mutating func append(
+        _ row: FieldRow, to batch: inout RecordBatch
+    ) throws -> (number: UInt64?, related: [RelatedObject])? {
         guard row.count == columns.count else {
             throw BadInput(file: file, line: row.line, reason: "it has \(row.count) fields, not \(columns.count)")
         }
@@ -93,7 +101,17 @@ struct RowConverter {
                 }
             }
         }
-        batch.append(&builder)
+        if related.isEmpty {
+            batch.append(&builder)
+            return nil
+        }
+        do throws(UnreadableField) {
+            let found = (number: try related.number(in: row), related: try related.related(in: row))
+            batch.append(&builder)
+            return found
+        } catch {
+            throw bad(row, error.place, error.reason)
+        }
     }
 
     private mutating func appendNull(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {

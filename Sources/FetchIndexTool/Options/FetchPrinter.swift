@@ -53,10 +53,9 @@ struct FetchJSONPrinter {
     private let sectionKey: SectionKey?
     /// With their names as JSON, in the order of these.
     private let aggregates: [(Aggregate<ManagedObject>, name: [UInt8])]
-    /// Indices of attributes.
-    private let columns: [Int]
+    private let columns: [FetchedColumn]
 
-    init(order: FetchedOrder, definition: OrderDefinition, columns: [Int]) {
+    init(order: FetchedOrder, definition: OrderDefinition, columns: [FetchedColumn]) {
         self.order = order
         sectionKey = definition.sectionKey
         aggregates = definition.aggregates.unique.sorted { $0.description < $1.description }.map { aggregate in
@@ -110,6 +109,10 @@ struct FetchJSONPrinter {
             }
             bytes.append(contentsOf: "\"count\":".utf8)
             JSONText.append(section.count, to: &bytes)
+            if let id = section.objectID {
+                bytes.append(contentsOf: ",\"id\":".utf8)
+                JSONText.append(id.number, to: &bytes)
+            }
             bytes.append(contentsOf: ",\"indexTitle\":".utf8)
             JSONText.append(
                 SectionKey.indexTitle(ofSectionNamed: section.name, sectionKey) ?? "", to: &bytes)
@@ -126,11 +129,10 @@ struct FetchJSONPrinter {
     /// subentity.
     private func printRows(_ range: Range<Int>) throws {
         guard !range.isEmpty else { return }
-        let attributes = order.entity.attributes
-        let indices = columns.sorted { attributes[$0].name < attributes[$1].name }
-        let members = indices.enumerated().map { place, index in
+        let columns = columns.sorted { $0.name < $1.name }
+        let members = columns.enumerated().map { place, column in
             var member = place == 0 ? [] : [UInt8(ascii: ",")]
-            JSONText.append(attributes[index].name, to: &member)
+            JSONText.append(column.name, to: &member)
             return member + [UInt8(ascii: ":")]
         }
         var bytes: [UInt8] = []
@@ -151,10 +153,10 @@ struct FetchJSONPrinter {
             bytes.append(contentsOf: ",\"section\":".utf8)
             JSONText.append(row.path.section, to: &bytes)
             bytes.append(contentsOf: ",\"values\":{".utf8)
-            for (place, index) in indices.enumerated() {
+            for (place, column) in columns.enumerated() {
                 bytes.append(contentsOf: members[place])
-                let isText = try row.text(at: index) { JSONText.append($0, to: &bytes) }
-                if !isText { JSONText.append(try row.value(at: index), to: &bytes) }
+                let isText = try row.text(of: column) { JSONText.append($0, to: &bytes) }
+                if !isText { JSONText.append(try row.value(of: column), to: &bytes) }
             }
             bytes.append(contentsOf: "}}".utf8)
             Output.bytes(bytes)
@@ -174,8 +176,7 @@ extension [Aggregate<ManagedObject>] {
 struct FetchTablePrinter {
     let order: FetchedOrder
     let definition: OrderDefinition
-    /// Indices of attributes.
-    let columns: [Int]
+    let columns: [FetchedColumn]
 
     func printSummary(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
         let rows = Numbers.count(order.rowCount, "row")
@@ -216,11 +217,10 @@ struct FetchTablePrinter {
     }
 
     func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
-        let attributes = columns.map { order.entity.attributes[$0] }
         var table = TextTable(
             [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
                 + (order.hasSubentities ? [TextTable.Column(title: "entity")] : [])
-                + attributes.map { .init(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
+                + columns.map { .init(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
         var section = -1
         var name = ""
         if !range.isEmpty {
@@ -233,9 +233,9 @@ struct FetchTablePrinter {
                 table.add(name)
                 table.add(String(row.path.row))
                 if order.hasSubentities { table.add(row.entity.name) }
-                for index in columns {
-                    let isText = try row.text(at: index) { table.add($0) }
-                    if !isText { table.add(try row.value(at: index).description) }
+                for column in columns {
+                    let isText = try row.text(of: column) { table.add($0) }
+                    if !isText { table.add(try row.value(of: column).description) }
                 }
                 table.end()
             }

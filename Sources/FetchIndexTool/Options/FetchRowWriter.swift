@@ -25,26 +25,24 @@ enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
 struct FetchRowWriter {
     let order: FetchedOrder
     let format: CatalogueFormat
-    /// Indices of attributes.
-    let columns: [Int]
+    let columns: [FetchedColumn]
 
     func print(_ range: Range<Int>) throws {
-        let attributes = order.entity.attributes
         var place = "the header"
         do {
-            var writer = try CatalogueWriter(format, columns: columns.map { attributes[$0].name })
+            var writer = try CatalogueWriter(format, columns: columns.map(\.name))
             if !range.isEmpty {
                 try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
                     place = "object \(row.id.number)"
-                    for index in columns {
+                    for column in columns {
                         var fault: CatalogueWriter.Unwritable?
-                        let isText = try row.text(at: index) { text in
+                        let isText = try row.text(of: column) { text in
                             do throws(CatalogueWriter.Unwritable) { try writer.append(text: text) } catch {
                                 fault = error
                             }
                         }
                         if let fault { throw fault }
-                        if !isText { try writer.append(try row.value(at: index)) }
+                        if !isText { try writer.append(try row.value(of: column)) }
                     }
                     try writer.endRow()
                     try writer.writeOutPiece()
@@ -55,7 +53,7 @@ struct FetchRowWriter {
                 Output.error("\(writer.emptyTexts) empty texts are read back as null; CSV and JSON lines keep them")
             }
         } catch let error as CatalogueWriter.Unwritable {
-            let name = columns.indices.contains(error.column) ? attributes[columns[error.column]].name : "the row"
+            let name = columns.indices.contains(error.column) ? columns[error.column].name : "the row"
             throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
         }
     }

@@ -44,11 +44,8 @@ struct SectionReport: Encodable {
     @NullWhenMissing private(set) var name: String?
     let indexTitle: String
     let count: Int
-    /// The number of the object that the section is of, where the section key is a relationship.
-    let id: UInt64?
 
     init(_ section: FetchedSection, _ key: SectionKey?) {
-        id = section.objectID?.number
         name = section.isNull ? nil : section.name
         indexTitle = SectionKey.indexTitle(ofSectionNamed: section.name, key) ?? ""
         count = section.count

@@ -54,7 +54,9 @@ struct OrderEdits {
 extension SectionHeadings {
     /// The heading of a section, by its value, in a state of the records.
     func heading(of section: [UInt8], in state: any RecordState) throws -> [UInt8] {
-        guard let object = OrderSection.object(ofValue: section) else { return try heading(of: .init(rawValue: 0), nil) }
+        guard let object = OrderSection.object(ofValue: section) else {
+            return try heading(of: .init(rawValue: 0), nil)
+        }
         var found: [UInt8]?
         _ = try state.record(object) { found = try heading(of: object, $0) }
         return try found ?? heading(of: object, nil)

@@ -155,7 +155,8 @@ extension SectionedOrder {
             if let new { edits.append(TreeEdit(section + new, .insert())) }
         }
         edits.sort { $0.key.span.bytes.compare($1.key.span.bytes) < 0 }
-        for (edit, outcome) in zip(edits, try headings.apply(edits)) where outcome.wasPresent != (edit.change == .remove) {
+        for (edit, outcome) in zip(edits, try headings.apply(edits))
+        where outcome.wasPresent != (edit.change == .remove) {
             throw Self.corrupted("the headings are not those of the sections")
         }
     }

@@ -31,6 +31,8 @@ package struct RecordBatch {
         borrowing get { bytes.span.bytes.extracting((index == 0 ? 0 : ends[index - 1])..<ends[index]) }
     }
 
+    package borrowing func copy(at index: Int) -> [UInt8] { [UInt8](copying: self[index]) }
+
     /// Makes and sorts the unique keys of the records, which a writer would do otherwise: on any thread, after the last record.
     package mutating func sortKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
         keys = try UniqueKeys(of: self, number, entity, constraint)

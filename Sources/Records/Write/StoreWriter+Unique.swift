@@ -65,6 +65,11 @@ extension StoreWriter {
         }
     }
 
+    /// The object that has a record's value of a constraint; nil for null, too. O(log n).
+    package func object(_ entity: Int, _ constraint: UniqueConstraint, inRecord record: RawSpan) throws -> RecordKey? {
+        try storableUniqueKey(entity, constraint, record).flatMap { try object(unique: $0) }
+    }
+
     /// The object that has a unique value of a record; of several, that of the first constraint. O(log n).
     package func object(_ entity: Int, withUniqueValueOf record: RawSpan) throws -> RecordKey? {
         for constraint in model.entities[entity].uniqueConstraints {

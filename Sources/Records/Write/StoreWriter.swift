@@ -115,6 +115,22 @@ package final class StoreWriter: StoreReader {
         entities[first.entity] = entityState
     }
 
+    /// Makes a number that of the next object of an entity; those before it are given to none. Throws when it was given out already.
+    package func skipNumbers(of entity: Int, to number: UInt64) throws {
+        try requireChangeable()
+        var entityState = try entityState(entity)
+        guard number >= entityState.nextObject, number <= RecordKey.maximumNumber else {
+            throw StoreError.unknownObject("\(number)")
+        }
+        if number == entityState.nextObject { return }
+        // To the log, objects of these numbers were inserted and deleted again.
+        let first = RecordKey(entity: entity, number: entityState.nextObject)
+        if firstInserted[entity] == nil { firstInserted[entity] = first.number }
+        log.insert(first, count: number - first.number)
+        entityState.nextObject = number
+        entities[entity] = entityState
+    }
+
     /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
     @discardableResult
     package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {

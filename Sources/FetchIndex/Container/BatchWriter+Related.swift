@@ -1,0 +1,212 @@
+internal import Models
+internal import Records
+internal import SystemBasics
+
+/// An object that a row of a file is related to.
+package enum RelatedObject {
+    case none
+    /// By the value of a unique attribute.
+    case named(Value)
+    case object(RowLink)
+    case list([RowLink])
+}
+
+/// A link of a row: an object, and positions where they are known.
+package struct RowLink {
+    package let object: RecordKey
+    /// Among the objects of the row; of a to-one relationship, the row's among those of the object.
+    package let position: [UInt8]?
+    /// The row's object's among those of the other object.
+    package let otherPosition: [UInt8]?
+
+    package init(_ object: RecordKey, position: [UInt8]? = nil, otherPosition: [UInt8]? = nil) {
+        (self.object, self.position, self.otherPosition) = (object, position, otherPosition)
+    }
+}
+
+/// A row of a file with related objects.
+package struct LinkedRow {
+    package let record: [UInt8]
+    /// Of its object; nil: the next one.
+    package let number: UInt64?
+    /// In the order of the columns.
+    package let related: [RelatedObject]
+
+    package init(_ record: [UInt8], number: UInt64?, _ related: [RelatedObject]) {
+        (self.record, self.number, self.related) = (record, number, related)
+    }
+}
+
+// Rows with related objects, one by one.
+extension BatchWriter {
+    /// A link to an object that was not there yet when its row was written.
+    package struct MissingLink {
+        fileprivate let holder: RecordKey
+        fileprivate let link: RowLink
+        fileprivate let column: RelatedColumn
+    }
+
+    /// Inserts a row's object, or updates that which has its number or unique value. `kept` are the slots of which a stored object
+    /// keeps its values. Returns the object's number, and the links to objects that are not there yet. O(log n) for each link.
+    package func put(
+        _ row: LinkedRow, _ columns: [RelatedColumn], keepingSlots kept: Set<Int>
+    ) throws -> (number: UInt64, missing: [MissingLink]) {
+        if !hasOpenTransaction { for column in columns { column.forget() } }
+        let writer = try transaction()
+        var missing: [(RowLink, RelatedColumn)] = []
+        var references: [(column: RelatedColumn, link: RowLink?)] = []
+        for (column, related) in zip(columns, row.related) where column.kind == .one {
+            var link: RowLink?
+            switch related {
+            case .none, .list: break
+            case .named(let value):
+                link = try column.object(named: value, for: entity, in: writer).map { RowLink($0) }
+            case .object(let given):
+                let mayComeLater =
+                    column.reference.isOptional && column.reference.destinations.contains(given.object.entity)
+                if try mayComeLater && !writer.record(given.object, { _ in }) {
+                    missing.append((given, column))
+                } else {
+                    link = given
+                }
+            }
+            references.append((column, link))
+        }
+        let object = try put(row, references, keepingSlots: kept, in: writer)
+        for (column, related) in zip(columns, row.related) {
+            guard case .list(let links) = related, column.kind == .list else { continue }
+            missing += try setLinks(links, of: object, column, in: writer).map { ($0, column) }
+        }
+        return (object.number, missing.map { MissingLink(holder: object, link: $0.0, column: $0.1) })
+    }
+
+    private func put(
+        _ row: LinkedRow, _ references: [(column: RelatedColumn, link: RowLink?)], keepingSlots kept: Set<Int>,
+        in writer: StoreWriter
+    ) throws -> RecordKey {
+        let stored = try storedObject(of: row, in: writer)
+        var old: [UInt8]?
+        if let stored { old = try writer.copy(of: stored) }
+        var values: [Int: Value] = [:]
+        for (column, link) in references {
+            values[column.reference.slot] = link?.object.reference ?? .null
+            values[column.reference.position] = try position(of: link, column, old, in: writer)
+        }
+        let record = try entity.record(row.record.span.bytes, setting: values)
+        guard let stored, let old else {
+            if let number = row.number { try writer.skipNumbers(of: entityNumber, to: number) }
+            let inserted = try writer.insert(entityNumber, record.span.bytes)
+            counts.inserted += 1
+            return inserted
+        }
+        let kept = kept.union(entity.relationshipSlots.filter { values[$0] == nil })
+        let merged = try entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes)
+        if try writer.update(stored, merged.span.bytes) { counts.updated += 1 } else { counts.unchanged += 1 }
+        return stored
+    }
+
+    /// The object that a row updates; nil: it is a new one. Throws for a number that was given out before.
+    private func storedObject(of row: LinkedRow, in writer: StoreWriter) throws -> RecordKey? {
+        if let number = row.number {
+            let object = RecordKey(entity: entityNumber, number: number)
+            if try writer.record(object, { _ in }) { return object }
+            let next = try writer.entityState(entityNumber).nextObject
+            guard number >= next, number <= RecordKey.maximumNumber else {
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: "@id",
+                    "is \(number), and the numbers below \(next) are not given to new objects any more")
+            }
+            return nil
+        }
+        guard let constraint else { return nil }
+        let object = try writer.object(entityNumber, constraint, inRecord: row.record.span.bytes)
+        return object.flatMap { $0.entity == entityNumber ? $0 : nil }
+    }
+
+    /// Where a row's object stands among those of the one that it refers to: where it is told, where it stood, or last.
+    private func position(
+        of link: RowLink?, _ column: RelatedColumn, _ old: [UInt8]?, in writer: StoreWriter
+    ) throws -> Value {
+        guard let link, column.isOrdered else { return .null }
+        if let given = link.position { return .data(Data(given)) }
+        let entity = entity
+        if let old {
+            let view = try RecordView(old.span.bytes, of: entity)
+            if try view.integer(at: column.reference.slot) == Int64(bitPattern: link.object.rawValue) {
+                return try view.value(at: column.reference.position, as: .data)
+            }
+        }
+        let last = try writer.lastLink(column.reference.name, to: link.object)?.sortKey
+        var position: [UInt8]?
+        if let last, case .data(let bytes)? = OrderKey.first(in: last.span.bytes)?.value { position = Array(bytes) }
+        return OrderedPosition.between(position, nil).map { .data(Data($0)) } ?? .null
+    }
+
+    /// Gives an object exactly some links of a many-to-many relationship; returns those to objects that are not there yet.
+    private func setLinks(
+        _ links: [RowLink], of object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
+    ) throws -> [RowLink] {
+        guard let join = column.join else { return [] }
+        let linkEntity = writer.model.entities[join.entity]
+        let wanted = Set(links.map(\.object))
+        for holder in try writer.holders(of: column.reference.name, to: object) {
+            guard let record = try writer.copy(of: holder) else { continue }
+            let view = try RecordView(record.span.bytes, of: linkEntity)
+            let target = try view.integer(at: join.far.slot)
+            if let target, !wanted.contains(RecordKey(rawValue: UInt64(bitPattern: target))) {
+                try writer.delete(holder)
+            }
+        }
+        var missing: [RowLink] = []
+        for link in links {
+            if try !add(link, to: object, column, in: writer) { missing.append(link) }
+        }
+        return missing
+    }
+
+    /// Adds a link of a many-to-many relationship, unless it is there; false when its object is not.
+    private func add(
+        _ link: RowLink, to object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
+    ) throws -> Bool {
+        guard let join = column.join else { return true }
+        guard try writer.record(link.object, { _ in }) else { return false }
+        let empty = RecordBuilder.empty
+        let record = try writer.model.entities[join.entity].record(
+            empty.span.bytes,
+            setting: [
+                column.reference.slot: object.reference, join.far.slot: link.object.reference,
+                column.reference.position: link.position.map { .data(Data($0)) } ?? .null,
+                join.far.position: link.otherPosition.map { .data(Data($0)) } ?? .null,
+            ])
+        if let known = try writer.join(like: record.span.bytes, of: join.entity) {
+            if link.position != nil || link.otherPosition != nil { try writer.update(known, record.span.bytes) }
+        } else {
+            try writer.insert(join.entity, record.span.bytes)
+        }
+        return true
+    }
+
+    /// Writes a link whose object may be there by now. Throws `invalidValue` when it is not.
+    package func settle(_ missing: MissingLink) throws {
+        let (column, link) = (missing.column, missing.link)
+        let writer = try transaction()
+        if column.kind == .list {
+            if try add(link, to: missing.holder, column, in: writer) { return }
+        } else if try writer.record(link.object, { _ in }) {
+            guard let old = try writer.copy(of: missing.holder) else { return }
+            let values = [
+                column.reference.slot: link.object.reference,
+                column.reference.position: try position(of: link, column, nil, in: writer),
+            ]
+            let record = try entity.record(old.span.bytes, setting: values)
+            try writer.update(missing.holder, record.span.bytes)
+            return
+        }
+        let name =
+            writer.model.entities.indices.contains(link.object.entity)
+            ? writer.model.entities[link.object.entity].name : "object"
+        throw StoreError.invalidValue(
+            entity: entity.name, attribute: column.relationship,
+            "refers to \(name) \(link.object.number), which is not in the store")
+    }
+}

@@ -1,0 +1,150 @@
+internal import ArgumentParser
+internal import Catalogues
+internal import FetchIndex
+internal import Models
+internal import Records
+internal import SystemBasics
+
+/// Of `import --relate author=Author.name`: a column whose fields name objects of an entity by a unique attribute.
+struct RelateOption {
+    let column: String
+    let entity: String
+    let attribute: String
+
+    init(_ text: String) throws {
+        let parts = RequestText.split(text, at: "=")
+        let names = parts.count == 2 ? RequestText.split(parts[1], at: ".").map(RequestText.unquoted) : []
+        guard names.count == 2, !parts[0].isEmpty, !names.contains("") else {
+            throw ValidationError("--relate expects COLUMN=Entity.attribute, not \"\(text)\".")
+        }
+        column = RequestText.unquoted(parts[0])
+        (entity, attribute) = (names[0], names[1])
+    }
+}
+
+/// The columns of a file that are no attributes: the number of a row's object, and the objects that it is related to.
+struct RelatedColumns {
+    /// The name of the column with the numbers of objects, as `export` writes it.
+    static let idName = "@id"
+
+    let columns: [RelatedColumn]
+    /// Where they are in the file.
+    let places: [Int]
+    let idPlace: Int?
+    /// What `object` needs of the model.
+    private let numbers: [String: Int]
+
+    var isEmpty: Bool { columns.isEmpty && idPlace == nil }
+    /// Of the fields that no attribute has.
+    var allPlaces: Set<Int> { Set(places + [idPlace].compactMap { $0 }) }
+
+    init(_ names: [String], to entity: Entity, in model: Model, _ relations: [RelateOption], insertsMissing: Bool)
+        throws
+    {
+        let number = try model.number(of: entity.name)
+        var columns: [RelatedColumn] = []
+        var places: [Int] = []
+        for (place, name) in names.enumerated() {
+            let relation = relations.first { $0.column == name }
+            if relation == nil && entity.slot(of: name) != nil { continue }
+            let column = try RelatedColumn(
+                name, of: number, by: relation.map { ($0.entity, $0.attribute) }, insertsMissing: insertsMissing,
+                hint: "; --create-related inserts it", in: model)
+            guard let column else { continue }
+            columns.append(column)
+            places.append(place)
+        }
+        (self.columns, self.places) = (columns, places)
+        idPlace = entity.slot(of: Self.idName) == nil ? names.firstIndex(of: Self.idName) : nil
+        numbers = Dictionary(
+            model.entities.indices.filter { !model.entities[$0].isDropped }.map { (model.entities[$0].name, $0) }
+        ) { first, _ in first }
+    }
+
+    /// The number of a row's object; nil: the next one. Throws a sentence for what is no number.
+    func number(in row: FieldRow) throws(UnreadableField) -> UInt64? {
+        guard let idPlace, !row.isNull(idPlace) else { return nil }
+        guard let number = UInt64(row.text(of: idPlace)), (1...RecordKey.maximumNumber).contains(number) else {
+            throw UnreadableField(
+                place: idPlace, reason: "\"\(row.excerpt(of: idPlace))\" is not the number of an object")
+        }
+        return number
+    }
+
+    func related(in row: FieldRow) throws(UnreadableField) -> [RelatedObject] {
+        var related: [RelatedObject] = []
+        for (column, place) in zip(columns, places) {
+            related.append(row.isNull(place) ? .none : try object(in: row, column, place))
+        }
+        return related
+    }
+
+    private func object(
+        in row: FieldRow, _ column: RelatedColumn, _ place: Int
+    ) throws(UnreadableField) -> RelatedObject {
+        let text = row.text(of: place)
+        if let type = column.keyType {
+            if text.isEmpty && type != .string { return .none }
+            if let value = Value(catalogueText: text, as: type) { return .named(value) }
+            let article = type == .integer ? "an" : "a"
+            throw UnreadableField(place: place, reason: "\"\(row.excerpt(of: place))\" is not \(article) \(type.name)")
+        }
+        let isList = column.kind == .list
+        var links: [RowLink] = []
+        for part in RequestText.split(text, at: " ") where !part.isEmpty {
+            guard let link = RowLink(catalogueText: part, in: column.destination, numbers) else {
+                throw UnreadableField(
+                    place: place,
+                    reason: "\"\(row.excerpt(of: place))\" is not the number of an object, as 12 or Entity:12"
+                        + (isList ? ", nor a list of such numbers with blanks between them" : ""))
+            }
+            links.append(link)
+        }
+        if isList { return .list(links) }
+        guard links.count < 2 else {
+            throw UnreadableField(place: place, reason: "\(links.count) objects stand where one is expected")
+        }
+        return links.first.map { .object($0) } ?? .none
+    }
+}
+
+/// Why a field cannot be read.
+struct UnreadableField: Error {
+    let place: Int
+    let reason: String
+}
+
+extension RowLink {
+    /// Reads 12, Entity:12, or 12@c0ff, with positions as hexadecimal bytes; 12@@c0ff has only that of the other side.
+    init?(catalogueText text: String, in entity: Int, _ numbers: [String: Int]) {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        let name = parts[0].lastIndex(of: ":")
+        let digits = name.map { parts[0][parts[0].index(after: $0)...] } ?? parts[0]
+        guard parts.count <= 3, let number = UInt64(digits), (1...RecordKey.maximumNumber).contains(number) else {
+            return nil
+        }
+        var target = entity
+        if let name {
+            guard let found = numbers[RequestText.unquoted(String(parts[0][..<name]))] else { return nil }
+            target = found
+        }
+        var positions: [[UInt8]?] = []
+        for part in parts.dropFirst() {
+            guard case .data(let bytes)? = Value(catalogueText: String(part), as: .data) else { return nil }
+            positions.append(bytes.isEmpty ? nil : Array(bytes))
+        }
+        self.init(
+            RecordKey(entity: target, number: number), position: positions.first ?? nil,
+            otherPosition: positions.count > 1 ? positions[1] : nil)
+    }
+
+    /// The form that is read. `entity` is the destination of the relationship.
+    func catalogueText(in entity: Int, _ model: Model) -> String {
+        func hexadecimal(_ bytes: [UInt8]?) -> String { Value.data(.init(bytes ?? [])).catalogueText }
+        let name = object.entity == entity ? "" : "\(RequestText.quoted(model.entities[object.entity].name)):"
+        var text = "\(name)\(object.number)"
+        if position != nil || otherPosition != nil { text += "@\(hexadecimal(position))" }
+        if otherPosition != nil { text += "@\(hexadecimal(otherPosition))" }
+        return text
+    }
+}

@@ -1,0 +1,224 @@
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+/// Files whose rows are related to objects: by a unique attribute of these, and by their numbers.
+@Suite struct RelateTests {
+    private let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    private static let authors = "name,born\n村上春樹,1949\n大江健三郎,1935\n"
+    private static let books = "title,price,author\nノルウェイの森,10,村上春樹\n海辺のカフカ,12,村上春樹\n個人的な体験,9,大江健三郎\n無名,1,\n"
+
+    private func importAuthors() throws {
+        let file = try tool.file("authors.csv", Self.authors)
+        #expect(try tool.run("import", tool.store, file, "--entity", "Author", "--key", "name").status == 0)
+    }
+
+    private func importBooks(_ text: String = books, _ options: String...) throws -> Tool.Result {
+        let file = try tool.file("books.csv", text)
+        return try tool.run(
+            ["import", tool.store, file, "--entity", "Book", "--relate", "author=Author.name"] + options)
+    }
+
+    private func titles(_ predicate: String) throws -> [String] {
+        try tool.rows("--entity", "Book", "--sort", "title", "--where", predicate).compactMap { $0["title"] as? String }
+    }
+
+    @Test func rowsAreRelatedByAUniqueAttribute() throws {
+        try importAuthors()
+        #expect(try importBooks().status == 0)
+        #expect(try titles("author.born > 1940") == ["ノルウェイの森", "海辺のカフカ"])
+        #expect(try titles("author == NIL") == ["無名"])
+        let rich = try tool.rows("--entity", "Author", "--where", "ANY books.price > 10")
+        #expect(rich.map { $0["name"] as? String } == ["村上春樹"])
+        let columns = try tool.run(
+            "fetch", tool.store, "--entity", "Book", "--sort", "title", "--columns", "title,author.name,author",
+            "--output", "csv")
+        #expect(
+            columns.output == """
+                title,author.name,author
+                ノルウェイの森,村上春樹,1
+                個人的な体験,大江健三郎,2
+                海辺のカフカ,村上春樹,1
+                無名,,
+
+                """)
+        let sections = try tool.run(
+            "fetch", tool.store, "--entity", "Book", "--section", "relationship(author,name)", "--sort", "price",
+            "--cache", "by author", "--sections-only", "--output", "json")
+        let names = (sections["sections"] as? [[String: Any]])?.map {
+            "\($0["name"] as? String ?? "-") \($0["id"] ?? "-")"
+        }
+        #expect(names == ["- -", "大江健三郎 2", "村上春樹 1"])
+        #expect(try tool.run("cache", "verify", tool.store, "by author").status == 0)
+    }
+
+    @Test func aMissingObjectIsAnErrorWithItsLineOrCreated() throws {
+        try importAuthors()
+        let text = "title,author\n一,村上春樹\n二,三島由紀夫\n三,三島由紀夫\n"
+        let refused = try importBooks(text)
+        #expect(refused.status == 1)
+        #expect(refused.error.contains("books.csv, line 3: Book.author names the Author whose name is \"三島由紀夫\""))
+        #expect(refused.error.contains("--create-related inserts it"))
+        #expect(try titles("TRUEPREDICATE") == ["一"])
+        let skipped = try importBooks(text.replacingOccurrences(of: "一", with: "四"), "--skip-bad-rows")
+        #expect(skipped.status == 0 && skipped.output.contains("2 bad rows were skipped"))
+        let created = try importBooks("title,author\n二,三島由紀夫\n三,三島由紀夫\n", "--create-related")
+        #expect(created.output.contains("2 inserted, 0 updated, 0 unchanged, 1 related created"))
+        #expect(try titles("author.name == '三島由紀夫'") == ["三", "二"])
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func aNewEntityIsCreatedWithTheRelatedOne() throws {
+        #expect(try importBooks().error.contains("--relate names Author, which is no entity of the store"))
+        #expect(try importBooks(Self.books, "--create-related").status == 0)
+        #expect(try titles("author.name == '大江健三郎'") == ["個人的な体験"])
+    }
+
+    @Test func updatesByKeyRelateAnew() throws {
+        try importAuthors()
+        #expect(try importBooks(Self.books, "--key", "title").status == 0)
+        let again = try importBooks(Self.books, "--key", "title")
+        #expect(again.output.contains("0 inserted, 0 updated, 4 unchanged"))
+        let changed = try importBooks("title,author\n無名,大江健三郎\n海辺のカフカ,\n", "--key", "title")
+        #expect(changed.output.contains("2 updated"))
+        #expect(try titles("author.name == '大江健三郎'") == ["個人的な体験", "無名"])
+        #expect(try titles("author == NIL") == ["海辺のカフカ"])
+        // A file without the column relates nothing, and what it does not have stays.
+        let plain = try tool.file("plain.csv", "title,price\n無名,5\n")
+        #expect(
+            try tool.run("import", tool.store, plain, "--entity", "Book", "--key", "title").output.contains("1 updated")
+        )
+        #expect(try titles("price == 5 AND author.name == '大江健三郎'") == ["無名"])
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test(arguments: [
+        (["--relate", "author=Author"], "--relate expects COLUMN=Entity.attribute"),
+        (["--relate", "author=Author.born"], "Author.born is not unique"),
+        (["--relate", "author=Author.x"], "Author has no attribute \"x\""),
+        (["--relate", "publisher=Author.name"], "has no attribute \"publisher\""),
+        (["--create-related"], "--create-related needs --relate"),
+    ]) func wrongOptionsAreRefused(options: [String], sentence: String) throws {
+        try importAuthors()
+        let file = try tool.file("books.csv", Self.books)
+        let result = try tool.run(["import", tool.store, file, "--entity", "Book"] + options)
+        #expect(result.status != 0 && result.error.contains(sentence), "\(result.error)")
+    }
+}
+
+/// What is exported from a store with relationships makes an equal one.
+@Suite struct RelatedExportTests {
+    private let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    private static let model = Model(entities: [
+        Entity("House", [AttributeDescription("name", .string)]),
+        Entity(
+            "Book", [AttributeDescription("title", .string)],
+            relationships: [
+                RelationshipDescription("house", toOne: "House"),
+                RelationshipDescription("tags", toMany: "Tag", inverse: "books", ordered: true),
+                RelationshipDescription("chapters", toMany: "Chapter", inverse: "book", ordered: true),
+            ]),
+        Entity(
+            "Novel", [AttributeDescription("title", .string), AttributeDescription("pages", .integer)],
+            superentity: "Book"),
+        Entity(
+            "Chapter", [AttributeDescription("title", .string)],
+            relationships: [RelationshipDescription("book", toOne: "Book", inverse: "chapters", isOptional: false)]),
+        Entity(
+            "Tag", [AttributeDescription("name", .string)],
+            relationships: [RelationshipDescription("books", toMany: "Book", inverse: "tags", ordered: true)]),
+        Entity(
+            "Folder", [AttributeDescription("name", .string)],
+            relationships: [
+                RelationshipDescription("parent", toOne: "Folder", inverse: "children"),
+                RelationshipDescription("children", toMany: "Folder", inverse: "parent"),
+            ]),
+    ])
+
+    private func fill(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let context = try PersistentContainer(path: tool.store, model: Self.model).newContext()
+        var objects: [String: [ManagedObject]] = [:]
+        func any(_ names: String...) -> ManagedObject? {
+            names.flatMap { objects[$0] ?? [] }.randomElement(using: &generator)
+        }
+        func insert(_ entity: String, _ attribute: String, _ number: Int) throws -> ManagedObject {
+            let object = try context.insert(entity)
+            object[attribute] = .string("\(entity) \(number)")
+            objects[entity, default: []].append(object)
+            return object
+        }
+        for number in 0..<20 {
+            _ = try insert("House", "name", number)
+            let book = try insert(Bool.random(using: &generator) ? "Book" : "Novel", "title", number)
+            book.relate("house", to: any("House"))
+            try insert("Chapter", "title", number).relate("book", to: any("Book", "Novel"))
+            let tag = try insert("Tag", "name", number)
+            for _ in 0..<3 {
+                if let book = any("Book", "Novel") {
+                    let tags = book.relatedObjects("tags")
+                    tags.insert(tag)
+                    if Bool.random(using: &generator) { tags.move(tag, to: tags.startIndex) }
+                }
+            }
+            try insert("Folder", "name", number).relate("parent", to: any("Folder"))
+        }
+        try context.save()
+        for _ in 0..<6 { if let gone = any("House", "Tag", "Folder"), !gone.isDeleted { context.delete(gone) } }
+        // A folder whose parent comes after it.
+        let folders = (objects["Folder"] ?? []).filter { !$0.isDeleted && $0.relatedObject("parent") == nil }
+        if folders.count > 1 { folders[0].relate("parent", to: folders[folders.count - 1]) }
+        try context.save()
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64], ["csv", "tsv", "jsonl"]) func theFilesOfAllEntitiesMakeAnEqualStore(
+        seed: UInt64, format: String
+    ) throws {
+        try fill(seed: seed)
+        let model = try tool.file("model.json", tool.run("model", "show", tool.store, "--output", "json").output)
+        let copy = tool.folder.path + "/copy"
+        #expect(try tool.run("model", "migrate", copy, "--to", model).status == 0)
+        for entity in ["House", "Tag", "Book", "Novel", "Chapter", "Folder"] {
+            let exported = try tool.run("export", tool.store, "--entity", entity, "--format", format)
+            #expect(exported.status == 0)
+            let file = try tool.file("\(entity).\(format)", exported.output)
+            let result = try tool.run("import", copy, file, "--entity", entity)
+            #expect(result.status == 0, "seed \(seed), \(entity): \(result.error)")
+            let again = try tool.run("import", copy, file, "--entity", entity)
+            #expect(again.output.contains("0 inserted, 0 updated"), "seed \(seed), \(entity): \(again.output)")
+        }
+        for entity in ["House", "Tag", "Book", "Novel", "Chapter", "Folder"] {
+            let (first, second) = (
+                try tool.run("export", tool.store, "--entity", entity).output,
+                try tool.run("export", copy, "--entity", entity).output
+            )
+            #expect(first == second && first.contains("@id"), "seed \(seed), \(entity)")
+        }
+        #expect(try tool.run("check", copy).status == 0)
+    }
+
+    @Test func wrongNumbersAreRefused() throws {
+        try fill(seed: 4)
+        let rows = [
+            ("@id,name,parent\nx,a,\n", "\"x\" is not the number of an object"),
+            ("@id,name,parent\n900,a,12x\n", "is not the number of an object, as 12 or Entity:12"),
+            ("@id,name,parent\n901,a,1 2\n", "2 objects stand where one is expected"),
+            ("@id,name,parent\n902,a,House:1\n", "which it does not lead to"),
+            ("@id,name,parent\n903,a,999\n", "Folder.parent refers to Folder 999, which is not in the store"),
+            ("@id,name,children\n904,a,1\n", "Folder.children is the other side of Folder.parent"),
+        ]
+        for (text, sentence) in rows {
+            let file = try tool.file("folders.csv", text)
+            let result = try tool.run("import", tool.store, file, "--entity", "Folder")
+            #expect(result.status != 0 && result.error.contains(sentence), "\(text): \(result.error)")
+        }
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+}
