@@ -10,7 +10,20 @@ extension ManagedObjectContext {
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try withPublicErrors {
             try use(Object.self, for: request.entityName)
-            return try keys(request).map { try typedObject(with: $0, as: Object.self) }
+            let keys = try keys(request)
+            if !request.relationshipKeyPathsForPrefetching.isEmpty { try readAhead(keys, request) }
+            return try keys.map { try typedObject(with: $0, as: Object.self) }
+        }
+    }
+
+    private func readAhead<Object: ManagedObject>(_ keys: [RecordKey], _ request: FetchRequest<Object>) throws {
+        let model = model
+        let state = ChangedState(edits.reported, over: try snapshot())
+        for entity in try request.definition().entities(in: model) {
+            let objects = keys.filter { $0.entity == entity }
+            for name in request.relationshipKeyPathsForPrefetching {
+                try RelatedPath.named(name, from: entity, in: model).readAhead(from: objects, in: state)
+            }
         }
     }
 

@@ -17,6 +17,8 @@ final class PathTable {
     /// By slot, from `firstSlot` on.
     private(set) var paths: [RelatedPath] = []
     private var slots: [[String]: Int] = [:]
+    /// By the dotted names of sort and section keys.
+    private var keys: [String: (slot: Int, type: ValueType)] = [:]
     /// What the values of listed objects depend on.
     private(set) var listed: [RelatedPath] = []
     /// The slots of the entity's own records that are read.
@@ -72,7 +74,7 @@ final class PathTable {
 
     private func path(_ names: [String]) throws -> RelatedPath? {
         do {
-            return try RelatedPath(names, from: number, in: model, key: Self.keyName)
+            return try RelatedPath.following(names, from: number, in: model, key: Self.keyName)
         } catch StoreError.unknownAttribute(
             let entity, let attribute)
         {
@@ -82,11 +84,21 @@ final class PathTable {
 
     /// The slot of a sort or section key, and its type. Throws for a path that leads to many objects, or to no attribute.
     func requireSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
-        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard entity.slot(of: name) == nil, let path = try? path(names) else {
+        if let known = keys[name] { return known }
+        let key = try findSlot(of: name, for: what)
+        keys[name] = key
+        return key
+    }
+
+    private func findSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
+        guard model.hasRelationships, entity.slot(of: name) == nil else {
             let slot = try entity.requireSlot(of: name)
             reads.insert(slot)
             return (slot, entity.attribute(at: slot).type)
+        }
+        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard let path = try? path(names) else {
+            throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
         }
         guard !path.isToMany, path.ends != nil, path.nameCount == names.count else {
             throw RequestError.wrongType(
@@ -94,6 +106,30 @@ final class PathTable {
         }
         let resolved = try resolve(path, names)
         return (resolved.slot, resolved.type ?? .integer)
+    }
+
+    /// What a sort key computes of the objects of a to-many relationship, as messages.@max.sentAt, and its type; nil for other names.
+    func aggregate(of name: String, for what: String) throws -> (expression: CompiledExpression, type: ValueType)? {
+        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard model.hasRelationships, let at = names.firstIndex(where: { $0.hasPrefix("@") }), at > 0,
+            entity.slot(of: name) == nil
+        else { return nil }
+        let type: ValueType
+        switch names[at] {
+        case "@count": type = .integer
+        case "@avg", "@sum", "@min", "@max":
+            let path = try path(Array(names[..<at] + names[(at + 1)...]))
+            guard let path, path.isToMany, let found = path.type else {
+                throw RequestError.wrongType("\(what) \(name) must lead through a to-many relationship to an attribute")
+            }
+            let isWhole = names[at] != "@avg" || found == .decimal
+            type = isWhole ? found : .double
+        default: return nil
+        }
+        // Of the values at the end of the path: objects would be lists of values by name.
+        let path = (names[..<at] + names[(at + 1)...]).map { "#" + $0 } + [names[at]]
+        let text = path.joined(separator: ".") + (names[at] == "@count" ? "" : ".self")
+        return (try CompiledExpression(text, of: type, resolving: resolve), type)
     }
 
     /// The slot of the key of the object to which a path of to-one relationships leads.
@@ -122,6 +158,22 @@ final class PathTable {
                 listed.append(further)
             }
         }
+    }
+}
+
+extension RelatedPath {
+    /// A path of relationships, and perhaps an attribute at its end, by its dotted name. Throws `unknownAttribute`, and
+    /// `RequestError` for what is an attribute of the entity itself.
+    static func named(_ name: String, from entity: Int, in model: Model) throws -> RelatedPath {
+        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard let path = try following(names, from: entity, in: model, key: PathTable.keyName) else {
+            _ = try model.entities[entity].requireSlot(of: name)
+            throw RequestError.wrongType("\(model.entities[entity].name).\(name) leads through no relationship")
+        }
+        guard path.nameCount == names.count, !path.givesKeys else {
+            throw StoreError.unknownAttribute(entity: model.entities[entity].name, attribute: name)
+        }
+        return path
     }
 }
 

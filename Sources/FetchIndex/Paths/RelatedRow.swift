@@ -101,7 +101,10 @@ struct RelatedPlace {
         for name in usedNames {
             if let slot = entity.slot(of: name) {
                 values[name] = try view.value(at: slot, as: entity.type(at: slot))
-            } else if depth < 3, let path = try RelatedPath([name], from: object.entity, in: model, key: "") {
+            } else if depth < 3,
+                let path = try RelatedPath.following(
+                    [name], from: object.entity, in: model, key: PathTable.keyName)
+            {
                 var related: [PredicateValue] = []
                 try path.forEachEnd(of: object, record, in: state) { other, bytes in
                     related.append(try self.values(of: other, bytes, depth: depth + 1))

@@ -29,6 +29,14 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// Whether equal dictionaries are returned once.
     public var returnsDistinctResults = false
 
+    /// Values of related objects, as `publisher.country`, that shape nothing of the results: a live controller reports a row as updated
+    /// when one of them changes. What predicate, sort keys and section key name is followed without this. Costs O(log n) for each row
+    /// that such a change concerns. `fetch` ignores it.
+    public var observedKeyPaths: [String] = []
+    /// Related objects, as `publisher` or `chapters`, whose records a fetch reads ahead, in the order in which they are stored: for
+    /// programs that use all of them next. Without it, each is read at its first use, O(log n). Controllers ignore it.
+    public var relationshipKeyPathsForPrefetching: [String] = []
+
     /// What a controller keeps of the values of its rows, for each section and any range of rows. `fetch` ignores it.
     public var aggregates: [Aggregate<Object>] = []
 

@@ -10,6 +10,8 @@ final class ObjectHeadings: SectionHeadings {
     let sortKeyCount: Int
     /// The slots that headings are made of, by entity.
     let reads: [Int: Set<Int>]
+    /// Whether caches know the relationship, or an attribute, by another name.
+    let isRenamed: Bool
     private let model: Model
     private let nameType: ValueType
     private let columns: [SortColumn]
@@ -20,13 +22,14 @@ final class ObjectHeadings: SectionHeadings {
     init?(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         guard case .relationship(let path, let name)? = definition.sectionKey else { return nil }
         let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard let related = try RelatedPath(names, from: number, in: model, key: PathTable.keyName) else {
+        guard let related = try RelatedPath.following(names, from: number, in: model, key: PathTable.keyName) else {
             throw RequestError.wrongType(
                 "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, and "
                     + "\(model.entities[number].name).\(path) is none")
         }
         let destination = model.entities[related.destination]
         self.model = model
+        isRenamed = related.isRenamed || destination.hasRenames
         entities = related.steps.last?.to ?? []
         nameType = destination.type(at: try destination.requireSlot(of: name))
         var attributes = [name]

@@ -76,7 +76,7 @@ public struct OrderDefinition: Hashable, Sendable {
             aggregates: placer.columns)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
-            entity.hasRenames || !placer.paths.isEmpty || placer.headings != nil
+            entity.hasRenames || placer.hasRenamedPaths
                 || entity.storedRelationships.contains(where: \.isRenamed)
             ? renamed { name in
                 entity.slot(of: name).map { entity.slots[$0].permanentName } ?? placer.permanentName(ofPath: name)

@@ -39,6 +39,9 @@ final class RecordPlacer: RowPlacer {
         section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity, table) }
         headings = try ObjectHeadings(definition, number, in: model)
         sortColumns = try definition.sortKeys.dropFirst(headings?.sortKeyCount ?? 0).map { key in
+            if let (expression, type) = try table.aggregate(of: key.attribute, for: "the sort key") {
+                return try SortColumn(key, slot: 0, type, of: entity, expression)
+            }
             let (slot, type) = try table.requireSlot(of: key.attribute, for: "the sort key")
             return try SortColumn(key, slot: slot, type, of: entity)
         }
@@ -57,6 +60,9 @@ final class RecordPlacer: RowPlacer {
 
     /// The name with which caches know a key path; nil for what is none.
     func permanentName(ofPath name: String) -> String? { table.permanentName(of: name) }
+
+    /// Whether caches know key paths by other names.
+    var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
     /// The versions of ICU's data that placements depend on.
     var versions: [String] {
@@ -103,8 +109,12 @@ final class RecordPlacer: RowPlacer {
         placement.sectionLength = placement.key.count
         for column in sortColumns {
             let start = placement.key.count
-            try append(column.slot, column.keys, of: record, row, place, to: &placement.key) {
-                try column.append($0, slot: $1, to: &$2)
+            if let expression = column.expression {
+                try column.append(expression, of: row, to: &placement.key)
+            } else {
+                try append(column.slot, column.keys, of: record, row, place, to: &placement.key) {
+                    try column.append($0, slot: $1, to: &$2)
+                }
             }
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
         }

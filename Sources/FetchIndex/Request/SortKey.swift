@@ -5,7 +5,8 @@ public enum SortDirection: Hashable, Sendable {
     case descending
 }
 
-/// An attribute that objects are sorted by.
+/// An attribute that objects are sorted by; or one of a related object, as `author.name`, or what is computed of the objects of a to-many
+/// relationship, as `messages.@max.sentAt` or `books.@count`.
 public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
     public let attribute: String
     public let direction: SortDirection

@@ -4,7 +4,7 @@ internal import Records
 
 extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
-    var entities: [Int] { live?.request.builder.dependencies ?? [] }
+    var entities: [Int] { live?.dependencies ?? [] }
 
     func requireEntities(in model: Model) throws {
         guard let request = live?.request, model.entities.indices.contains(request.builder.entity) else { return }

@@ -28,7 +28,7 @@ extension FetchedResultsController {
             }
             let wanted = Fetched(
                 definition: fetchRequest.resultsDefinition(sectionKey, sectionOrder),
-                offset: fetchRequest.offset, limit: fetchRequest.limit)
+                offset: fetchRequest.offset, limit: fetchRequest.limit, observed: fetchRequest.observedKeyPaths)
             if context.delivery.isTelling(self) {
                 guard fetched == wanted else { throw ContextError.delivering }
                 return .hit
@@ -105,9 +105,20 @@ extension FetchedResultsController {
         return (try live(request, opened), opened.outcome)
     }
 
+    /// The paths of the request's `observedKeyPaths`, of each entity whose objects are rows.
+    private func observedPaths(_ request: OrderRequest) throws -> [RelatedPath] {
+        if fetchRequest.observedKeyPaths.isEmpty { return [] }
+        let model = managedObjectContext.model
+        return try fetchRequest.observedKeyPaths.flatMap { name in
+            try request.builder.entities.map { try RelatedPath.named(name, from: $0, in: model) }
+        }
+    }
+
     /// An opened order with the request's window and the context's unsaved edits.
     private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
-        var live = try LiveOrder(request, opened, offset: fetchRequest.offset, limit: fetchRequest.limit)
+        var live = try LiveOrder(
+            request, opened, observing: observedPaths(request), offset: fetchRequest.offset,
+            limit: fetchRequest.limit)
         let unsaved = managedObjectContext.reportedEdits
         if !unsaved.isEmpty {
             let context = managedObjectContext

@@ -86,6 +86,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let definition: OrderDefinition
         let offset: Int
         let limit: Int?
+        let observed: [String]
     }
 
     /// Deletes a named cache; nil: all caches. A live controller of the cache continues in memory. Throws `StoreError`.
@@ -117,7 +118,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         metDamage = true
         let context = managedObjectContext
         let computed = try CacheEngine.compute(broken.request, in: try context.snapshot())
-        var repaired = try LiveOrder(broken.request, computed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
+        var repaired = try LiveOrder(
+            broken.request, computed, observing: broken.observed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
         let unsaved = context.reportedEdits
         if !unsaved.isEmpty {
             _ = try repaired.edit(unsaved, context.states(from: [:], to: context.edits.reported))

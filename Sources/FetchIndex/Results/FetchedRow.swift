@@ -112,7 +112,7 @@ package struct FetchedColumn {
         let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         var paths: [Int: RelatedPath] = [:]
         for number in entities {
-            guard let path = try RelatedPath(names, from: number, in: model, key: PathTable.keyName),
+            guard let path = try RelatedPath.following(names, from: number, in: model, key: PathTable.keyName),
                 path.nameCount == names.count
             else { throw StoreError.unknownAttribute(entity: entity.name, attribute: name) }
             guard !path.isToMany else {

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// How the objects of a stored entity are linked with others, with all names resolved.
 package final class EntityLinks: Sendable {
     /// Names all links of a relationship in keys: the topmost entity that has the relationship, and its slot there.
@@ -40,7 +42,20 @@ package final class EntityLinks: Sendable {
     package let references: [Reference]
     package let incoming: [Incoming]
 
+    /// Paths that begin at the entity's objects, by their names.
+    private let paths = Mutex<[[String]: RelatedPath]>([:])
+    private static let mostPaths = 1000
+
     init(references: [Reference], incoming: [Incoming]) { (self.references, self.incoming) = (references, incoming) }
+
+    func knownPath(_ names: [String]) -> RelatedPath? { paths.withLock { $0[names] } }
+
+    func note(_ path: RelatedPath, _ names: [String]) {
+        paths.withLock { paths in
+            if paths.count >= Self.mostPaths { paths = [:] }
+            paths[names] = path
+        }
+    }
 
     package func reference(at slot: Int) -> Reference? { references.first { $0.slot == slot } }
 

@@ -45,12 +45,27 @@ package struct RelatedPath: Sendable {
     package let nameCount: Int
     /// The names with those that the parts had first.
     package let permanentNames: [String]
+    /// Whether these are others.
+    package let isRenamed: Bool
     /// The slots of other records that shape what the path leads to, by entity.
     package let reads: [Int: Set<Int>]
 
+    /// As `init`. A path that was asked for before in the same stored model is not made again: O(names).
+    package static func following(
+        _ names: [String], from entity: Int, in model: Model, key: String
+    ) throws -> RelatedPath? {
+        guard let links = model.entities[entity].links else {
+            return try RelatedPath(names, from: entity, in: model, key: key)
+        }
+        if let known = links.knownPath(names) { return known }
+        let path = try RelatedPath(names, from: entity, in: model, key: key)
+        if let path { links.note(path, names) }
+        return path
+    }
+
     /// Nil when the names do not begin with a relationship of the entity. Throws `unknownAttribute` for names that lead nowhere.
     /// `key` is a name that stands for the keys of objects.
-    package init?(_ names: [String], from entity: Int, in model: Model, key: String) throws {
+    private init?(_ names: [String], from entity: Int, in model: Model, key: String) throws {
         var builder = Builder(entity, model)
         var next = 0
         while next < names.count, try builder.follow(names[next]) { next += 1 }
@@ -68,6 +83,7 @@ package struct RelatedPath: Sendable {
         isToMany = builder.isToMany
         nameCount = next
         permanentNames = builder.permanentNames + names[next...]
+        isRenamed = permanentNames.joined(separator: ".") != names.joined(separator: ".")
         reads = builder.reads
     }
 

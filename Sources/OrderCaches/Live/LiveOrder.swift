@@ -17,6 +17,8 @@ package struct LiveOrder {
     }
 
     package let request: OrderRequest
+    /// Paths to values that shape nothing, and whose changes are reported nevertheless.
+    package let observed: [RelatedPath]
     private let offset: Int
     private let limit: Int?
     private var state: State
@@ -24,8 +26,12 @@ package struct LiveOrder {
     package private(set) var window: OrderWindow
 
     /// Follows an order from a commit on.
-    package init(_ request: OrderRequest, _ order: OpenedOrder, offset: Int = 0, limit: Int? = nil) throws {
+    package init(
+        _ request: OrderRequest, _ order: OpenedOrder, observing observed: [RelatedPath] = [], offset: Int = 0,
+        limit: Int? = nil
+    ) throws {
         self.request = request
+        self.observed = observed
         self.offset = offset
         self.limit = limit
         state = .saved(order)
@@ -57,6 +63,13 @@ package struct LiveOrder {
         }
     }
 
+    /// The entities whose changes may change what is followed, in ascending order.
+    package var dependencies: [Int] {
+        observed.isEmpty
+            ? request.builder.dependencies
+            : Set(request.builder.dependencies).union(observed.flatMap(\.reads.keys)).sorted()
+    }
+
     /// Whether the order is read as its cache has it.
     package var isStored: Bool { saved.isStored }
 
@@ -65,7 +78,7 @@ package struct LiveOrder {
     }
 
     private func orderEdits(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderEdits {
-        try request.builder.edits(changes, states)
+        try request.builder.edits(changes, states, observing: observed)
     }
 
     /// A fork with edits over an order; nil without edits.
@@ -155,7 +168,7 @@ package struct LiveOrder {
         let nextWindow = try window(on: fork?.order ?? next.order)
         let change: OrderChange
         if case .stored(let header) = saved.place, header.commit == next.start, let known = next.change, fork == nil,
-            !isEdited, isWhole
+            !isEdited, isWhole, observed.isEmpty
         {
             change = known
         } else {

@@ -40,17 +40,21 @@ extension OrderBuilder {
     /// The rows that changes of records take and give; changes of no member are left out. Where placements read other records, these
     /// are read in the states, and rows whose own records are the same may change: those from which a path leads through a changed object.
     /// Throws `TooManyDependents` when these are more than a limit. O(changes), and O(log n) for each dependent row.
+    ///
+    /// Rows from which an observed path leads through a changed object count as updated.
     func edits(
-        _ changes: [RecordChange], _ states: StateChange?, dependentLimit: Int = .max
+        _ changes: [RecordChange], _ states: StateChange?, observing observed: [RelatedPath] = [],
+        dependentLimit: Int = .max
     ) throws -> OrderEdits {
-        var edits = OrderEdits(try rowChanges(changes, hasPaths ? states : nil, dependentLimit))
+        var edits = OrderEdits(try rowChanges(changes, hasPaths ? states : nil))
+        if let states, hasPaths || !observed.isEmpty {
+            edits.rows += try dependentRows(of: changes, states, observed, dependentLimit)
+        }
         if let headings, let states { try headings.addHeadings(to: &edits, changes, states) }
         return edits
     }
 
-    private func rowChanges(
-        _ changes: [RecordChange], _ states: StateChange?, _ dependentLimit: Int
-    ) throws -> [RowChange] {
+    private func rowChanges(_ changes: [RecordChange], _ states: StateChange?) throws -> [RowChange] {
         var placement = placement
         var rows: [RowChange] = []
         rows.reserveCapacity(changes.count)
@@ -63,18 +67,21 @@ extension OrderBuilder {
             if old == nil && new == nil { continue }
             rows.append(RowChange(object: change.object, old: old, new: new, isUpdated: change.old != change.new))
         }
-        if let states { rows += try dependentRows(of: changes, states, dependentLimit, &placement) }
         return rows
     }
 
     private func dependentRows(
-        of changes: [RecordChange], _ states: StateChange, _ limit: Int, _ placement: inout RowPlacement
+        of changes: [RecordChange], _ states: StateChange, _ observed: [RelatedPath], _ limit: Int
     ) throws -> [RowChange] {
+        var placement = placement
         var starts: Set<RecordKey> = []
+        var updated: Set<RecordKey> = []
         for change in changes {
             for path in paths { try path.addStarts(through: change, from: states.old, to: states.new, &starts) }
+            for path in observed { try path.addStarts(through: change, from: states.old, to: states.new, &updated) }
             if starts.count > limit { throw TooManyDependents() }
         }
+        starts.formUnion(updated)
         for change in changes {
             starts.remove(change.object)
             starts.remove(change.oldObject)
@@ -87,7 +94,7 @@ extension OrderBuilder {
             let old = try placer.key(of: object, record, in: states.old, &placement)
             let new = try placer.key(of: object, record, in: states.new, &placement)
             let row = RowChange(object: object, old: old, new: new)
-            if row.changesOrder { rows.append(row) }
+            if row.changesOrder || old != nil && updated.contains(object) { rows.append(row) }
         }
         return rows
     }

@@ -80,6 +80,26 @@ extension RelatedPath {
         return count
     }
 
+    /// Reads the records that the path leads to from some objects, so that the pages which have them are in memory: step by step, in
+    /// the order of the records. O(objects on the way x log n).
+    package func readAhead(from objects: [RecordKey], in state: any RecordState) throws {
+        var level = Set(objects)
+        for step in steps {
+            var next: Set<RecordKey> = []
+            for object in level.sorted() {
+                _ = try state.record(object) { record in
+                    if case .reference = step.kind {
+                        if let target = try step.target(of: object, record) { next.insert(target) }
+                    } else {
+                        next.formUnion(try step.next(of: object, in: state))
+                    }
+                }
+            }
+            level = next
+        }
+        for object in level.sorted() { _ = try state.record(object) { _ in } }
+    }
+
     // MARK: Backwards
 
     /// Adds the objects from which the path leads to one at its end. O(objects on the way x log n).
