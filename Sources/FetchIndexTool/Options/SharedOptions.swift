@@ -68,7 +68,8 @@ struct RequestOptions: ParsableArguments {
     @Option(
         help: """
             Section key: KEY, prefix(KEY,1), indexTitle(KEY,ja), bucket(KEY,1000), or day, week, month, quarter or year \
-            as in week(KEY), week(KEY,Asia/Tokyo) or week(KEY,Asia/Tokyo,japanese).
+            as in week(KEY), week(KEY,Asia/Tokyo) or week(KEY,Asia/Tokyo,japanese); or relationship(PATH,KEY), a section for each \
+            related object.
             """)
     var section: String?
 

@@ -7,6 +7,7 @@ private enum Related1 {
     final class Publisher: ManagedObject {
         @Attribute("name", isUnique: true) var name: String
         @Relationship("books", inverse: "publisher", deleteRule: .deny) var books: Related<Book>
+        @Attribute("country") var country: String?
     }
 
     final class Book: ManagedObject {
@@ -78,6 +79,23 @@ private enum Authors {
             fetchRequest: request, context: context, sectionKey: .attribute("publisher.name"), cacheName: "names")
         try controller.performFetch()
         #expect(controller.sections.isEmpty)
+
+        request.predicate = nil
+        request.observedKeyPaths = ["publisher.country"]
+        let books = try FetchedResultsController(
+            fetchRequest: request, context: context, sectionKey: .relationship("publisher", name: "name"),
+            cacheName: "publishers")
+        try books.performFetch()
+        #expect(books.sections.map(\.objectID) == [publisher.objectID])
+        let events = Recorder<Book>(\.title)
+        books.delegate = events
+        publisher.country = "日本"
+        context.processPendingChanges()
+        #expect(events.take() == ["will change", "虐殺器官 update 0.0 0.0", "did change"])
+
+        let latest = FetchRequest<Chat>(sortKeys: [SortKey("messages.@max.sentAt", .descending)])
+        let chats = try PersistentContainer(temporaryWith: Model(Chat.self, ChatMessage.self)).newContext()
+        #expect(try chats.fetch(latest).isEmpty)
     }
 
     @Test func trees() throws {

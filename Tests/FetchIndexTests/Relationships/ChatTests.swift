@@ -4,12 +4,12 @@ import Foundation
 import TestSupport
 import Testing
 
-private final class Chat: ManagedObject {
+final class Chat: ManagedObject {
     @Attribute("topic") var topic: String
     @Relationship("messages", inverse: "conversation", deleteRule: .cascade) var messages: Related<ChatMessage>
 }
 
-private final class ChatMessage: ManagedObject {
+final class ChatMessage: ManagedObject {
     @Attribute("text") var text: String
     @Attribute("sentAt") var sentAt: Date
     @Relationship("conversation", inverse: "messages", isRequired: true) var conversation: Chat?
