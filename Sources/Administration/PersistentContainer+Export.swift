@@ -3,16 +3,16 @@ package import Records
 package import FetchIndex
 package import Models
 extension PersistentContainer {
-    /// Hands out the records that a definition has as members, of one state of the store: by object number, or sorted
+    /// Hands out the records that a definition has as members, of one state of the store, the newest where none is given: by object number, or sorted
     /// when it has sort keys. All records of the entities are compared with their checksums first: damaged ones are left
     /// out and returned, or are an error that names the first. O(n) and no memory unless there are damaged ones, or
     /// O(n log n) and the memory that sorting may take.
     package func forEachRecord(
-        of definition: OrderDefinition, skippingDamaged: Bool = false,
+        of definition: OrderDefinition, skippingDamaged: Bool = false, in snapshot: Snapshot? = nil,
         _ body: (RecordKey, borrowing RecordView) throws -> Void
     ) throws -> [RecordKey] {
         try withPublicErrors {
-            let snapshot = try store.snapshot()
+            let snapshot = try snapshot ?? store.snapshot()
             var (request, source) = try definition.plan(in: snapshot)
             let entities = request.builder.entities
             let damaged = try entities.flatMap { try snapshot.damagedRecords(of: $0) }

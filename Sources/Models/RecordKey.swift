@@ -22,6 +22,9 @@ package struct RecordKey: Hashable, Comparable, Sendable {
     @inlinable
     package var number: UInt64 { rawValue & RecordKey.maximumNumber }
 
+    /// What files call the number of a row's object.
+    package static var numberName: String { "@id" }
+
     /// Numbers from here on are of objects that are not saved yet: greater than any saved object's.
     @inlinable
     package static var firstTemporaryNumber: UInt64 { 1 << 47 }

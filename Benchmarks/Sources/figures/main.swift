@@ -3,7 +3,7 @@ import FetchIndex
 import Foundation
 import Stores
 
-// usage: figures ROWS...      measures memory, size, changes of the model, indexes, and imports of a million rows; prints JSON
+// usage: figures ROWS...      measures memory, size, changes of the model, indexes, relationships, and imports of a million rows; prints JSON
 
 /// Anonymous memory of this process in bytes (Linux); 0 elsewhere. Pages of the mapped file are not private.
 func privateBytes() -> Int {
@@ -73,4 +73,6 @@ for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
     figures += try IndexFigures(Stores(rows: rows)).measure()
 }
 figures += try ImportFigures(rows: 1_000_000).measure()
+let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
+figures += try RelationshipFigures(rows: isBrief ? 100_000 : 1_000_000).measure()
 print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))

@@ -53,6 +53,7 @@ extension BatchWriter {
     ) throws -> (number: UInt64, missing: [MissingLink]) {
         if !hasOpenTransaction { for column in columns { column.forget() } }
         let writer = try transaction()
+        try requireDestinations(row, columns, in: writer)
         var missing: [(RowLink, RelatedColumn)] = []
         var references: [(column: RelatedColumn, link: RowLink?)] = []
         for (column, related) in zip(columns, row.related) where column.kind == .one {
@@ -62,8 +63,7 @@ extension BatchWriter {
             case .named(let value):
                 link = try column.object(named: value, for: entity, in: writer).map { RowLink($0) }
             case .object(let given):
-                let mayComeLater =
-                    column.reference.isOptional && column.reference.destinations.contains(given.object.entity)
+                let mayComeLater = column.reference.isOptional && !column.reference.mayDangle
                 if try mayComeLater && !writer.record(given.object, { _ in }) {
                     missing.append((given, column))
                 } else {
@@ -94,8 +94,9 @@ extension BatchWriter {
         }
         let record = try entity.record(row.record.span.bytes, setting: values)
         guard let stored, let old else {
-            if let number = row.number { try writer.skipNumbers(of: entityNumber, to: number) }
-            let inserted = try writer.insert(entityNumber, record.span.bytes)
+            let inserted =
+                try row.number.map { try writer.insert(entityNumber, record.span.bytes, as: $0) }
+                ?? writer.insert(entityNumber, record.span.bytes)
             counts.inserted += 1
             return inserted
         }
@@ -105,18 +106,36 @@ extension BatchWriter {
         return stored
     }
 
-    /// The object that a row updates; nil: it is a new one. Throws for a number that was given out before.
+    /// Throws `invalidValue` for an object that its relationship does not lead to: before anything of the row is written.
+    private func requireDestinations(
+        _ row: LinkedRow, _ columns: [RelatedColumn], in writer: StoreWriter
+    ) throws {
+        for (column, related) in zip(columns, row.related) {
+            let links: [RowLink]
+            switch related {
+            case .none, .named: links = []
+            case .object(let link): links = [link]
+            case .list(let list): links = list
+            }
+            let destinations = (column.join?.far ?? column.reference).destinations
+            for link in links where !destinations.contains(link.object.entity) {
+                let name = Self.name(of: link.object, in: writer)
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: column.relationship, "refers to \(name), which it does not lead to")
+            }
+        }
+    }
+
+    private static func name(of object: RecordKey, in writer: StoreWriter) -> String {
+        let entities = writer.model.entities
+        return "\(entities.indices.contains(object.entity) ? entities[object.entity].name : "object") \(object.number)"
+    }
+
+    /// The object that a row updates; nil: it is a new one.
     private func storedObject(of row: LinkedRow, in writer: StoreWriter) throws -> RecordKey? {
         if let number = row.number {
             let object = RecordKey(entity: entityNumber, number: number)
-            if try writer.record(object, { _ in }) { return object }
-            let next = try writer.entityState(entityNumber).nextObject
-            guard number >= next, number <= RecordKey.maximumNumber else {
-                throw StoreError.invalidValue(
-                    entity: entity.name, attribute: "@id",
-                    "is \(number), and the numbers below \(next) are not given to new objects any more")
-            }
-            return nil
+            return try writer.record(object, { _ in }) ? object : nil
         }
         guard let constraint else { return nil }
         let object = try writer.object(entityNumber, constraint, inRecord: row.record.span.bytes)
@@ -136,7 +155,14 @@ extension BatchWriter {
                 return try view.value(at: column.reference.position, as: .data)
             }
         }
-        let last = try writer.lastLink(column.reference.name, to: link.object)?.sortKey
+        return try lastPosition(column.reference, of: link.object, in: writer)
+    }
+
+    /// After all links of an object.
+    private func lastPosition(
+        _ reference: EntityLinks.Reference, of target: RecordKey, in writer: StoreWriter
+    ) throws -> Value {
+        let last = try writer.lastLink(reference.name, to: target)?.sortKey
         var position: [UInt8]?
         if let last, case .data(let bytes)? = OrderKey.first(in: last.span.bytes)?.value { position = Array(bytes) }
         return OrderedPosition.between(position, nil).map { .data(Data($0)) } ?? .null
@@ -171,18 +197,27 @@ extension BatchWriter {
         guard let join = column.join else { return true }
         guard try writer.record(link.object, { _ in }) else { return false }
         let empty = RecordBuilder.empty
-        let record = try writer.model.entities[join.entity].record(
-            empty.span.bytes,
-            setting: [
-                column.reference.slot: object.reference, join.far.slot: link.object.reference,
-                column.reference.position: link.position.map { .data(Data($0)) } ?? .null,
-                join.far.position: link.otherPosition.map { .data(Data($0)) } ?? .null,
-            ])
-        if let known = try writer.join(like: record.span.bytes, of: join.entity) {
-            if link.position != nil || link.otherPosition != nil { try writer.update(known, record.span.bytes) }
-        } else {
-            try writer.insert(join.entity, record.span.bytes)
+        let linkEntity = writer.model.entities[join.entity]
+        let ends = [column.reference.slot: object.reference, join.far.slot: link.object.reference]
+        var positions: [Int: Value] = [:]
+        if let given = link.position { positions[column.reference.position] = .data(Data(given)) }
+        if let given = link.otherPosition { positions[join.far.position] = .data(Data(given)) }
+        let bare = try linkEntity.record(empty.span.bytes, setting: ends)
+        if let known = try writer.join(like: bare.span.bytes, of: join.entity) {
+            guard !positions.isEmpty, let old = try writer.copy(of: known) else { return true }
+            let record = try linkEntity.record(old.span.bytes, setting: positions)
+            try writer.update(known, record.span.bytes)
+            return true
         }
+        // Where a side is ordered and the file does not say how, new links come last.
+        if column.isOrderedHere, link.position == nil {
+            positions[column.reference.position] = try lastPosition(column.reference, of: object, in: writer)
+        }
+        if column.isOrdered, link.otherPosition == nil {
+            positions[join.far.position] = try lastPosition(join.far, of: link.object, in: writer)
+        }
+        let record = try linkEntity.record(bare.span.bytes, setting: positions)
+        try writer.insert(join.entity, record.span.bytes)
         return true
     }
 
@@ -202,11 +237,8 @@ extension BatchWriter {
             try writer.update(missing.holder, record.span.bytes)
             return
         }
-        let name =
-            writer.model.entities.indices.contains(link.object.entity)
-            ? writer.model.entities[link.object.entity].name : "object"
         throw StoreError.invalidValue(
             entity: entity.name, attribute: column.relationship,
-            "refers to \(name) \(link.object.number), which is not in the store")
+            "refers to \(Self.name(of: link.object, in: writer)), which is not in the store")
     }
 }

@@ -21,8 +21,10 @@ package final class RelatedColumn {
     let reference: EntityLinks.Reference
     /// Of a list: the entity of the links, and the references to the other objects.
     let join: (entity: Int, far: EntityLinks.Reference)?
-    /// Whether objects have positions among those of a related one.
+    /// Whether rows' objects have positions among those of a related one.
     let isOrdered: Bool
+    /// Whether related objects have positions among those of a row's object.
+    let isOrderedHere: Bool
     /// The entity that the column names; objects may be of its subentities.
     package let destination: Int
     let key: (attribute: String, constraint: UniqueConstraint)?
@@ -43,6 +45,7 @@ package final class RelatedColumn {
         relationship = description.name
         (self.insertsMissing, self.hint) = (insertsMissing, hint)
         destination = try model.number(of: key?.entity ?? description.destination)
+        isOrderedHere = description.isOrdered
         isOrdered =
             model.entity(named: description.destination)?.relationship(named: description.inverse)?.description
             .isOrdered ?? false
@@ -98,6 +101,11 @@ package final class RelatedColumn {
                         + hint)
             }
             let values = related.attributes.map { $0.name == key.attribute ? value : $0.defaultValue }
+            guard !related.isAbstract else {
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: relationship,
+                    "names no \(related.name), and none is inserted, since that entity is abstract")
+            }
             let record = try related.record(values)
             object = try writer.insert(destination, record.span.bytes)
             insertedCount += 1

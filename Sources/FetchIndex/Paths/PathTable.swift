@@ -96,7 +96,7 @@ final class PathTable {
             reads.insert(slot)
             return (slot, entity.attribute(at: slot).type)
         }
-        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let names = name.pathNames
         guard let path = try? path(names) else {
             throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
         }
@@ -110,7 +110,7 @@ final class PathTable {
 
     /// What a sort key computes of the objects of a to-many relationship, as messages.@max.sentAt, and its type; nil for other names.
     func aggregate(of name: String, for what: String) throws -> (expression: CompiledExpression, type: ValueType)? {
-        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let names = name.pathNames
         guard model.hasRelationships, let at = names.firstIndex(where: { $0.hasPrefix("@") }), at > 0,
             entity.slot(of: name) == nil
         else { return nil }
@@ -134,7 +134,7 @@ final class PathTable {
 
     /// The slot of the key of the object to which a path of to-one relationships leads.
     func requireReference(_ path: String, for what: String) throws -> Int {
-        let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let names = path.pathNames
         guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys else {
             throw RequestError.wrongType("\(what) needs a to-one relationship, and \(entity.name).\(path) is none")
         }
@@ -165,7 +165,7 @@ extension RelatedPath {
     /// A path of relationships, and perhaps an attribute at its end, by its dotted name. Throws `unknownAttribute`, and
     /// `RequestError` for what is an attribute of the entity itself.
     static func named(_ name: String, from entity: Int, in model: Model) throws -> RelatedPath {
-        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let names = name.pathNames
         guard let path = try following(names, from: entity, in: model, key: PathTable.keyName) else {
             _ = try model.entities[entity].requireSlot(of: name)
             throw RequestError.wrongType("\(model.entities[entity].name).\(name) leads through no relationship")
@@ -180,7 +180,15 @@ extension RelatedPath {
 extension PathTable {
     /// A dotted name with the names that its parts had first; nil when it is no path.
     func permanentName(of name: String) -> String? {
-        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        var names = name.pathNames
+        // messages.@max.sentAt computes of messages.sentAt.
+        if let at = names.firstIndex(where: { $0.hasPrefix("@") }), entity.slot(of: name) == nil {
+            let function = names.remove(at: at)
+            guard let path = try? path(names), path.steps.count == at else { return nil }
+            var permanent = path.permanentNames
+            permanent.insert(function, at: at)
+            return permanent.joined(separator: ".")
+        }
         if let slot = slots[names] { return paths[slot - Self.firstSlot].permanentNames.joined(separator: ".") }
         guard entity.slot(of: name) == nil, let path = try? path(names) else { return nil }
         return path.permanentNames.joined(separator: ".")

@@ -213,10 +213,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The current section names and object ids. O(rows).
     public var snapshot: ResultsSnapshot {
-        let names = sections.map(\.name)
-        let rows = read { try $0.objects() } ?? names.map { _ in [] }
+        let sections = Array(sections)
+        let rows = read { try $0.objects() } ?? sections.map { _ in [] }
         return ResultsSnapshot(
-            sectionNames: names, objectIDs: rows.map { $0.map { managedObjectContext.id(of: $0) } })
+            sectionNames: sections.map(\.name), sectionObjectIDs: sections.map(\.objectID),
+            objectIDs: rows.map { $0.map { managedObjectContext.id(of: $0) } })
     }
 
     // MARK: Changes

@@ -109,7 +109,7 @@ package struct FetchedColumn {
             self.init(attribute: index, of: entity)
             return
         }
-        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let names = name.pathNames
         var paths: [Int: RelatedPath] = [:]
         for number in entities {
             guard let path = try RelatedPath.following(names, from: number, in: model, key: PathTable.keyName),

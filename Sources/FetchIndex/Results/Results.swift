@@ -164,6 +164,8 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 /// Results at one moment: the section names and the ids of the rows.
 public struct ResultsSnapshot: Hashable, Sendable {
     public let sectionNames: [String]
+    /// The objects that sections are of, where the section key is a relationship: two of them may have one name. Else nil for each.
+    public let sectionObjectIDs: [ObjectID?]
     /// By section.
     public let objectIDs: [[ObjectID]]
 }

@@ -72,11 +72,14 @@ struct ExportCommand: ParsableCommand {
         let total = try container.recordCount()
         var place = "the header"
         do {
-            let related = try ExportedLinks(of: entity, in: container.store.snapshot())
-            let names = related.hasIDs ? [RelatedColumns.idName] : []
+            let snapshot = try container.store.snapshot()
+            let related = try ExportedLinks(of: entity, in: snapshot)
+            let names = related.hasIDs ? [RecordKey.numberName] : []
             var writer = try CatalogueWriter(
                 format, columns: names + entity.attributes.map(\.name) + related.names)
-            let damaged = try container.forEachRecord(of: definition, skippingDamaged: skipDamaged) { object, record in
+            let damaged = try container.forEachRecord(
+                of: definition, skippingDamaged: skipDamaged, in: snapshot
+            ) { object, record in
                 place = "object \(object.number)"
                 if related.hasIDs { try writer.append(.integer(Int64(object.number))) }
                 try Self.write(record, as: entity, with: &writer)
@@ -113,7 +116,7 @@ struct ExportCommand: ParsableCommand {
     /// The name of a column whose value cannot be written.
     private func writtenName(ofColumn column: Int, of entity: Entity, _ container: PersistentContainer) -> String {
         let related = try? ExportedLinks(of: entity, in: container.store.snapshot())
-        let names = (related?.hasIDs ?? false ? [RelatedColumns.idName] : []) + entity.attributes.map(\.name)
+        let names = (related?.hasIDs ?? false ? [RecordKey.numberName] : []) + entity.attributes.map(\.name)
         return names.indices.contains(column) ? names[column] : "a relationship"
     }
 }

@@ -91,8 +91,13 @@ struct FetchCommand: ParsableCommand {
         let isTable = output == .table
         let rowLimit = sectionsOnly ? 0 : limit ?? (isTable ? Self.defaultTableLimit : nil)
         if let inSection {
-            guard let (index, section) = try order.section(named: inSection) else {
+            guard let (index, section, others) = try order.section(named: inSection) else {
                 throw Failure("there is no section \"\(inSection)\"")
+            }
+            if others > 0 {
+                Output.error(
+                    "\(others + 1) sections are called \"\(inSection.visible)\"; this is that of object "
+                        + "\(section.objectID?.number ?? 0)")
             }
             return FetchedRange(index, section, rowOffset: offset, rowLimit: rowLimit)
         }

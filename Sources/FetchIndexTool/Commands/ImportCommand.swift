@@ -69,6 +69,9 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("--replace needs --key: rows are matched with objects by it.")
         }
         if createRelated && relate.isEmpty { throw ValidationError("--create-related needs --relate.") }
+        if createRelated && replace {
+            throw ValidationError("--replace deletes what the file lacks: --create-related does not fit it.")
+        }
         guard (0...100).contains(replaceLimit) else {
             throw ValidationError("--replace-limit is from 0 to 100 per cent.")
         }
@@ -185,6 +188,7 @@ struct ImportCommand: ParsableCommand {
                 rows.read += batch.rowCount
                 // With --replace, all of it is one transaction, which a refusal undoes.
                 if !replace && rows.put - rows.saved >= Self.transactionLength {
+                    _ = try linker.settle(with: writer)
                     try writer.commitBatch()
                     rows.saved = rows.put
                 }
@@ -192,9 +196,12 @@ struct ImportCommand: ParsableCommand {
                 let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
                 bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
             }
-            try linker.settle(with: writer) { line, error in
+            for (line, error) in try linker.settle(with: writer) {
                 let bad = BadInput(file: file, line: line, reason: error.description)
-                guard skipBadRows else { throw bad }
+                guard skipBadRows else {
+                    if !replace { try writer.commit() }
+                    throw Failure(replace ? "\(bad)" : "\(bad); the rows are saved without such links")
+                }
                 report.badRowCount += 1
                 report.add(bad)
             }
@@ -206,8 +213,10 @@ struct ImportCommand: ParsableCommand {
             }
             var error = error
             // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
+            var unlinked = 0
             if error is BadInput || error is UnreadableFile {
                 do {
+                    unlinked = try linker.settle(with: writer).count
                     try writer.commit()
                     rows.saved = rows.put
                 } catch let failure { error = failure }
@@ -215,7 +224,8 @@ struct ImportCommand: ParsableCommand {
             switch error {
             case is BadInput, is UnreadableFile, StoreError.notSaved:
                 let saved = "\(Numbers.count(rows.saved, "row")) before it \(rows.saved == 1 ? "is" : "are") saved"
-                throw Failure("\(error); \(saved)")
+                let lost = unlinked == 0 ? "" : ", without \(Numbers.count(unlinked, "link")) to rows after it"
+                throw Failure("\(error); \(saved)\(lost)")
             default: throw error
             }
         }

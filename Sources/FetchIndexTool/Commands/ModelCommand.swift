@@ -71,15 +71,22 @@ struct ModelMigrateCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var options: ModelOptions
+    @Flag(help: "Make the store where there is none; needs --to.") var create = false
     @OptionGroup var output: OutputOption
 
+    func validate() throws {
+        if create && options.to == nil {
+            throw ValidationError("--create needs --to FILE, the model of the new store.")
+        }
+    }
+
     func run() throws {
-        // A file with the whole model makes a store, too.
+        // A file that is none makes no store.
         let whole = try options.to.map { try ModelFile.read($0) }
         let container =
-            whole == nil
-            ? try store.open()
-            : try PersistentContainer(path: store.store, options: StoreArgument.options(creates: true))
+            create
+            ? try PersistentContainer(path: store.store, options: StoreArgument.options(creates: true))
+            : try store.open()
         let model = try whole ?? options.model(from: container.model())
         let plan = try container.plan(for: model)
         let bar = ProgressBar("migrating")

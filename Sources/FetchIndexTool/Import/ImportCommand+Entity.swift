@@ -36,11 +36,11 @@ extension ImportCommand {
             }
             let isAlone = try !isRelated && model.hierarchy(of: model.number(of: entity)).count == 1
             let isEmpty = try isAlone && stored.superentity == nil && container.count(ofEntity: entity) == 0
-            let differs = try require(columns, types, of: stored, isEmpty: isEmpty)
+            let differs = try require(columns, among: all, types, of: stored, isEmpty: isEmpty)
             if !differs { return }
             // Another process may have filled it.
             guard try container.dropEmptyEntity(named: entity) else {
-                _ = try require(columns, types, of: stored, isEmpty: false)
+                _ = try require(columns, among: all, types, of: stored, isEmpty: false)
                 return
             }
             attributes = stored.attributes.map { attribute in
@@ -63,47 +63,56 @@ extension ImportCommand {
             }
         }
         let new = Entity(
-            entity, attributes,
-            relationships: stored == nil
-                ? relations.map { described($0, in: try? container.model()) } : stored?.relationships ?? [],
-            unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [],
+            entity, attributes, unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [],
             isAbstract: stored?.isAbstract ?? false)
-        _ = try PersistentContainer(
-            path: store.store, model: Model(entities: [new] + related(to: new, in: container.model())))
+        let made =
+            stored == nil
+            ? try model(of: container, adding: relations, to: new)
+            : Model(entities: [new.adding([], stored?.relationships ?? [])])
+        _ = try PersistentContainer(path: store.store, model: made)
     }
 
     private func isAttribute(_ column: String, of stored: Entity?, _ relations: [RelateOption]) -> Bool {
         if relations.contains(where: { $0.column == column }) { return false }
-        guard let stored, stored.slot(of: column) == nil else { return true }
-        if stored.relationship(named: column) != nil { return false }
-        return column != RelatedColumns.idName
+        if stored?.slot(of: column) != nil { return true }
+        return column != RecordKey.numberName && stored?.relationship(named: column) == nil
     }
 
-    /// The stored entities that a new one's relationships lead to.
-    private func related(to new: Entity, in model: Model) -> [Entity] {
-        let names = Set(new.relationships.map(\.destination)).subtracting([new.name])
-        return names.sorted().compactMap { name in
-            guard let entity = model.entity(named: name) else { return nil }
-            let inverses = new.relationships.filter { relationship in
-                relationship.destination == name && relationship.inverse != nil
-                    && entity.relationship(named: relationship.inverse) == nil
-            }.map { RelationshipDescription($0.inverse ?? "", toMany: new.name, inverse: $0.name) }
-            return Entity(
-                name, entity.attributes, relationships: entity.relationships + inverses,
-                superentity: entity.superentity, isAbstract: entity.isAbstract)
+    /// A container's entities with an entity that gets relationships, and their other sides. These are called as the entity, in the
+    /// plural: books of Book; where that name is taken, or the entity the same, there is none.
+    private func model(
+        of container: PersistentContainer, adding relations: [RelateOption], to entity: Entity
+    ) throws -> Model {
+        let stored = try container.model()
+        var entities = stored.entities.filter { $0.name != entity.name } + [entity]
+        let plural = entity.name.prefix(1).lowercased() + entity.name.dropFirst() + "s"
+        for relation in relations {
+            func index(_ name: String) throws -> Int {
+                guard let index = entities.firstIndex(where: { $0.name == name }) else {
+                    throw StoreError.unknownEntity(name)
+                }
+                return index
+            }
+            let other = try index(relation.entity)
+            let family = entities.filter {
+                $0.name == relation.entity || stored.isSubentity($0, of: relation.entity)
+            }
+            let isTaken =
+                relation.entity == entity.name
+                || family.contains { member in
+                    member.slot(of: plural) != nil || member.relationships.contains { $0.name == plural }
+                }
+            let inverse = isTaken ? nil : plural
+            let own = try index(entity.name)
+            let relationship = RelationshipDescription(relation.column, toOne: relation.entity, inverse: inverse)
+            entities[own] = entities[own].adding([], [relationship])
+            if let inverse {
+                let back = RelationshipDescription(inverse, toMany: entity.name, inverse: relation.column)
+                entities[other] = entities[other].adding([], [back])
+            }
         }
-    }
-
-    /// The relationship that a column makes. Its inverse is called as the entity, in the plural: books of Book; without a name for
-    /// it, it has none.
-    private func described(_ relation: RelateOption, in model: Model?) -> RelationshipDescription {
-        let plural = entity.prefix(1).lowercased() + entity.dropFirst() + "s"
-        let related = model?.entity(named: relation.entity)
-        let isTaken =
-            relation.entity == entity || related?.slot(of: plural) != nil
-            || related?.relationship(named: plural) != nil
-        return RelationshipDescription(
-            relation.column, toOne: relation.entity, inverse: isTaken ? nil : plural)
+        // Subentities have what their superentities have.
+        return Model(entities: entities)
     }
 
     /// Makes the entities that `--relate` names and the store lacks, where that is wanted.
@@ -132,12 +141,7 @@ extension ImportCommand {
         guard addColumns else {
             throw Failure("\(entity.visible) has no relationship \(first.column.visible); --add-columns adds it")
         }
-        let model = try container.model()
-        let added = missing.map { described($0, in: model) }
-        let new = Entity(
-            entity, stored.attributes, relationships: stored.relationships + added, superentity: stored.superentity,
-            isAbstract: stored.isAbstract)
-        try container.migrate(to: Model(entities: [new] + related(to: new, in: model)))
+        try container.migrate(to: model(of: container, adding: missing, to: stored))
     }
 
     /// Adds the columns that a stored entity does not have as optional attributes: a free change.
@@ -147,7 +151,8 @@ extension ImportCommand {
         let (missing, known) = (
             columns.filter { stored.slot(of: $0) == nil }, columns.filter { stored.slot(of: $0) != nil }
         )
-        _ = try require(known, types.filter { stored.slot(of: $0.key) != nil }, of: stored, isEmpty: false)
+        let knownTypes = types.filter { stored.slot(of: $0.key) != nil }
+        _ = try require(known, among: columns, knownTypes, of: stored, isEmpty: false)
         if missing.isEmpty { return }
         let found = Dictionary(uniqueKeysWithValues: zip(columns, try inferred()))
         let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
@@ -155,21 +160,23 @@ extension ImportCommand {
         let below = try container.model().entities.filter { $0.name != entity }.filter {
             try container.model().isSubentity($0, of: entity)
         }
-        let new = Entity(entity, stored.attributes + added, isAbstract: stored.isAbstract)
-        try container.migrate(to: Model(entities: [new] + below))
+        let new = stored.adding(added, [])
+        let model = try container.model()
+        let above = try model.superentities(of: model.number(of: entity)).reversed().map { model.entities[$0] }
+        try container.migrate(to: Model(entities: above + [new] + below))
     }
 
     /// Whether columns and types are other ones than an entity has, which one without objects may get. Throws for one
     /// with objects.
     private func require(
-        _ columns: [String], _ types: [String: ValueType], of stored: Entity, isEmpty: Bool
+        _ columns: [String], among all: [String], _ types: [String: ValueType], of stored: Entity, isEmpty: Bool
     ) throws -> Bool {
         var differs = false
-        for (index, name) in columns.enumerated() where stored.slot(of: name) == nil {
+        for name in columns where stored.slot(of: name) == nil {
             differs = true
             if isEmpty, types[name] != nil || name == key { continue }
             throw BadInput(
-                file: file, line: 1, column: index + 1, columnName: name,
+                file: file, line: 1, column: all.firstIndex(of: name).map { $0 + 1 }, columnName: name,
                 reason: "the stored entity \(entity) has no such attribute; --add-columns adds it")
         }
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
@@ -233,5 +240,16 @@ extension ImportCommand {
         } catch is BadInput {  // It is met again when the rows before it are in.
         }
         return inference.types
+    }
+}
+
+extension Entity {
+    /// The same with more attributes and relationships.
+    fileprivate func adding(
+        _ attributes: [AttributeDescription], _ relationships: [RelationshipDescription]
+    ) -> Entity {
+        Entity(
+            name, self.attributes + attributes, relationships: self.relationships + relationships,
+            unique: uniqueAttributes, indexes: indexes, superentity: superentity, isAbstract: isAbstract)
     }
 }

@@ -24,9 +24,6 @@ struct RelateOption {
 
 /// The columns of a file that are no attributes: the number of a row's object, and the objects that it is related to.
 struct RelatedColumns {
-    /// The name of the column with the numbers of objects, as `export` writes it.
-    static let idName = "@id"
-
     let columns: [RelatedColumn]
     /// Where they are in the file.
     let places: [Int]
@@ -55,7 +52,7 @@ struct RelatedColumns {
             places.append(place)
         }
         (self.columns, self.places) = (columns, places)
-        idPlace = entity.slot(of: Self.idName) == nil ? names.firstIndex(of: Self.idName) : nil
+        idPlace = entity.slot(of: RecordKey.numberName) == nil ? names.firstIndex(of: RecordKey.numberName) : nil
         numbers = Dictionary(
             model.entities.indices.filter { !model.entities[$0].isDropped }.map { (model.entities[$0].name, $0) }
         ) { first, _ in first }
@@ -64,7 +61,7 @@ struct RelatedColumns {
     /// The number of a row's object; nil: the next one. Throws a sentence for what is no number.
     func number(in row: FieldRow) throws(UnreadableField) -> UInt64? {
         guard let idPlace, !row.isNull(idPlace) else { return nil }
-        guard let number = UInt64(row.text(of: idPlace)), (1...RecordKey.maximumNumber).contains(number) else {
+        guard let number = UInt64(row.text(of: idPlace)), (1..<RecordKey.firstTemporaryNumber).contains(number) else {
             throw UnreadableField(
                 place: idPlace, reason: "\"\(row.excerpt(of: idPlace))\" is not the number of an object")
         }
@@ -120,7 +117,8 @@ extension RowLink {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         let name = parts[0].lastIndex(of: ":")
         let digits = name.map { parts[0][parts[0].index(after: $0)...] } ?? parts[0]
-        guard parts.count <= 3, let number = UInt64(digits), (1...RecordKey.maximumNumber).contains(number) else {
+        guard parts.count <= 3, let number = UInt64(digits), (1..<RecordKey.firstTemporaryNumber).contains(number)
+        else {
             return nil
         }
         var target = entity
@@ -131,6 +129,8 @@ extension RowLink {
         var positions: [[UInt8]?] = []
         for part in parts.dropFirst() {
             guard case .data(let bytes)? = Value(catalogueText: String(part), as: .data) else { return nil }
+            // As positions are made; see `OrderedPosition`.
+            guard bytes.isEmpty || (6...64).contains(bytes.count) else { return nil }
             positions.append(bytes.isEmpty ? nil : Array(bytes))
         }
         self.init(

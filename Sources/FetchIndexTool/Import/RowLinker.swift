@@ -34,12 +34,17 @@ struct RowLinker {
         }
     }
 
-    /// Writes the links whose objects came later in the file. `bad` gets those whose objects did not come.
-    mutating func settle(with writer: BatchWriter, bad: (_ line: Int, StoreError) throws -> Void) throws {
-        let all = missing
-        missing = []
-        for (line, link) in all {
-            do { try writer.settle(link) } catch let error as StoreError where error.isOfValues { try bad(line, error) }
+    /// Writes the links whose objects came later in the file. Returns those whose objects did not come, and why; these are kept.
+    mutating func settle(with writer: BatchWriter) throws -> [(line: Int, reason: StoreError)] {
+        var left: [(line: Int, link: BatchWriter.MissingLink)] = []
+        var reasons: [(line: Int, reason: StoreError)] = []
+        for (line, link) in missing {
+            do { try writer.settle(link) } catch let error as StoreError where error.isOfValues {
+                left.append((line, link))
+                reasons.append((line, error))
+            }
         }
+        missing = left
+        return reasons
     }
 }

@@ -29,19 +29,20 @@ struct FetchedRange {
 }
 
 extension FetchedOrder {
-    /// The section of a name, whose bytes are the same; for the empty name the section of null where no other has it. O(sections).
-    func section(named name: String) throws -> (index: Int, section: FetchedSection)? {
-        var found: (Int, FetchedSection)?
-        var ofNull: (Int, FetchedSection)?
+    /// The first section of a name, whose bytes are the same, and how many more have it, since those of related objects may; for the
+    /// empty name the section of null where no other has it. O(sections).
+    func section(named name: String) throws -> (index: Int, section: FetchedSection, others: Int)? {
+        var found: (Int, FetchedSection, Int)?
+        var ofNull: (Int, FetchedSection, Int)?
         var index = 0
         try forEachSection { section in
             if section.isNull {
-                ofNull = (index, section)
+                ofNull = (index, section, 0)
             } else if section.name.utf8.elementsEqual(name.utf8) {
-                found = (index, section)
+                if found == nil { found = (index, section, 0) } else { found?.2 += 1 }
             }
             index += 1
-            return found == nil
+            return found == nil || section.objectID != nil
         }
         return found ?? (name.isEmpty ? ofNull : nil)
     }

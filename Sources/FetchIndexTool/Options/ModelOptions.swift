@@ -13,8 +13,10 @@ struct ModelOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: "An attribute to add whose value is computed: NAME:TYPE=EXPRESSION, as in 'total:integer=price * count'.")
     var derive: [String] = []
-    @Option(parsing: .unconditionalSingleValue, help: "An attribute to remove.") var drop: [String] = []
-    @Option(parsing: .unconditionalSingleValue, help: "An attribute to rename: OLD=NEW.") var rename: [String] = []
+    @Option(parsing: .unconditionalSingleValue, help: "An attribute or a relationship to remove.") var drop: [String] =
+        []
+    @Option(parsing: .unconditionalSingleValue, help: "An attribute or a relationship to rename: OLD=NEW.") var rename:
+        [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "An attribute to convert to another type: NAME:TYPE.") var change:
         [String] = []
     @Option(help: "A file with the whole model, as `model show --output json` prints it.") var to: String?
@@ -30,14 +32,35 @@ struct ModelOptions: ParsableArguments {
     func model(from stored: Model) throws -> Model {
         if let to { return try ModelFile.read(to) }
         let entity = try entity(of: stored)
+        var rename = try self.rename.map { text in
+            let names = RequestText.split(text, at: "=").map(RequestText.unquoted)
+            guard names.count == 2 else { throw ValidationError("--rename expects OLD=NEW, not \"\(text)\".") }
+            return (old: names[0], new: names[1])
+        }
+        var drop = self.drop
+        let related = RelationshipChanges(of: entity, in: stored, rename: &rename, drop: &drop)
         // Its subentities have its attributes.
         let subentities = stored.entities.filter { $0.name != entity.name && stored.isSubentity($0, of: entity.name) }
+        let superentity = related.isEmpty ? nil : entity.superentity
+        let entities =
+            [try changed(entity, superentity: superentity, rename, drop, related)]
+            + (try subentities.map { try changed($0, superentity: $0.superentity, rename, drop, related) })
+        if related.isEmpty { return Model(entities: entities) }
+        // The other sides belong to it.
         return Model(
-            entities: [try changed(entity, superentity: nil)]
-                + (try subentities.map { try changed($0, superentity: $0.superentity) }))
+            entities: stored.entities.map { other in
+                entities.first { $0.name == other.name }
+                    ?? Entity(
+                        other.name, other.attributes, relationships: related.relationships(of: other),
+                        unique: other.uniqueAttributes, indexes: other.indexes, removed: related.removed(from: other),
+                        superentity: other.superentity, isAbstract: other.isAbstract)
+            })
     }
 
-    private func changed(_ entity: Entity, superentity: String?) throws -> Entity {
+    private func changed(
+        _ entity: Entity, superentity: String?, _ rename: [(old: String, new: String)], _ drop: [String],
+        _ related: RelationshipChanges
+    ) throws -> Entity {
         var attributes = entity.attributes
         func index(of name: String) throws -> Int {
             guard let index = attributes.firstIndex(where: { $0.name == name }) else {
@@ -45,14 +68,12 @@ struct ModelOptions: ParsableArguments {
             }
             return index
         }
-        for text in rename {
-            let names = RequestText.split(text, at: "=").map(RequestText.unquoted)
-            guard names.count == 2 else { throw ValidationError("--rename expects OLD=NEW, not \"\(text)\".") }
-            let index = try index(of: names[0])
+        for (name, new) in rename {
+            let index = try index(of: name)
             let old = attributes[index]
             attributes[index] = AttributeDescription(
-                names[1], old.type, isOptional: old.isOptional, isUnique: old.isUnique,
-                defaultValue: old.defaultValue, renamedFrom: names[0], derivation: old.derivation)
+                new, old.type, isOptional: old.isOptional, isUnique: old.isUnique,
+                defaultValue: old.defaultValue, renamedFrom: name, derivation: old.derivation)
         }
         for text in change {
             let (name, type, _) = try Self.declaration(text, "--change", hasValue: false)
@@ -81,7 +102,8 @@ struct ModelOptions: ParsableArguments {
         }
         let unique = entity.uniqueAttributes.filter { Set($0).isDisjoint(with: drop) }
         return Entity(
-            entity.name, attributes, unique: unique, removed: drop, superentity: superentity,
+            entity.name, attributes, relationships: related.isEmpty ? [] : related.relationships(of: entity),
+            unique: unique, removed: drop + related.removed(from: entity), superentity: superentity,
             isAbstract: entity.isAbstract)
     }
 

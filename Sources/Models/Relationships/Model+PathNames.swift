@@ -1,10 +1,14 @@
 extension Model {
     /// The present form of a dotted path that has the names which its parts had first; nil for what is no path from an entity.
     package func currentName(ofPath name: String, from entity: Entity) -> String? {
-        let names = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let names = name.pathNames
         var current: [String] = []
         var entity = entity
         for (index, part) in names.enumerated() {
+            if part.hasPrefix("@"), index > 0, index < names.count - 1 {
+                let rest = names[(index + 1)...].joined(separator: ".")
+                return (current + [part, self.currentName(of: rest, in: entity)]).joined(separator: ".")
+            }
             guard
                 let relationship = entity.storedRelationships.first(where: { !$0.isRemoved && $0.permanentName == part }
                 ),
@@ -12,16 +16,25 @@ extension Model {
             else {
                 if index == 0 { return nil }
                 let rest = names[index...].joined(separator: ".")
-                let slot = entity.attributeSlots.first { entity.slots[$0].permanentName == rest }
-                return (current + [slot.map { entity.attribute(at: $0).name } ?? rest]).joined(separator: ".")
+                return (current + [currentName(of: rest, in: entity)]).joined(separator: ".")
             }
             current.append(relationship.description.name)
             entity = destination
         }
         return current.joined(separator: ".")
     }
+
+    private func currentName(of permanent: String, in entity: Entity) -> String {
+        let slot = entity.attributeSlots.first { entity.slots[$0].permanentName == permanent }
+        return slot.map { entity.attribute(at: $0).name } ?? permanent
+    }
 }
 
 extension StoredRelationship {
     package var isRenamed: Bool { description.name != permanentName }
+}
+
+extension String {
+    /// The names of a key path: those that dots separate.
+    package var pathNames: [String] { split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
 }

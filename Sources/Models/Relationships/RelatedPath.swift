@@ -45,7 +45,7 @@ package struct RelatedPath: Sendable {
     package let nameCount: Int
     /// The names with those that the parts had first.
     package let permanentNames: [String]
-    /// Whether these are others.
+    /// Whether `permanentNames` are other names than those that the path was made of.
     package let isRenamed: Bool
     /// The slots of other records that shape what the path leads to, by entity.
     package let reads: [Int: Set<Int>]

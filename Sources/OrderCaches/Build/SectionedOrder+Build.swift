@@ -33,7 +33,7 @@ package struct OrderBuilder {
     package let dependencies: [Int]
     /// Whether placements read records of other objects.
     package var hasPaths: Bool { !paths.isEmpty }
-    /// Whether placements or headings read records of other objects.
+    /// Whether placements or headings read records of other objects. Sections by a reference of the row itself have no paths.
     package var readsRelated: Bool { hasPaths || headings != nil }
 
     package init(
@@ -67,7 +67,7 @@ package struct OrderBuilder {
         try build(in: nodes, reader) { try forEachSortedKey(from: reader, source, $0) }
     }
 
-    /// The same from row keys that are sorted already. Headings are those of a reader's state, which may be newer.
+    /// The same from row keys that are sorted already. Headings are those of a reader's state.
     func build(from sorted: [KeySorter], _ reader: StoreReader, in nodes: any NodeStore) throws -> SectionedOrder {
         try build(in: nodes, reader) { try KeySorter.forEachSorted(of: sorted, $0) }
     }

@@ -80,7 +80,8 @@ extension CacheEngine {
         if let scan {
             start = scan.commit
             build.begin(at: start)
-            order = try cache.order.builder.build(from: scan.sorters, store.snapshot(), in: pieces)
+            order = try cache.order.builder.build(
+                from: scan.sorters, scan.reader ?? store.snapshot(), in: pieces)
         } else {
             let snapshot = try store.snapshot()
             start = snapshot.commit

@@ -8,21 +8,26 @@ final class SharedScan {
         /// The commit of the state that was scanned.
         let commit: UInt64
         let sorters: [KeySorter]
+        /// That state, where headings are still to be read from it; else any state will do.
+        let reader: StoreReader?
     }
 
     private let commit: UInt64
+    private let reader: StoreReader?
     private var sorters: [String: [KeySorter]]
 
     init(of caches: [CacheRequest], in reader: StoreReader) throws {
         var builders = caches.map(\.order.builder)
         for index in builders.indices { builders[index].releasesPages = index == 0 }
         commit = reader.commit
+        // Its pages cannot be used again as long as it is kept.
+        self.reader = builders.contains { $0.headings != nil } ? reader : nil
         sorters = Dictionary(uniqueKeysWithValues: zip(caches.map(\.name), try OrderBuilder.sort(builders, reader)))
     }
 
     /// The keys of a cache, once: then their memory is free for the next.
     func takeKeys(of name: String) -> Keys? {
-        sorters.removeValue(forKey: name).map { Keys(commit: commit, sorters: $0) }
+        sorters.removeValue(forKey: name).map { Keys(commit: commit, sorters: $0, reader: reader) }
     }
 }
 

@@ -55,16 +55,15 @@ struct ChangedKeys {
 
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
-    /// How many of the sections, the first ones, have changed rows. The others have changed headings alone.
+    /// How many of the sections, the first ones, have changed rows. The others have changed headings, or values, alone.
     private(set) var sectionsOfRows = 0
 
     init(_ edits: OrderEdits) {
         self.init(edits.rows)
         sectionsOfRows = sections.count
-        if edits.headings.isEmpty { return }
-        let known = Set(sections)
+        if edits.headings.isEmpty && edits.temporaryValues.isEmpty { return }
         // In a deterministic order, so that equal states give equal nodes.
-        sections += edits.headings.keys.filter { !known.contains($0) }
+        sections += Set(edits.headings.keys).union(edits.temporaryValues.keys).subtracting(sections)
             .sorted { $0.span.bytes.compare($1.span.bytes) < 0 }
     }
 

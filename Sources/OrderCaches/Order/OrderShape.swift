@@ -10,7 +10,7 @@ package struct OrderShape: Sendable {
         case byFirstRow
         /// By name.
         case byName(descending: Bool = false, TextOrder = .binary)
-        /// By the number of rows; equal numbers by the section's value.
+        /// By the number of rows; equal numbers by the section's value, or of sections that are of objects by their names.
         case byCount(descending: Bool = true)
     }
 

@@ -19,12 +19,13 @@ struct OrderEdits {
     var rows: [RowChange]
     /// By section value, the headings of sections that changed, or that rows come to.
     var headings: [[UInt8]: [UInt8]] = [:]
-    /// The section values of new objects by those that they have since they were saved.
+    /// The section values of new objects by those that they have since they were saved. Where sections are equal in all else, their
+    /// values tell which comes first.
     var temporaryValues: [[UInt8]: [UInt8]] = [:]
 
     init(_ rows: [RowChange]) { self.rows = rows }
 
-    var isEmpty: Bool { rows.isEmpty && headings.isEmpty }
+    var isEmpty: Bool { rows.isEmpty && headings.isEmpty && temporaryValues.isEmpty }
 
     /// Whether nothing stands elsewhere, or is shown otherwise.
     var changesNothing: Bool { headings.isEmpty && !rows.contains(where: \.changesOrder) }

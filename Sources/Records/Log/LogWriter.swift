@@ -13,17 +13,22 @@ struct LogWriter {
     private var nextPart: UInt32 = 1
     private var byteCount: UInt64 = 0
     private var changes: [Int: EntityChanges] = [:]
-    private var inserted: [Int: (first: UInt64, count: UInt64)] = [:]
+    private var inserted: [Int: [(first: UInt64, count: UInt64)]] = [:]
     private var logged: Set<UInt64> = []
 
     init(author: String) { self.author = author }
 
     var hasChanges: Bool { !changes.isEmpty }
 
-    /// An entity's objects are inserted in the order of their numbers, so that they are one range.
+    /// An entity's objects are inserted in the order of their numbers, so that they are one range, or several where numbers were given.
     mutating func insert(_ first: RecordKey, count: UInt64) {
-        let range = inserted[first.entity] ?? (first.number, 0)
-        inserted[first.entity] = (range.first, range.count + count)
+        var ranges = inserted.removeValue(forKey: first.entity) ?? []
+        if let last = ranges.last, last.first + last.count == first.number {
+            ranges[ranges.count - 1].count += count
+        } else {
+            ranges.append((first.number, count))
+        }
+        inserted[first.entity] = ranges
         changes[first.entity, default: EntityChanges()].add(.inserted, count)
     }
 
@@ -53,11 +58,13 @@ struct LogWriter {
 
     /// Writes what is left and the header. Returns the bytes that the commit takes in the log.
     mutating func finish(in writer: StoreWriter) throws -> UInt64 {
-        for (entity, range) in inserted.sorted(by: { $0.key < $1.key }) {
-            part.append(LogEntryKind.inserted.rawValue)
-            part.appendVarint(UInt64(entity))
-            part.appendVarint(range.first)
-            part.appendVarint(range.count)
+        for (entity, ranges) in inserted.sorted(by: { $0.key < $1.key }) {
+            for range in ranges {
+                part.append(LogEntryKind.inserted.rawValue)
+                part.appendVarint(UInt64(entity))
+                part.appendVarint(range.first)
+                part.appendVarint(range.count)
+            }
         }
         if !part.isEmpty { try writePart(in: writer) }
         var header: [UInt8] = []

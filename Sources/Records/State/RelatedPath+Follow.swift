@@ -140,6 +140,13 @@ extension RelatedPath {
             starts.insert(object)
             return
         }
+        // Also an object that is gone may be referred to.
+        if case .reference = steps[count - 1].kind {
+            for previous in try state.holders(of: steps[count - 1].name, to: object) {
+                try addStarts(of: count - 1, previous, in: state, &starts)
+            }
+            return
+        }
         _ = try state.record(object) { record in
             for previous in try steps[count - 1].previous(of: object, [UInt8](copying: record), in: state) {
                 try addStarts(of: count - 1, previous, in: state, &starts)

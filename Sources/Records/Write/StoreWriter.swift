@@ -85,13 +85,15 @@ package final class StoreWriter: StoreReader {
         return try model.entities[entity].completer?.completed(record)
     }
 
-    func insertCompleted(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
+    /// With a number, those before it are given to no object any more: it must not be less than the next one, nor much greater.
+    func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
         if firstInserted[entity] == nil, model.entities[entity].isAbstract {
             throw StoreError.abstractEntity(model.entities[entity].name)
         }
         let keys = try uniqueKeys(entity, record)
         try checkUnique(keys, of: entity, record)
         if hasLinks { try checkLinks(of: entity, record) }
+        if let number { entities[entity] = try entityState(entity).skipping(to: number) }
         let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
         try putUniqueKeys(keys, of: object)
         return try append(record, of: entity)
@@ -113,22 +115,6 @@ package final class StoreWriter: StoreReader {
         entityState.nextObject += count
         entityState.count += count
         entities[first.entity] = entityState
-    }
-
-    /// Makes a number that of the next object of an entity; those before it are given to none. Throws when it was given out already.
-    package func skipNumbers(of entity: Int, to number: UInt64) throws {
-        try requireChangeable()
-        var entityState = try entityState(entity)
-        guard number >= entityState.nextObject, number <= RecordKey.maximumNumber else {
-            throw StoreError.unknownObject("\(number)")
-        }
-        if number == entityState.nextObject { return }
-        // To the log, objects of these numbers were inserted and deleted again.
-        let first = RecordKey(entity: entity, number: entityState.nextObject)
-        if firstInserted[entity] == nil { firstInserted[entity] = first.number }
-        log.insert(first, count: number - first.number)
-        entityState.nextObject = number
-        entities[entity] = entityState
     }
 
     /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).

@@ -1,3 +1,5 @@
+internal import Models
+
 /// What rows are grouped by. The rows of a section are contiguous by construction.
 public enum SectionKey: Hashable, Sendable {
     /// By the exact value of an attribute: Apple and apple are two sections.
@@ -45,7 +47,7 @@ public enum SectionKey: Hashable, Sendable {
         guard let attribute, let new = name(attribute) else { return self }
         return switch self {
         case .function: self
-        case .relationship(let path, _): Self.relationship(new, steps: path.split(separator: ".").count)
+        case .relationship(let path, _): Self.relationship(new, steps: path.pathNames.count)
         case .attribute: .attribute(new)
         case .prefix(_, let length): .prefix(new, length)
         case .date(_, let unit, let timeZone, let calendar): .date(new, unit, timeZone: timeZone, calendar: calendar)
@@ -56,7 +58,7 @@ public enum SectionKey: Hashable, Sendable {
 
     /// Of a key path whose first names are relationships.
     private static func relationship(_ keyPath: String, steps: Int) -> SectionKey {
-        let names = keyPath.split(separator: ".", omittingEmptySubsequences: false)
+        let names = keyPath.pathNames
         return .relationship(
             names.prefix(steps).joined(separator: "."), name: names.dropFirst(steps).joined(separator: "."))
     }

@@ -21,7 +21,7 @@ final class ObjectHeadings: SectionHeadings {
     /// Nil unless sections are of related objects. `number` is the entity of the rows.
     init?(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         guard case .relationship(let path, let name)? = definition.sectionKey else { return nil }
-        let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let names = path.pathNames
         guard let related = try RelatedPath.following(names, from: number, in: model, key: PathTable.keyName) else {
             throw RequestError.wrongType(
                 "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, and "

@@ -1,0 +1,59 @@
+internal import FetchIndex
+
+/// Renames and removals of an entity's relationships, with what they mean for the other sides.
+struct RelationshipChanges {
+    private let entity: Entity
+    private let model: Model
+    /// New names by old ones.
+    private let renamed: [String: String]
+    private let dropped: Set<String>
+
+    /// Takes what names relationships of the entity out of the options.
+    init(of entity: Entity, in model: Model, rename: inout [(old: String, new: String)], drop: inout [String]) {
+        func isRelationship(_ name: String) -> Bool { entity.relationships.contains { $0.name == name } }
+        self.entity = entity
+        self.model = model
+        renamed = Dictionary(rename.filter { isRelationship($0.old) }.map { ($0.old, $0.new) }) { _, last in last }
+        dropped = Set(drop.filter(isRelationship))
+        rename.removeAll { isRelationship($0.old) }
+        drop.removeAll(where: isRelationship)
+    }
+
+    var isEmpty: Bool { renamed.isEmpty && dropped.isEmpty }
+
+    /// The names of a stored entity's relationships that go: those that are dropped, and their other sides.
+    func removed(from other: Entity) -> [String] {
+        let own = isInHierarchy(other) ? dropped : []
+        let inverses = entity.relationships.filter { dropped.contains($0.name) && $0.destination == other.name }
+        return own.union(inverses.compactMap(\.inverse)).sorted()
+    }
+
+    func relationships(of other: Entity) -> [RelationshipDescription] {
+        let removed = Set(removed(from: other))
+        return other.relationships.filter { !removed.contains($0.name) }.map { relationship in
+            let name = isInHierarchy(other) ? renamed[relationship.name] : nil
+            let leadsHere = model.entity(named: relationship.destination).map(isInHierarchy) ?? false
+            let inverse = relationship.inverse.map { leadsHere ? renamed[$0] ?? $0 : $0 }
+            if name == nil && inverse == relationship.inverse { return relationship }
+            return Self.description(
+                relationship, named: name ?? relationship.name, inverse, from: name == nil ? nil : relationship.name)
+        }
+    }
+
+    /// Whether an entity is the changed one or one of its subentities.
+    private func isInHierarchy(_ other: Entity) -> Bool {
+        other.name == entity.name || model.isSubentity(other, of: entity.name)
+    }
+
+    private static func description(
+        _ old: RelationshipDescription, named name: String, _ inverse: String?, from former: String?
+    ) -> RelationshipDescription {
+        old.isToMany
+            ? RelationshipDescription(
+                name, toMany: old.destination, inverse: inverse ?? "", ordered: old.isOrdered,
+                deleteRule: old.deleteRule, minCount: old.minCount, maxCount: old.maxCount, renamedFrom: former)
+            : RelationshipDescription(
+                name, toOne: old.destination, inverse: inverse, isOptional: old.isOptional, deleteRule: old.deleteRule,
+                renamedFrom: former)
+    }
+}
