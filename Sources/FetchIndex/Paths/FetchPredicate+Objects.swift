@@ -17,17 +17,17 @@ extension FetchPredicate {
             {
                 wrong = "NIL, and leads to many objects: write \(name).@count == 0"
             }
-            let isLeft = comparison.left.isRelated(entity)
-            let isRight = comparison.right.isRelated(entity)
+            let isLeft = comparison.left.destination(from: entity, in: model) != nil
+            let isRight = comparison.right.destination(from: entity, in: model) != nil
             if isLeft {
+                let entities = comparison.left.destinations(from: entity, in: model)
                 comparison.left = comparison.left.asKeys
-                comparison.right = comparison.right.withKeys(
-                    of: comparison.left.destinations(from: entity, in: model), &wrong)
+                comparison.right = comparison.right.withKeys(of: entities, &wrong)
             }
             if isRight {
+                let entities = comparison.right.destinations(from: entity, in: model)
                 comparison.right = comparison.right.asKeys
-                comparison.left = comparison.left.withKeys(
-                    of: comparison.right.destinations(from: entity, in: model), &wrong)
+                comparison.left = comparison.left.withKeys(of: entities, &wrong)
             }
             return comparison
         }
@@ -39,12 +39,18 @@ extension FetchPredicate {
 }
 
 extension ExpressionSyntax {
-    /// Whether it is a relationship of an entity, and not what stands behind one.
-    fileprivate func isRelated(_ entity: Entity) -> Bool {
-        guard case .keyPath(.object, let steps) = self, case .name(let name)? = steps.first,
-            entity.relationship(named: name) != nil
-        else { return false }
-        return steps.count == 1
+    /// The entity to whose objects a path of relationships leads; nil for what is none, or has more behind it.
+    fileprivate func destination(from entity: Entity, in model: Model) -> Entity? {
+        guard case .keyPath(.object, let steps) = self, !steps.isEmpty else { return nil }
+        var entity = entity
+        for step in steps {
+            guard case .name(let name) = step,
+                let relationship = entity.relationship(named: name),
+                let next = model.entity(named: relationship.description.destination)
+            else { return nil }
+            entity = next
+        }
+        return entity
     }
 
     fileprivate var asKeys: ExpressionSyntax {
@@ -52,11 +58,10 @@ extension ExpressionSyntax {
         return .keyPath(base, steps + [.name(PathTable.keyName)])
     }
 
-    /// The entities whose objects a relationship leads to.
+    /// The entities whose objects a path of relationships leads to.
     fileprivate func destinations(from entity: Entity, in model: Model) -> [Int] {
-        guard case .keyPath(.object, let steps) = self, case .name(let name)? = steps.first,
-            let destination = entity.relationship(named: name)?.description.destination,
-            let number = try? model.number(of: destination)
+        guard let destination = destination(from: entity, in: model),
+            let number = try? model.number(of: destination.name)
         else { return [] }
         return model.hierarchy(of: number)
     }
