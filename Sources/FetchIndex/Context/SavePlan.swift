@@ -96,7 +96,7 @@ struct SavePlan {
             if case .delete(let old) = action {
                 if try writer.remove(object.key) != nil {
                     progress.written.edits?.append(RecordChange(object: object.key, old: old, new: nil))
-                    deleted.append((object.key, old))
+                    deleted.append((object.key, try object.withChangedReferences(old)))
                 }
                 progress.written.records.append((object, nil))
             }

@@ -82,6 +82,14 @@ extension ManagedObject {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
+    /// A stored record of it, as it was when it was deleted, with the references that were changed before that: what it referred to no more
+    /// is not deleted with it.
+    func withChangedReferences(_ stored: [UInt8]) throws -> [UInt8] {
+        var values: [Int: Value] = [:]
+        for reference in entity.links?.references ?? [] { values[reference.slot] = changes[reference.slot] }
+        return values.isEmpty ? stored : try entity.record(stored.span.bytes, setting: values)
+    }
+
     /// Its references by slot, with permanent keys in the place of temporary ones.
     func references(with keys: [RecordKey: RecordKey]) -> [Int: Value] {
         var values: [Int: Value] = [:]

@@ -117,6 +117,8 @@ extension ImportCommand {
 
     /// Makes the entities that `--relate` names and the store lacks, where that is wanted.
     func prepareRelated(_ relations: [RelateOption], _ container: PersistentContainer) throws {
+        // All of them first: what is refused makes nothing.
+        for relation in relations { try require(relation, container.model()) }
         for relation in relations where relation.entity != entity {
             if try container.model().entity(named: relation.entity) != nil { continue }
             guard createRelated else {
@@ -126,6 +128,19 @@ extension ImportCommand {
             }
             let key = AttributeDescription(relation.attribute, .string, isOptional: false, isUnique: true)
             _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(relation.entity, [key])]))
+        }
+    }
+
+    /// Throws when no object can be named as an option has it.
+    private func require(_ relation: RelateOption, _ model: Model) throws {
+        guard let related = model.entity(named: relation.entity) else {
+            if relation.entity != entity || relation.attribute == key { return }
+            throw RequestError.wrongType(
+                "\(entity).\(relation.attribute) is not unique, so it cannot name objects: it needs to be the --key")
+        }
+        guard related.uniqueConstraint(ofSlot: try related.requireSlot(of: relation.attribute)) != nil else {
+            throw RequestError.wrongType(
+                "\(relation.entity).\(relation.attribute) is not unique, so it cannot name objects")
         }
     }
 

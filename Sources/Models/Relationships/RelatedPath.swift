@@ -47,7 +47,7 @@ package struct RelatedPath: Sendable {
     package let permanentNames: [String]
     /// Whether `permanentNames` are other names than those that the path was made of.
     package let isRenamed: Bool
-    /// The slots of other records that shape what the path leads to, by entity.
+    /// The slots of other records that shape what the path leads to, by entity; none where it matters only whether they are there.
     package let reads: [Int: Set<Int>]
 
     /// As `init`. A path that was asked for before in the same stored model is not made again: O(names).
@@ -113,8 +113,11 @@ package struct RelatedPath: Sendable {
             guard let step = step(relationship, to: Set(next)) else {
                 throw StoreError.unknownAttribute(entity: model.entities[entity].name, attribute: name)
             }
+            // What comes behind objects depends on whether they are there. A key path's last reference does not.
+            for entity in steps.last?.to ?? [] { reads[entity, default: []].formUnion([]) }
             note(step)
             steps.append(step)
+            if case .reference = step.kind {} else { for entity in next { reads[entity, default: []].formUnion([]) } }
             isToMany = isToMany || relationship.description.isToMany
             permanentNames.append(relationship.permanentName)
             (entity, entities) = (destination, next)

@@ -70,10 +70,14 @@ package struct CacheIdentity: Sendable {
         let own = list(slots, entity) + (includesSubentities ? others.joined() : ";-")
         guard let model, !related.isEmpty else { return own }
         let paths = related.sorted { $0.key < $1.key }.flatMap { number, slots in
-            slots.sorted().map { "\(number).\(part($0, model.entities[number]))" }
+            slots.isEmpty
+                ? ["\(number).\(noSlot)"] : slots.sorted().map { "\(number).\(part($0, model.entities[number]))" }
         }
         return own + "|" + paths.joined(separator: ",")
     }
+
+    /// Stands for the slots of records of which it matters only whether they are there.
+    private static let noSlot = "-"
 
     /// What `reads` says of the records of the order's own objects, and of others.
     private var readsOfOwn: Substring { reads.prefix { $0 != "|" } }
@@ -110,8 +114,9 @@ package struct CacheIdentity: Sendable {
         let lists = readsOfOwn.split(separator: ";", omittingEmptySubsequences: false)
         let areRelatedThere = readsOfRelated.split(separator: ",").allSatisfy { text in
             guard let dot = text.firstIndex(of: "."), let number = Int(text[..<dot]) else { return false }
-            return model.entities.indices.contains(number)
-                && Self.has(text[text.index(after: dot)...], model.entities[number])
+            guard model.entities.indices.contains(number) else { return false }
+            let slot = text[text.index(after: dot)...]
+            return slot == Self.noSlot || Self.has(slot, model.entities[number])
         }
         guard areRelatedThere else { return false }
         let own = lists.first ?? ""
