@@ -128,7 +128,10 @@ extension ManagedObjectContext {
         if model.hasRelationships { undoStack.renumber(keys) }
         if model.hasRelationships, !keys.isEmpty {
             let entities = model.entities
-            edits.renumberReported { (try? entities[$0.entity].record($1, with: keys).record) ?? $1 }
+            // What was reported to refer to an object that was not saved goes on to do so, until the change is reported.
+            edits.renumberReported {
+                (try? entities[$0.entity].record($1, with: keys, keepingOthers: true).record) ?? $1
+            }
         }
         for (object, key) in written.merged {
             // Followers hear that the row under the temporary id was deleted.

@@ -4,8 +4,9 @@ internal import Values
 
 extension Entity {
     /// A record with permanent keys in its references instead of temporary ones, or with null where an object has none yet.
+    /// `keepsOthers`: with the temporary key of an object that has none.
     func record(
-        _ record: [UInt8], with keys: [RecordKey: RecordKey]
+        _ record: [UInt8], with keys: [RecordKey: RecordKey], keepingOthers keepsOthers: Bool = false
     ) throws -> (record: [UInt8], isComplete: Bool) {
         guard let references = links?.references, !references.isEmpty else { return (record, true) }
         var values: [Int: Value] = [:]
@@ -16,7 +17,7 @@ extension Entity {
             let target = RecordKey(rawValue: UInt64(bitPattern: number))
             if let key = keys[target] {
                 values[reference.slot] = key.reference
-            } else if target.isTemporary {
+            } else if target.isTemporary && !keepsOthers {
                 values[reference.slot] = .null
                 isComplete = false
             }

@@ -108,7 +108,10 @@ extension ManagedObjectContext {
         let isNew = !object.hasBeenSaved
         var deleted: [ManagedObject] = []
         for reference in links.references where reference.rule == .cascade {
-            if let target = RecordKey(object.lastValue(at: reference.slot)) {
+            // A new object that was deleted has left the context already.
+            if let target = RecordKey(object.lastValue(at: reference.slot)),
+                !target.isTemporary || registeredObject(for: target) != nil
+            {
                 deleted.append(self.object(with: target))
             }
         }
