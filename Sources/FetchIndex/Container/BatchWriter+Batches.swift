@@ -32,16 +32,19 @@ extension BatchWriter {
     }
 
     /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or the
-    /// error that its values cause; what it throws ends the batch, and the records before are written.
+    /// error that its values cause; what it throws ends the batch, and the records before are written. `related` are the slots of
+    /// references that the records have, also where these are null: a stored object keeps its others.
     package func put(
-        _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [],
+        _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [], relating related: Set<Int> = [],
         done: (_ index: Int, Result<UInt64, StoreError>) throws -> Void
     ) throws {
         if mayDefer { try beginDeferral(batch) }
         deferral?.kept = kept
         if try putDeferred(batch, done) { return }
+        // The batch says which objects are related by these slots, and nothing of others.
+        let kept = kept.union(related.isEmpty && kept.isEmpty ? [] : entity.relationshipSlots).subtracting(related)
         let merge =
-            kept.isEmpty
+            kept.isEmpty && related.isEmpty
             ? nil
             : { (old: RawSpan, new: RawSpan) in
                 try self.entity.record(from: new, keeping: kept, of: old)

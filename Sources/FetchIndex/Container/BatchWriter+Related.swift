@@ -80,6 +80,19 @@ extension BatchWriter {
         return (object.number, missing.map { MissingLink(holder: object, link: $0.0, column: $0.1) })
     }
 
+    /// A row's record with its references, where all its columns name single objects that have no order. Inserts what is missing, where
+    /// that is wanted. Throws `invalidValue` for an object that is not there. O(log n) for each object that was not named before.
+    package func record(of row: LinkedRow, _ columns: [RelatedColumn]) throws -> [UInt8] {
+        if !hasOpenTransaction { for column in columns { column.forget() } }
+        let writer = try transaction()
+        var values: [Int: Value] = [:]
+        for (column, related) in zip(columns, row.related) {
+            guard case .named(let value) = related else { continue }
+            values[column.reference.slot] = try column.object(named: value, for: entity, in: writer)?.reference
+        }
+        return values.isEmpty ? row.record : try entity.record(row.record.span.bytes, setting: values)
+    }
+
     private func put(
         _ row: LinkedRow, _ references: [(column: RelatedColumn, link: RowLink?)], keepingSlots kept: Set<Int>,
         in writer: StoreWriter

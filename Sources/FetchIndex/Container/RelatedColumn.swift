@@ -83,6 +83,11 @@ package final class RelatedColumn {
         self.key = (related.attribute(at: slot).name, constraint)
     }
 
+    /// Whether fields name single objects by a unique attribute, and rows have no order among those of an object.
+    package var isPlain: Bool { kind == .one && key != nil && !isOrdered }
+    /// The slots of the reference.
+    package var slots: Set<Int> { [reference.slot, reference.position] }
+
     /// Forgets which objects have which values: others may have deleted them since.
     func forget() { known = [:] }
 

@@ -6,12 +6,15 @@ internal import Records
 struct RowLinker {
     private let columns: [RelatedColumn]
     private let kept: Set<Int>
+    /// Whether rows can be put many at once.
+    private let isPlain: Bool
     /// Links to objects that were not there when their rows came, with the lines of these.
     private var missing: [(line: Int, link: BatchWriter.MissingLink)] = []
 
     /// `kept` are the slots that the file does not have.
     init(_ related: RelatedColumns, keepingSlots kept: Set<Int>) {
         columns = related.columns
+        isPlain = related.idPlace == nil && related.columns.allSatisfy(\.isPlain)
         self.kept = kept
     }
 
@@ -19,6 +22,7 @@ struct RowLinker {
     mutating func put(
         _ batch: borrowing RowBatch, with writer: BatchWriter, done: (Int, Result<UInt64, StoreError>) throws -> Void
     ) throws {
+        if isPlain { return try putPlain(batch, with: writer, done: done) }
         for index in 0..<batch.records.count {
             let row = LinkedRow(
                 batch.records.copy(at: index), number: batch.numbers[index], batch.related[index])
@@ -32,6 +36,33 @@ struct RowLinker {
             }
             try done(index, outcome)
         }
+    }
+
+    /// Rows between two that are refused are put at once: their unique keys are looked up and written in order.
+    private func putPlain(
+        _ batch: borrowing RowBatch, with writer: BatchWriter, done: (Int, Result<UInt64, StoreError>) throws -> Void
+    ) throws {
+        let related = columns.reduce(into: Set<Int>()) { $0.formUnion($1.slots) }
+        var linked = RecordBatch()
+        var first = 0
+        func putLinked() throws {
+            try writer.prepare(&linked)
+            let start = first
+            try writer.put(linked, keepingSlots: kept, relating: related) { try done(start + $0, $1) }
+            linked = RecordBatch()
+        }
+        for index in 0..<batch.records.count {
+            do {
+                let row = LinkedRow(batch.records.copy(at: index), number: nil, batch.related[index])
+                let record = try writer.record(of: row, columns)
+                linked.append(record.span.bytes)
+            } catch let error as StoreError where error.isOfValues {
+                try putLinked()
+                first = index + 1
+                try done(index, .failure(error))
+            }
+        }
+        try putLinked()
     }
 
     /// Writes the links whose objects came later in the file. Returns those whose objects did not come, and why; these are kept.

@@ -7,7 +7,8 @@ extension StoreWriter {
     /// `insert` do one by one. Where the constraint is the only one of its entity, unique keys are looked up and written in their own
     /// order, so that the pages with them are read and changed once.
     ///
-    /// `merge` makes the new record of an object from its stored one and the batch's. `done` is called for each record in order,
+    /// `merge` makes the new record of an object from its stored one and the batch's; without it, references stay where the batch's
+    /// record has none. `done` is called for each record in order,
     /// with what became of it, or with the error that its values cause; what it throws ends the batch, and what came before
     /// is written. O(k log n).
     package func put(
@@ -87,11 +88,9 @@ extension StoreWriter {
         var merged: [UInt8]?
         if merge != nil || hasLinks {
             guard let old = try copy(of: object) else { throw StoreError.unknownObject("\(object.number)") }
-            merged = try merge?(old.span.bytes, record)
-            if hasLinks {
-                let bytes = merged ?? [UInt8](copying: record)
-                merged = try keepingReferences(of: old.span.bytes, in: bytes.span.bytes, object.entity) ?? merged
-            }
+            merged =
+                try merge.map { try $0(old.span.bytes, record) }
+                ?? keepingReferences(of: old.span.bytes, in: record, object.entity)
         }
         let key = try constraint.flatMap { constraint in
             try storableUniqueKey(object.entity, constraint, record).map { (constraint, $0) }
@@ -136,9 +135,7 @@ extension StoreWriter {
             let object = try object(unique: key), object.entity == entity, let old = try copy(of: object)
         {
             let merged = try merge(old.span.bytes, record)
-            let kept = hasLinks ? try keepingReferences(of: old.span.bytes, in: merged.span.bytes, entity) : nil
-            let new = kept ?? merged
-            return try update(object, new.span.bytes) ? .updated(object) : .unchanged(object)
+            return try update(object, merged.span.bytes) ? .updated(object) : .unchanged(object)
         }
         return try put(entity, record, by: [constraint])
     }

@@ -59,7 +59,7 @@ import Testing
         if isProcessed { context.processPendingChanges() }
         context.delete(person)
         #expect(publisher.isDeleted)
-        try other.insert("Publisher")
+        _ = try other.insert("Publisher")
         try other.save()
         try context.mergeChanges()
         #expect(context.undo())
