@@ -1,8 +1,9 @@
 package import FetchIndex
 
 /// What many processes do to one store at once: transfers between accounts, each counted and entered, in one transaction
-/// over three entities. So the sum of all balances is 0 in every state, the counters' sum is the number of entries, and
-/// entries are there once each.
+/// over three entities and the links between them. So the sum of all balances is 0 in every state, the counters' sum is the
+/// number of entries, entries are there once each, an account's balance is what its entries give, and its partners are
+/// those to which its entries go.
 package enum Ledger {
     package static let accounts = 24
     package static let counters = 6
@@ -13,6 +14,12 @@ package enum Ledger {
             [
                 AttributeDescription("name", .string, isOptional: false, isUnique: true),
                 AttributeDescription("group", .string), AttributeDescription("balance", .integer),
+            ],
+            relationships: [
+                RelationshipDescription("entries", toMany: "Entry", inverse: "from"),
+                RelationshipDescription("received", toMany: "Entry", inverse: "to"),
+                RelationshipDescription("partners", toMany: "Account", inverse: "partnerOf"),
+                RelationshipDescription("partnerOf", toMany: "Account", inverse: "partners"),
             ], indexes: [Index(["balance"]), Index(["group", "balance:desc"])]),
         Entity(
             "Counter",
@@ -25,6 +32,10 @@ package enum Ledger {
             [
                 AttributeDescription("name", .string, isOptional: false, isUnique: true),
                 AttributeDescription("amount", .integer),
+            ],
+            relationships: [
+                RelationshipDescription("from", toOne: "Account", inverse: "entries"),
+                RelationshipDescription("to", toOne: "Account", inverse: "received"),
             ]),
     ])
 
@@ -32,17 +43,34 @@ package enum Ledger {
     package static let newerModel = Model(
         entities: model.entities.map { entity in
             let note = AttributeDescription("note", .string, isOptional: false, defaultValue: .string("-"))
-            return Entity(entity.name, [note] + entity.attributes.reversed(), indexes: entity.indexes)
+            return Entity(
+                entity.name, [note] + entity.attributes.reversed(), relationships: entity.relationships.reversed(),
+                indexes: entity.indexes)
         } + [Entity("Transfer", [], superentity: "Entry")])
 
-    /// The order that watchers follow.
-    package static let cache = "by balance"
+    /// An order that watchers follow.
+    package struct Order: Sendable {
+        package let cache: String
+        package let entity: String
+        package let sortKeys: [SortKey<ManagedObject>]
+        package let sectionKey: SectionKey
 
-    package static func accountRequest() -> FetchRequest<ManagedObject> {
-        var request = FetchRequest<ManagedObject>(entityName: "Account")
-        request.sortKeys = [SortKey("balance", .descending)]
-        return request
+        package var request: FetchRequest<ManagedObject> {
+            var request = FetchRequest<ManagedObject>(entityName: entity)
+            request.sortKeys = sortKeys
+            return request
+        }
     }
+
+    package static let orders = [
+        Order(
+            cache: "by balance", entity: "Account", sortKeys: [SortKey("balance", .descending)],
+            sectionKey: .attribute("group")),
+        // Each transfer moves all entries of an account.
+        Order(
+            cache: "by owner", entity: "Entry", sortKeys: [SortKey("from.balance"), SortKey("to.balance")],
+            sectionKey: .relationship("from", name: "name")),
+    ]
 
     /// Makes the accounts and counters of a new store.
     package static func prepare(_ container: PersistentContainer) throws {
@@ -70,18 +98,38 @@ package struct LedgerState {
     package let counted: Int64
     package let entries: Int
     package let sum: Int64
+    /// What is wrong with the links of one account, another one at each commit.
+    private let wrongLinks: String?
 
     /// As a context sees it.
     package init(_ context: ManagedObjectContext) throws {
-        let accounts = try context.fetch(Self.request("Account")).map { $0["balance"].integerOrZero }
+        let accounts = try context.fetch(Self.request("Account"))
+        let balances = accounts.map { $0["balance"].integerOrZero }
         let counters = try context.fetch(Self.request("Counter")).map { $0["count"].integerOrZero }
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
-        for number in accounts + counters { digest = (digest ^ UInt64(bitPattern: number)) &* 0x100_0000_01B3 }
+        for number in balances + counters { digest = (digest ^ UInt64(bitPattern: number)) &* 0x100_0000_01B3 }
         self.digest = digest
-        sum = accounts.reduce(0, +)
+        sum = balances.reduce(0, +)
         counted = counters.reduce(0, +)
         entries = try context.count(for: FetchRequest<ManagedObject>(entityName: "Entry"))
         commit = try context.commit
+        let account = accounts[Int(commit % UInt64(accounts.count))]
+        wrongLinks = try Self.wrongLinks(of: account)
+    }
+
+    private static func wrongLinks(of account: ManagedObject) throws -> String? {
+        let (entries, received) = (account.relatedObjects("entries"), account.relatedObjects("received"))
+        func amount(_ entries: some Sequence<ManagedObject>) -> Int64 {
+            entries.reduce(0) { $0 + $1["amount"].integerOrZero }
+        }
+        if amount(received) - amount(entries) != account["balance"].integerOrZero {
+            return "\(account["name"]) has another balance than its entries give"
+        }
+        let partners = Set(account.relatedObjects("partners").map(\.objectID))
+        if partners != Set(entries.compactMap { $0.relatedObject("to")?.objectID }) {
+            return "\(account["name"]) has other partners than its entries"
+        }
+        return nil
     }
 
     private static func request(_ entity: String) -> FetchRequest<ManagedObject> {
@@ -94,7 +142,7 @@ package struct LedgerState {
     package var defect: String? {
         if sum != 0 { return "commit \(commit) has balances that sum up to \(sum)" }
         if counted != Int64(entries) { return "commit \(commit) counts \(counted) entries and has \(entries)" }
-        return nil
+        return wrongLinks.map { "commit \(commit): \($0)" }
     }
 }
 

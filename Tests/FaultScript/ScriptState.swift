@@ -121,6 +121,8 @@ package enum ScriptCache: String, CaseIterable, Sendable {
     case byGroup = "by group"
     case large
     case byNote = "by note"
+    case byLeader = "by leader"
+    case liked
 
     package func definition() throws -> OrderDefinition {
         switch self {
@@ -136,6 +138,15 @@ package enum ScriptCache: String, CaseIterable, Sendable {
         case .byNote:
             OrderDefinition(
                 entity: ItemRow.entity, sortKeys: [SortKey("note"), SortKey("size")], aggregates: [.max("size")])
+        // Rows depend on other rows: on their leaders' keys and sizes, and on those of their leaders.
+        case .byLeader:
+            OrderDefinition(
+                entity: ItemRow.entity, sortKeys: [SortKey("leader.size"), SortKey("leader.leader.group"), SortKey("key")],
+                sectionKey: .relationship("leader", name: "key"))
+        case .liked:
+            OrderDefinition(
+                entity: ItemRow.entity, predicate: try FetchPredicate("likedBy.@count > 0 OR ANY likes.size > 500"),
+                sortKeys: [SortKey("followers.@max.size", .descending)], sectionKey: .attribute("leader.group"))
         }
     }
 }

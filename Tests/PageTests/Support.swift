@@ -10,7 +10,7 @@ import Values
 @testable import LMDB
 
 /// A small store with all that a file can hold, as it lies on disk: records, some of them on overflow pages, log, unique
-/// keys, two caches, and pages that are free.
+/// keys, links, three caches, and pages that are free.
 struct SampleStore {
     static let model = Model(entities: [
         Entity(
@@ -19,8 +19,18 @@ struct SampleStore {
                 AttributeDescription("id", .string, isOptional: false, isUnique: true),
                 AttributeDescription("group", .string), AttributeDescription("rank", .integer),
                 AttributeDescription("text", .string),
+            ],
+            relationships: [
+                RelationshipDescription("owner", toOne: "Owner", inverse: "items"),
+                RelationshipDescription("readers", toMany: "Owner", inverse: "read"),
             ]),
         Entity("Empty", [AttributeDescription("name", .string)]),
+        Entity(
+            "Owner", [AttributeDescription("name", .string)],
+            relationships: [
+                RelationshipDescription("items", toMany: "Item", inverse: "owner"),
+                RelationshipDescription("read", toMany: "Item", inverse: "readers"),
+            ]),
     ])
 
     static let orders: [(name: String, definition: OrderDefinition)] = [
@@ -30,11 +40,18 @@ struct SampleStore {
             OrderDefinition(
                 entity: "Item", sortKeys: [SortKey("group"), SortKey("rank")], sectionKey: .attribute("group"))
         ),
+        (
+            "by owner",
+            OrderDefinition(
+                entity: "Item", sortKeys: [SortKey("owner.name"), SortKey("readers.@count"), SortKey("rank")],
+                sectionKey: .relationship("owner", name: "name"))
+        ),
     ]
 
     /// The store's data file, and the same file some commits before.
     let data: [UInt8]
     let earlier: [UInt8]
+    let entityNames: [String]
 
     static let shared = Result { try SampleStore() }
 
@@ -43,12 +60,14 @@ struct SampleStore {
         var generator = SeededGenerator(seed: 1)
         earlier = try Self.made(in: folder, &generator)
         data = try Self.data(in: folder)
+        entityNames = try Self.open(folder.path).store.snapshot().model.entities.map(\.name)
     }
 
     /// Returns the data file as it was before the last commits.
     private static func made(in folder: TemporaryFolder, _ generator: inout SeededGenerator) throws -> [UInt8] {
         let container = try open(folder.path, creating: true)
         try insert(0..<800, in: container, &generator)
+        try relate(container, &generator)
         for (name, definition) in orders { try openOrder(name, definition, in: container) }
         for round in 0..<6 {
             try change(round, in: container, &generator)
@@ -73,6 +92,24 @@ struct SampleStore {
 
     static func openOrder(_ name: String, _ definition: OrderDefinition, in container: PersistentContainer) throws {
         try container.withOrder(definition, .init(cacheName: name)) { _ in }
+    }
+
+    private static func relate(_ container: PersistentContainer, _ generator: inout SeededGenerator) throws {
+        let context = container.newContext()
+        let owners = try (0..<9).map { number in
+            let owner = try context.insert("Owner")
+            owner["name"] = .string("owner \(number)")
+            return owner
+        }
+        for item in try context.fetch(FetchRequest<ManagedObject>(entityName: "Item")) {
+            if Int.random(in: 0..<5, using: &generator) > 0 {
+                item.relate("owner", to: owners[Int.random(in: 0..<9, using: &generator)])
+            }
+            if Int.random(in: 0..<5, using: &generator) == 0 {
+                item.relatedObjects("readers").insert(owners[Int.random(in: 0..<9, using: &generator)])
+            }
+        }
+        try context.save()
     }
 
     static func insert(_ ids: Range<Int>, in container: PersistentContainer, _ generator: inout SeededGenerator) throws
@@ -102,6 +139,10 @@ struct SampleStore {
         }
         for id in 800 + 10 * round..<810 + 10 * round { try writer.insert(values(id, &generator)) }
         try writer.commit()
+        let context = container.newContext()
+        let owners = try context.fetch(FetchRequest<ManagedObject>(entityName: "Owner"))
+        owners[round % owners.count]["name"] = .string("renamed \(round)")
+        try context.save()
     }
 }
 

@@ -55,8 +55,18 @@ extension SampleStore {
     func defect(of place: ValuePlace, caches: [UInt64: String]) -> String {
         let number = place.key.count == 8 ? place.key.number(at: 0, as: UInt64.self) : 0
         func mismatch(_ subject: String) -> String { "the store is damaged: \(subject) does not match its checksum" }
+        func name(_ object: RecordKey) -> String { "\(entityNames[object.entity]) \(object.number)" }
         switch place.table {
-        case "records": return "Item \(RecordKey(rawValue: number).number)"
+        case "records": return name(RecordKey(rawValue: number))
+        case "unique" where place.key[0] >= 0x80:
+            let target = name(RecordKey(rawValue: UInt64(bigEndian: place.key.number(at: 4, as: UInt64.self))))
+            if place.key.count == 12 {
+                let holders = entityNames[Int(UInt16(bigEndian: place.key.number(at: 0, as: UInt16.self)) & 0x7FFF)]
+                return "links of \(holders) to \(target): " + mismatch("the number of links to an object")
+            }
+            let holder = RecordKey(
+                rawValue: UInt64(bigEndian: place.key.number(at: place.key.count - 8, as: UInt64.self)))
+            return "the link of \(name(holder)) to \(target) does not match its checksum"
         case "unique":
             let object = data.number(at: place.offset, as: UInt64.self)
             return "Item \(object): its unique id: " + mismatch("a unique key's value")
@@ -73,7 +83,7 @@ extension SampleStore {
         case "model": return mismatch("the model")
         case "state": return mismatch("the store's state")
         case "identi": return mismatch("the store's identifier")
-        default: return "\(Self.model.entities[Int(place.key[6])].name)'s counters: " + mismatch("an entity's state")
+        default: return "\(entityNames[Int(place.key[6])])'s counters: " + mismatch("an entity's state")
         }
     }
 }

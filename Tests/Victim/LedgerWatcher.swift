@@ -2,12 +2,10 @@ internal import FaultScript
 internal import FetchIndex
 internal import Foundation
 
-/// Follows an order by its changes alone, until it is told to stop; then its list must be the order computed anew.
-final class LedgerWatcher: FetchedResultsControllerDelegate {
+/// Follows orders by their changes alone, until it is told to stop; then each list must be the order computed anew.
+struct LedgerWatcher {
     private let arguments: VictimArguments
     private let stop: StopSign
-    private var list: [[ObjectID]] = []
-    private var batches = 0
 
     init(_ arguments: VictimArguments) {
         self.arguments = arguments
@@ -16,34 +14,60 @@ final class LedgerWatcher: FetchedResultsControllerDelegate {
 
     func run() throws {
         let container = try PersistentContainer(at: URL(fileURLWithPath: arguments.store))
+        var (context, lists) = try followed(in: container)
+        VictimOutput.line("begun")
+        var isLast = false
+        repeat {
+            // No writer is left when it is up.
+            isLast = stop.isUp
+            do { try context.mergeChanges() } catch let error as StoreError {
+                // A newer program added a subentity: that needs a new context, once.
+                guard case .modelMismatch = error else { throw error }
+                (context, lists) = try followed(in: container)
+            }
+            usleep(5000)
+        } while !isLast
+        for list in lists { try list.compare() }
+        VictimOutput.line("finished \(lists.map(\.batches)) \(try context.commit)")
+    }
+
+    private func followed(in container: PersistentContainer) throws -> (ManagedObjectContext, [FollowedList]) {
         let context = container.newContext()
-        let controller = try FetchedResultsController(
-            fetchRequest: Ledger.accountRequest(), context: context, sectionKey: .attribute("group"),
-            cacheName: Ledger.cache)
+        return (context, try Ledger.orders.map { try FollowedList($0, context) })
+    }
+}
+
+/// A list that follows one order.
+private final class FollowedList: FetchedResultsControllerDelegate {
+    private let order: Ledger.Order
+    private let context: ManagedObjectContext
+    private let controller: FetchedResultsController<ManagedObject>
+    private var list: [[ObjectID]] = []
+    private(set) var batches = 0
+
+    init(_ order: Ledger.Order, _ context: ManagedObjectContext) throws {
+        self.order = order
+        self.context = context
+        controller = try FetchedResultsController(
+            fetchRequest: order.request, context: context, sectionKey: order.sectionKey, cacheName: order.cache)
         controller.delegate = self
         try controller.performFetch()
         list = controller.snapshot.objectIDs
-        VictimOutput.line("begun")
-        while !stop.isUp {
-            try context.mergeChanges()
-            usleep(5000)
-        }
-        // No writer is left by now.
-        try context.mergeChanges()
-        let anew = try FetchedResultsController(
-            fetchRequest: Ledger.accountRequest(), context: context, sectionKey: .attribute("group"))
-        try anew.performFetch()
-        if list != anew.snapshot.objectIDs { VictimOutput.line("defect the watcher's list is not the order") }
-        VictimOutput.line("finished \(batches) \(try context.commit)")
     }
 
-    func controller(
-        _ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange
-    ) {
+    func compare() throws {
+        let anew = try FetchedResultsController(
+            fetchRequest: order.request, context: context, sectionKey: order.sectionKey)
+        try anew.performFetch()
+        if list != anew.snapshot.objectIDs {
+            VictimOutput.line("defect the watcher's list \(order.cache) is not the order")
+        }
+    }
+
+    func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
         batches += 1
         guard let new = change.replay(on: list) else {
-            VictimOutput.line("defect a batch does not fit the watcher's list")
-            return
+            return VictimOutput.line("defect a batch does not fit the watcher's list \(order.cache)")
         }
         list = new
     }

@@ -48,24 +48,28 @@ struct LedgerWriter {
         let from = Int.random(in: 0..<Ledger.accounts, using: &generator)
         let to = (from + Int.random(in: 1..<Ledger.accounts, using: &generator)) % Ledger.accounts
         let amount = Int64.random(in: 1...50, using: &generator)
-        try add(-amount, to: "balance", of: "account \(from)", "Account", in: context)
-        try add(amount, to: "balance", of: "account \(to)", "Account", in: context)
+        let payer = try add(-amount, to: "balance", of: "account \(from)", "Account", in: context)
+        let payee = try add(amount, to: "balance", of: "account \(to)", "Account", in: context)
         let counter = Int.random(in: 0..<Ledger.counters, using: &generator)
-        try add(1, to: "count", of: "counter \(counter)", "Counter", in: context)
+        _ = try add(1, to: "count", of: "counter \(counter)", "Counter", in: context)
         let entry = try context.insert(isNewer ? "Transfer" : "Entry")
         entry["name"] = .string(name)
         entry["amount"] = .integer(amount)
+        entry.relate("from", to: payer)
+        entry.relate("to", to: payee)
+        payer.relatedObjects("partners").insert(payee)
         try context.save()
     }
 
     private func add(
         _ amount: Int64, to attribute: String, of name: String, _ entity: String, in context: ManagedObjectContext
-    ) throws {
+    ) throws -> ManagedObject {
         var request = FetchRequest<ManagedObject>(entityName: entity)
         request.predicate = try FetchPredicate("name == %@", name)
         guard let object = try context.fetch(request).first else {
             throw VictimArguments.Wrong(text: "\(name) is missing")
         }
         object[attribute] = .integer(object[attribute].integerOrZero + amount)
+        return object
     }
 }

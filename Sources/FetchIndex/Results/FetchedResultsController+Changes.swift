@@ -6,13 +6,16 @@ extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
     var entities: [Int] { live?.dependencies ?? [] }
 
+    /// Throws when the rows, or objects that they depend on, may be of subentities that the order does not know.
     func requireEntities(in model: Model) throws {
-        guard let request = live?.request, model.entities.indices.contains(request.builder.entity) else { return }
-        let number = request.builder.entity
-        let wanted = request.identity.includesSubentities ? model.hierarchy(of: number) : [number]
-        guard wanted == request.builder.entities else {
-            throw StoreError.modelMismatch(
-                entity: model.entities[number].name, "it has other subentities than before; use a new context")
+        guard let request = live?.request else { return }
+        let known = Set(entities)
+        for number in entities where model.entities.indices.contains(number) {
+            if number == request.builder.entity, !request.identity.includesSubentities { continue }
+            guard known.isSuperset(of: model.hierarchy(of: number)) else {
+                throw StoreError.modelMismatch(
+                    entity: model.entities[number].name, "it has other subentities than before; use a new context")
+            }
         }
     }
 

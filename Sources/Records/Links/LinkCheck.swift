@@ -62,22 +62,23 @@ struct LinkCheck {
                 return true
             }
             let target = reader.name(of: link.target)
-            if link.holder == nil {
+            guard let holder = link.holder else {
                 if let defect = countDefect() { defects.append(defect) }
                 do { counted = (key, try LinkKey.count(cursor.value, under: key.span.bytes), 0) } catch {
                     counted = nil
-                    defects.append("links to \(target): \(error)")
+                    let holders = reader.entityName(link.name.entity) ?? "objects"
+                    defects.append("links of \(holders) to \(target): \(error)")
                 }
                 return true
             }
             found += 1
             if !LinkKey.isWhole(cursor.key, cursor.value) {
-                defects.append("a link to \(target) does not match its checksum")
+                defects.append("the link of \(reader.name(of: holder)) to \(target) does not match its checksum")
             }
             if let open = counted, key.starts(with: open.key) {
                 counted?.found += 1
             } else {
-                defects.append("a link to \(target) is not counted")
+                defects.append("the link of \(reader.name(of: holder)) to \(target) is not counted")
             }
             return true
         }

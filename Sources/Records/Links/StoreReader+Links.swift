@@ -65,7 +65,11 @@ extension StoreReader {
 
     /// What messages call an object.
     func name(of object: RecordKey) -> String {
-        let entity = model.entities.indices.contains(object.entity) ? model.entities[object.entity].name : "an object"
-        return "\(entity) \(object.number)"
+        "\(entityName(object.entity) ?? "an object") \(object.number)"
+    }
+
+    /// Nil for a number that no entity has.
+    func entityName(_ number: Int) -> String? {
+        model.entities.indices.contains(number) ? model.entities[number].name : nil
     }
 }

@@ -31,7 +31,7 @@ final class DamageProbe {
         for entity in ["Everything", "Other"] { read(entity, OrderDefinition(entity: entity), nil, container) }
         for format in [
             "integer > -3 AND string CONTAINS 'text'", "name == 'n5'", "code == 105000",
-            "data == nil OR name == string",
+            "data == nil OR name == string", "owner.name == 'other'", "ANY readers.name == 'other'",
         ] {
             attempt {
                 let predicate = try FetchPredicate(format: format, argumentArray: [])

@@ -9,8 +9,9 @@ import Values
 
 @testable import FetchIndex
 
-/// A small store with everything in it: two entities, every type of value, unique keys, a record of several pages, a log,
-/// a cache that is fresh and one that is behind. Tests damage copies of it.
+/// A small store with everything in it: two entities, every type of value, unique keys, relationships with links, a record
+/// of several pages, a log, caches that are fresh and ones that are behind, two of them through relationships. Tests damage
+/// copies of it.
 struct DamageableStore {
     /// A value in a table of the store's LMDB environment.
     struct Entry {
@@ -28,18 +29,28 @@ struct DamageableStore {
                 AttributeDescription("name", .string, isUnique: true),
                 AttributeDescription("code", .integer, isUnique: true),
             ]
-                + ValueType.allCases.map { AttributeDescription($0.name, $0) }),
+                + ValueType.allCases.map { AttributeDescription($0.name, $0) },
+            relationships: [
+                RelationshipDescription("owner", toOne: "Other", inverse: "owned"),
+                RelationshipDescription("readers", toMany: "Other", inverse: "read", ordered: true),
+            ]),
         Entity(
             "Other", [AttributeDescription("name", .string, isOptional: false, isUnique: true)],
-            indexes: [Index(["name:desc"])]),
+            relationships: [
+                RelationshipDescription("owned", toMany: "Everything", inverse: "owner"),
+                RelationshipDescription("read", toMany: "Everything", inverse: "readers"),
+            ], indexes: [Index(["name:desc"])]),
     ])
 
     static let fresh = OrderDefinition(
         entity: "Everything", sortKeys: [SortKey("date", .descending), SortKey("string")],
         sectionKey: .attribute("boolean"))
     static let behind = OrderDefinition(entity: "Everything", sortKeys: [SortKey("integer")])
+    static let byOwner = OrderDefinition(
+        entity: "Everything", sortKeys: [SortKey("owner.name", .descending), SortKey("readers.@count"), SortKey("name")],
+        sectionKey: .relationship("owner", name: "name"))
 
-    static let caches = [("fresh", fresh), ("behind", behind)]
+    static let caches = [("fresh", fresh), ("behind", behind), ("by owner", byOwner), ("by owner, behind", byOwner)]
 
     let folder = TemporaryFolder()
     let entries: [Entry]
@@ -71,7 +82,22 @@ struct DamageableStore {
         }
         if let deleted = try writer.object(key: "n7") { try writer.delete(deleted) }
         try writer.commit()
+        try container.withOrder(byOwner, .init(cacheName: "by owner, behind")) { _ in }
+        try relate(container)
         try container.withOrder(fresh, .init(cacheName: "fresh")) { _ in }
+        try container.withOrder(byOwner, .init(cacheName: "by owner")) { _ in }
+    }
+
+    private static func relate(_ container: PersistentContainer) throws {
+        let context = container.newContext()
+        let others = try context.fetch(FetchRequest<ManagedObject>(entityName: "Other"))
+        for (number, object) in try context.fetch(FetchRequest<ManagedObject>(entityName: "Everything")).enumerated() {
+            if number % 4 > 0 { object.relate("owner", to: others[number % 3]) }
+            for reader in 0..<number % 3 { object.relatedObjects("readers").insert(others[(number + reader) % 3]) }
+        }
+        try context.save()
+        others[1]["name"] = "other"
+        try context.save()
     }
 
     private static func values(_ number: Int, name: Int? = nil) -> [Value] {

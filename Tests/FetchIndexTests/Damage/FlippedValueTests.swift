@@ -19,7 +19,7 @@ import Testing
         let sound = DamageProbe(try store.copy())
         #expect(sound.defects == [])
         #expect(sound.strangeErrors == [])
-        #expect(sound.contents.count == 9)
+        #expect(sound.contents.count == 13)
         let entries = store.entries.filter { $0.table == table }
         var places = entries.flatMap { entry in entry.value.indices.map { (entry, $0) } }
         #expect(!places.isEmpty)
