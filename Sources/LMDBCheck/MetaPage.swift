@@ -64,11 +64,15 @@ struct MetaPage: Equatable {
     }
 
     /// What is wrong with the two pages beside each other; nil when nothing is. Each transaction writes one of them, so
-    /// their numbers follow each other, whether or not a write failed. A new file has 0 twice.
+    /// their numbers follow each other, whether or not a write failed. A new file has 0 twice; so has one whose first
+    /// transaction failed, which may have left its trees in the second page: LMDB reads the first then. The number of the
+    /// last page tells it from a page with a damaged transaction number.
     static func defect(of metas: [MetaPage]) -> String? {
         let (first, second) = (metas[0].transaction, metas[1].transaction)
         if max(first, second) - min(first, second) == 1 { return nil }
-        if first == 0, second == 0, metas.allSatisfy({ $0.main.root == TreeRecord.noRoot }) { return nil }
+        if first == 0, second == 0, metas[0].main.root == TreeRecord.noRoot, metas[1].lastPage == Self.count - 1 {
+            return nil
+        }
         return
             "the first pages of its data.mdb belong to the transactions \(first) and \(second), which do not follow each other"
     }

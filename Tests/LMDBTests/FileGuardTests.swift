@@ -62,6 +62,24 @@ import Testing
         #expect(refusal() == nil)
     }
 
+    /// LMDB leaves the trees of a failed transaction in the page that was to be its own, and takes the other page.
+    @Test func aFileWhoseFirstTransactionFailedIsANewOne() throws {
+        let new = TemporaryFolder()
+        _ = try Environment.open(at: new.path).beginWrite()
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: new.path + "/data.mdb")).prefix(2 * 4096))
+        let written = try data()
+        bytes.replaceSubrange(4096 + 32..<4096 + 136, with: written[4096 + 32..<4096 + 136])
+        try writeData(bytes)
+        #expect(refusal() == nil)
+        // A page of a transaction that was whole, with another number.
+        bytes.replaceSubrange(4096 + 136..<4096 + 144, with: written[4096 + 136..<4096 + 144])
+        try writeData(bytes)
+        #expect(
+            refusal()
+                == .damaged(
+                    "the first pages of its data.mdb belong to the transactions 0 and 0, which do not follow each other"))
+    }
+
     @Test func theFolderItselfMayBeALink() throws {
         let link = folder.path + "-link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
