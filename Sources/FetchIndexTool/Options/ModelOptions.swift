@@ -38,7 +38,7 @@ struct ModelOptions: ParsableArguments {
             return (old: names[0], new: names[1])
         }
         var drop = self.drop
-        let related = RelationshipChanges(of: entity, in: stored, rename: &rename, drop: &drop)
+        let related = try RelationshipChanges(of: entity, in: stored, rename: &rename, drop: &drop)
         // Its subentities have its attributes.
         let subentities = stored.entities.filter { $0.name != entity.name && stored.isSubentity($0, of: entity.name) }
         let superentity = related.isEmpty ? nil : entity.superentity

@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import FetchIndex
 
 /// Renames and removals of an entity's relationships, with what they mean for the other sides.
@@ -8,8 +9,8 @@ struct RelationshipChanges {
     private let renamed: [String: String]
     private let dropped: Set<String>
 
-    /// Takes what names relationships of the entity out of the options.
-    init(of entity: Entity, in model: Model, rename: inout [(old: String, new: String)], drop: inout [String]) {
+    /// Takes what names relationships of the entity out of the options. Throws for what cannot be changed so.
+    init(of entity: Entity, in model: Model, rename: inout [(old: String, new: String)], drop: inout [String]) throws {
         func isRelationship(_ name: String) -> Bool { entity.relationships.contains { $0.name == name } }
         self.entity = entity
         self.model = model
@@ -17,6 +18,20 @@ struct RelationshipChanges {
         dropped = Set(drop.filter(isRelationship))
         rename.removeAll { isRelationship($0.old) }
         drop.removeAll(where: isRelationship)
+        for name in dropped.union(renamed.keys).sorted() {
+            if let owner = model.entity(named: entity.superentity ?? ""), owner.relationships.contains(where: { $0.name == name }) {
+                throw ValidationError("\(entity.name) has \(name) from \(owner.name); change it there.")
+            }
+            if dropped.contains(name), renamed[name] != nil {
+                throw ValidationError("\(entity.name).\(name) is both renamed and dropped.")
+            }
+        }
+        for (old, new) in renamed.sorted(by: <) {
+            let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
+            if names.contains(new) {
+                throw ValidationError("\(entity.name).\(old) cannot become \(new), which \(entity.name) has already.")
+            }
+        }
     }
 
     var isEmpty: Bool { renamed.isEmpty && dropped.isEmpty }
@@ -24,7 +39,10 @@ struct RelationshipChanges {
     /// The names of a stored entity's relationships that go: those that are dropped, and their other sides.
     func removed(from other: Entity) -> [String] {
         let own = isInHierarchy(other) ? dropped : []
-        let inverses = entity.relationships.filter { dropped.contains($0.name) && $0.destination == other.name }
+        let inverses = entity.relationships.filter {
+            dropped.contains($0.name)
+                && ($0.destination == other.name || model.isSubentity(other, of: $0.destination))
+        }
         return own.union(inverses.compactMap(\.inverse)).sorted()
     }
 
