@@ -141,7 +141,8 @@ package enum ScriptCache: String, CaseIterable, Sendable {
         // Rows depend on other rows: on their leaders' keys and sizes, and on those of their leaders.
         case .byLeader:
             OrderDefinition(
-                entity: ItemRow.entity, sortKeys: [SortKey("leader.size"), SortKey("leader.leader.group"), SortKey("key")],
+                entity: ItemRow.entity,
+                sortKeys: [SortKey("leader.size"), SortKey("leader.leader.group"), SortKey("key")],
                 sectionKey: .relationship("leader", name: "key"))
         case .liked:
             OrderDefinition(

@@ -77,7 +77,8 @@ import Testing
         #expect(
             refusal()
                 == .damaged(
-                    "the first pages of its data.mdb belong to the transactions 0 and 0, which do not follow each other"))
+                    "the first pages of its data.mdb belong to the transactions 0 and 0, which do not follow each other"
+                ))
     }
 
     @Test func theFolderItselfMayBeALink() throws {

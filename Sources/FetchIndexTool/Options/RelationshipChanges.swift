@@ -19,7 +19,9 @@ struct RelationshipChanges {
         rename.removeAll { isRelationship($0.old) }
         drop.removeAll(where: isRelationship)
         for name in dropped.union(renamed.keys).sorted() {
-            if let owner = model.entity(named: entity.superentity ?? ""), owner.relationships.contains(where: { $0.name == name }) {
+            if let owner = model.entity(named: entity.superentity ?? ""),
+                owner.relationships.contains(where: { $0.name == name })
+            {
                 throw ValidationError("\(entity.name) has \(name) from \(owner.name); change it there.")
             }
             if dropped.contains(name), renamed[name] != nil {

@@ -47,7 +47,8 @@ struct DamageableStore {
         sectionKey: .attribute("boolean"))
     static let behind = OrderDefinition(entity: "Everything", sortKeys: [SortKey("integer")])
     static let byOwner = OrderDefinition(
-        entity: "Everything", sortKeys: [SortKey("owner.name", .descending), SortKey("readers.@count"), SortKey("name")],
+        entity: "Everything",
+        sortKeys: [SortKey("owner.name", .descending), SortKey("readers.@count"), SortKey("name")],
         sectionKey: .relationship("owner", name: "name"))
 
     static let caches = [("fresh", fresh), ("behind", behind), ("by owner", byOwner), ("by owner, behind", byOwner)]
