@@ -44,7 +44,19 @@ extension PersistentContainer {
             repairs += try container.buildMissingIndexes(in: writer)
             try container.cacheEngine.keepAll(in: writer)
             try writer.commit()
+            repairs += try container.repairHistories()
             return StoreRepair(defects: defects, repairs: repairs, left: try container.check(progress: progress))
+        }
+    }
+
+    /// What was done.
+    private func repairHistories() throws -> [String] {
+        let snapshot = try store.snapshot()
+        return try CacheDirectory.names(in: snapshot).compactMap { name in
+            let damaged = try caches.history(of: name, in: snapshot).defects
+            if damaged == 0 { return nil }
+            try caches.repairHistory(of: name, in: snapshot)
+            return "\(damaged) entries of the history of the cache \"\(name)\" were damaged: removed"
         }
     }
 

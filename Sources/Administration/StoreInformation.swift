@@ -141,6 +141,10 @@ extension PersistentContainer {
                 let cache = "cache \"\(name)\": "
                 do {
                     defects += try verifyCache(name, sharedNumbers: shared, progress: progress).map { cache + $0 }
+                    let damaged = try caches.history(of: name, in: snapshot).defects
+                    if damaged > 0 {
+                        defects.append("\(cache)\(damaged) entries of its history do not match their checksums")
+                    }
                 } catch StoreError.unknownCache {
                     continue  // Deleted meanwhile.
                 } catch let error as StoreError {

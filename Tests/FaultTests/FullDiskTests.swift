@@ -123,7 +123,8 @@
                 }
                 #expect(try FileManager.default.contentsOfDirectory(atPath: disk).sorted() == ["filling", "store"])
                 let files = try Set(FileManager.default.contentsOfDirectory(atPath: disk + "/store"))
-                #expect(files.isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "build.lock", "hits"]), "\(files)")
+                #expect(
+                    files.isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "build.lock", "statistics"]), "\(files)")
                 _ = try shell("rm '\(disk)/filling'")
                 #expect(try shell("'\(tool)' check \(store)").status == 0)
                 #expect(try shell("'\(tool)' \(fetch) c").status == 0)

@@ -50,7 +50,8 @@
                 }
             }
             let left = try FileManager.default.contentsOfDirectory(atPath: victim.store)
-            #expect(Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "build.lock", "hits"]), "\(left)")
+            #expect(
+                Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "build.lock", "statistics"]), "\(left)")
             #expect(acknowledged > (TestSettings.kills ?? 25), "kills hit working processes")
             print(
                 "summary: \((TestSettings.kills ?? 25)) kills, seed \(max(1, TestSettings.seed)): \(acknowledged) steps acknowledged, "

@@ -47,7 +47,7 @@ import Testing
         let files = FileManager.default
         #expect(
             try Set(files.contentsOfDirectory(atPath: tool.store)) == [
-                "data.mdb", "lock.mdb", "writer.lock", "build.lock", "hits",
+                "data.mdb", "lock.mdb", "writer.lock", "build.lock", "statistics",
             ])
         for folder in [tool.store, backup] {
             #expect(try mode(folder) == 0o700)
@@ -110,7 +110,7 @@ import Testing
         let fetch = ["fetch", tool.store, "--entity", "Row", "--cache", "c"]
         for (name, arguments, status) in [
             ("writer.lock", ["import", tool.store, file, "--entity", "Row", "--key", "id"], Int32(1)),
-            ("hits", fetch, 1), ("data.mdb.partial", ["compact", tool.store], 1),
+            ("statistics", fetch, 1), ("data.mdb.partial", ["compact", tool.store], 1),
         ] {
             _ = try tool.run(fetch)
             unlink(tool.store + "/" + name)

@@ -201,10 +201,12 @@ public final class BatchWriter {
             writer = nil
             let request = try definition.compile(in: ended.model)
             try ended.seal()
-            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true)
+            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
+            let start = ContinuousClock.now
             let brought = try container.cacheEngine.bring(cache, in: ended)
             try container.cacheEngine.keepAll(in: ended, except: brought.opened == nil ? [] : [cacheName])
             try ended.commit()
+            container.cacheEngine.record(brought.opened, of: cache, brought.opened?.place.number, since: start)
             let model = ended.model
             return FetchOutcome(brought.outcome) { container.id(of: $0, in: model) }
         }

@@ -1,5 +1,11 @@
 internal import Records
 internal import OrderCaches
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// The statistics of a named cache.
 public struct CacheStatistics: Equatable, Sendable {
     public let name: String
@@ -36,5 +42,63 @@ extension PersistentContainer {
         try withPublicErrors {
             try caches.list(in: store.snapshot()).map(CacheStatistics.init)
         }
+    }
+}
+
+/// An opening of a named cache that was no plain hit.
+public struct CacheOpening: Equatable, Sendable {
+    public enum Kind: Equatable, Sendable {
+        /// The cache was behind, and followed the changes of so many rows.
+        case caughtUp(rowCount: Int)
+        /// The order was computed from all records; it had so many rows.
+        case rebuilt(RebuildReason, rowCount: Int)
+    }
+
+    /// When it began.
+    public let date: Date
+    public let kind: Kind
+    public let milliseconds: Double
+    /// Whether the cache has the result. Else only the process had it, in memory: the store was read-only or another process was
+    /// writing.
+    public let isStored: Bool
+    public let processName: String
+    /// The ``ManagedObjectContext/transactionAuthor`` of the context, or the author of the options.
+    public let author: String
+}
+
+/// What a store remembers of the openings of a cache, of all processes.
+public struct CacheHistory: Sendable {
+    /// The last 256 openings that were no plain hits, oldest first.
+    public let openings: [CacheOpening]
+    /// The hits of the last 30 days: each hour that had any, by its beginning.
+    public let hitsByHour: [(hour: Date, count: Int)]
+    /// How many entries are damaged: they are left out.
+    package let damagedCount: Int
+}
+
+extension PersistentContainer {
+    /// What a store remembers of the openings of a cache; nothing for a name that no cache has. O(1). Throws `StoreError`.
+    public func cacheHistory(_ name: String) throws -> CacheHistory {
+        try withPublicErrors {
+            let history = try caches.history(of: name, in: store.snapshot())
+            return CacheHistory(
+                openings: history.openings.map(CacheOpening.init),
+                hitsByHour: history.hitsByHour.map { (Date(timeIntervalSince1970: Double($0.hour) * 3600), $0.hits) },
+                damagedCount: history.defects)
+        }
+    }
+}
+
+extension CacheOpening {
+    init(_ opening: RecordedOpening) {
+        date = Date(timeIntervalSince1970: opening.time)
+        switch opening.kind {
+        case .caughtUp: kind = .caughtUp(rowCount: opening.rowCount)
+        case .rebuilt: kind = .rebuilt(opening.reason ?? .requested, rowCount: opening.rowCount)
+        }
+        milliseconds = Double(opening.milliseconds)
+        isStored = opening.isStored
+        processName = opening.process
+        author = opening.author
     }
 }

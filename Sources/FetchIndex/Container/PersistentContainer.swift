@@ -199,6 +199,9 @@ extension PersistentContainer {
         /// reason `tooManyChanges`, when a rebuild costs less than the changes.
         public var needsExactChange = false
 
+        /// Who opens the cache; its history names it.
+        public var author = ""
+
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
 
         func applied(to request: OrderRequest) -> OrderRequest {
@@ -242,7 +245,8 @@ extension PersistentContainer {
                 return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
             }
             let cache = CacheRequest(
-                name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange)
+                name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange,
+                author: options.author)
             let damage = FetchedOrder.Damage()
             do {
                 let (opened, snapshot) = try cacheEngine.open(cache)

@@ -87,7 +87,8 @@ extension FetchedResultsController {
         let context = managedObjectContext
         let opened: OpenedOrder
         if let cacheName {
-            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: needsExactChange)
+            let cache = CacheRequest(
+                name: cacheName, order: request, needsExactChange: needsExactChange, author: context.transactionAuthor)
             let engine = context.container.cacheEngine
             if context.delivery.isUnderWay {
                 opened = try engine.open(cache, in: try context.snapshot())

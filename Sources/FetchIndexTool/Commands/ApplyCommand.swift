@@ -179,7 +179,7 @@ private final class BatchPrinter {
     /// Brings the order up to date, so that what is printed is of the transactions to come.
     func open() throws {
         let bar = ProgressBar("building")
-        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { _ in }
+        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar, author: "apply")) { _ in }
         bar.finish()
     }
 

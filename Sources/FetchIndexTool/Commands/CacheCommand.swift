@@ -119,6 +119,7 @@ struct CacheShowCommand: ParsableCommand {
         let snapshot = try container.store.snapshot()
         let listing = try container.caches.listing(name, in: snapshot)
         let report = CacheReport(listing, in: snapshot.model)
+        let history = try container.cacheHistory(name)
         // A chart shows the first ones; their number is in the header.
         let limit = output.isJSON ? Int.max : Self.mostBars
         let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map { FetchedSection($0) }
@@ -126,10 +127,13 @@ struct CacheShowCommand: ParsableCommand {
             struct Shown: Encodable {
                 let cache: CacheReport
                 let sections: [SectionReport]
+                let history: HistoryReport
             }
             // A computed key cannot be read back; its sections are no index titles.
             let key = listing.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model).sectionKey }
-            return try Output.jsonLine(Shown(cache: report, sections: sections.map { SectionReport($0, key) }))
+            return try Output.jsonLine(
+                Shown(
+                    cache: report, sections: sections.map { SectionReport($0, key) }, history: HistoryReport(history)))
         }
         var lines = [("cache", report.name), ("state", report.state)]
         lines += [
@@ -151,6 +155,7 @@ struct CacheShowCommand: ParsableCommand {
             let left = (report.sections ?? 0) - sections.count
             if left > 0 { Output.line("… \(Numbers.count(left, "more section"))") }
         }
+        HistoryReport(history).printTable()
     }
 }
 
@@ -208,7 +213,7 @@ struct CacheRebuildCommand: ParsableCommand {
         let container = try store.open(threads: threads.count)
         let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
         let bar = ProgressBar(names.count == 1 ? "building \(names[0])" : "building caches")
-        let requests = try names.map { try RequestOptions.cacheRequest($0, in: container, bar) }
+        let requests = try names.map { try RequestOptions.cacheRequest($0, in: container, bar, author: "rebuild") }
         var reports: [Rebuilt] = []
         var start = ContinuousClock.now
         try container.cacheEngine.open(requests, isForced: true) { index, result in

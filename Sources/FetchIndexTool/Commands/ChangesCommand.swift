@@ -25,7 +25,7 @@ struct ChangesCommand: ParsableCommand {
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
-        let options = request.orderOptions(cacheName: cacheName, bar, needsExactChange: true)
+        let options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
         let before = container.commit(ofCache: cacheName)
         try container.withOrder(definition, options) { order in
             let duration = ContinuousClock.now - start

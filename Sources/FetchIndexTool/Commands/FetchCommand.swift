@@ -57,7 +57,7 @@ struct FetchCommand: ParsableCommand {
         let plan = explain ? try container.plan(definition) : nil
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
-        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar)) { order in
+        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar, author: "fetch")) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
             if let plan {

@@ -36,7 +36,7 @@ struct RefreshCommand: ParsableCommand {
         var requests: [(index: Int, cache: CacheRequest)] = []
         for (index, name) in wanted.enumerated() {
             do {
-                requests.append((index, try RequestOptions.cacheRequest(name, in: container, bar)))
+                requests.append((index, try RequestOptions.cacheRequest(name, in: container, bar, author: "refresh")))
             } catch {
                 reports[index] = Refreshed(name: name, error: "\(error)")
             }

@@ -151,19 +151,22 @@ struct RequestOptions: ParsableArguments {
 
     /// The request of a stored cache, with the options that a command without request options has.
     static func cacheRequest(
-        _ name: String, in container: PersistentContainer, _ bar: ProgressBar
+        _ name: String, in container: PersistentContainer, _ bar: ProgressBar, author: String
     ) throws -> CacheRequest {
         let options = try RequestOptions.parse([])
         let definition = try options.definition(ofExisting: name, entity: nil, in: container)
         return CacheRequest(
-            name: name, order: try container.compile(definition, options.orderOptions(cacheName: name, bar)))
+            name: name,
+            order: try container.compile(definition, options.orderOptions(cacheName: name, bar, author: author)),
+            author: author)
     }
 
     func orderOptions(
-        cacheName: String?, _ bar: ProgressBar, needsExactChange: Bool = false
+        cacheName: String?, _ bar: ProgressBar, author: String, needsExactChange: Bool = false
     ) -> PersistentContainer.OrderOptions {
         var options = PersistentContainer.OrderOptions(cacheName: cacheName)
         options.needsExactChange = needsExactChange
+        options.author = author
         options.memoryBudget = memory << 20
         options.progress = { done, total in bar.show(rows: done, of: total) }
         return options

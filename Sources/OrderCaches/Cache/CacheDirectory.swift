@@ -85,7 +85,7 @@ package struct CacheDirectory {
             isReadable = header.identity.canBeRead(from: reader.model)
         }
         let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
-        let hits = HitCounters(inFolder: store.path).hits(of: header.number)
+        let hits = statistics.hits(of: header.number)
         return Listing(
             name: name, isMaintained: isMaintained, header: header, unusable: isReadable ? nil : .modelChanged,
             isFresh: behind == 0 && isReadable,
@@ -103,6 +103,18 @@ package struct CacheDirectory {
             return sections.count < limit
         }
         return sections
+    }
+
+    private var statistics: OpeningStatistics { OpeningStatistics(inFolder: store.path) }
+
+    /// What is remembered of the openings of a cache.
+    package func history(of name: String, in reader: StoreReader) throws -> OpeningHistory {
+        try Self.number(of: name, in: reader).map(statistics.history) ?? OpeningHistory([])
+    }
+
+    /// Removes what is damaged of what is remembered.
+    package func repairHistory(of name: String, in reader: StoreReader) throws {
+        if let number = try Self.number(of: name, in: reader) { statistics.repair(number) }
     }
 
     /// Deletes a cache; nil: all but those of indexes. Returns the number of deleted caches.
@@ -138,7 +150,7 @@ package struct CacheDirectory {
         try Self.change(name, isMaintained: false, in: writer)
         if let number = try Self.number(of: name, in: writer) {
             try LMDBNodeStore.deleteNodes(of: number, in: writer)
-            HitCounters(inFolder: store.path).reset(number)
+            statistics.reset(number)
         }
         return try writer.view.delete(Array(name.utf8), in: writer.tables.caches)
     }

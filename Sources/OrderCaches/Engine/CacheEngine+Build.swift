@@ -24,7 +24,7 @@ extension CacheEngine {
             return try computeAtNewest(cache.order, .rebuilt(reason))
         }
         defer { withExtendedLifetime(build) {} }
-        if !isForced, try isBuilt(cache) { return try open(cache) }
+        if !isForced, try isBuilt(cache) { return try openUnrecorded(cache) }
         try removeLeftovers()
         var scan = scan?.takeKeys(of: cache.name)
         for _ in 0..<Self.maximumAttempts {
@@ -104,7 +104,7 @@ extension CacheEngine {
         let assessment = try assess(CacheRequest(name: cache.name, order: cache.order), in: writer)
         if case .unusable = assessment { return nil }
         let built = try commit(bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason)), writer)
-        if let oldNumber { HitCounters(inFolder: store.path).transfer(from: oldNumber, to: number) }
+        if let oldNumber { statistics.transfer(from: oldNumber, to: number) }
         return built
     }
 }

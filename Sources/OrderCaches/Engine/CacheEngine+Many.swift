@@ -40,17 +40,19 @@ extension CacheEngine {
     ) throws {
         let scan = try sharedScan(of: caches, isForced: isForced)
         for (index, cache) in caches.enumerated() {
-            try done(index, Result { try open(cache, isForced: isForced, from: scan) })
+            try done(index, Result { try recorded(cache) { try open(cache, isForced: isForced, from: scan) }.opened })
         }
     }
 
-    private func open(_ cache: CacheRequest, isForced: Bool, from scan: SharedScan?) throws -> OpenedOrder {
+    private func open(
+        _ cache: CacheRequest, isForced: Bool, from scan: SharedScan?
+    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
-        if isForced { return try build(cache, .requested, isForced: true, from: scan).opened }
+        if isForced { return try build(cache, .requested, isForced: true, from: scan) }
         if case .unusable(let reason) = try assess(cache, in: store.snapshot()) {
-            return try build(cache, reason, from: scan).opened
+            return try build(cache, reason, from: scan)
         }
-        return try open(cache).opened
+        return try openUnrecorded(cache)
     }
 
     /// Nil where it would save nothing. Damaged records, and a full disk, are met by the build of each cache.

@@ -11,6 +11,10 @@ extension CacheEngine {
     /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). In a read-only store, and while
     /// another writer is busy, the order is caught up in memory and the cache stays as it is. A rebuild waits for its turn.
     package func open(_ cache: CacheRequest) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
+        try recorded(cache) { try openUnrecorded(cache) }
+    }
+
+    func openUnrecorded(_ cache: CacheRequest) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
         if cache.name.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cache.name) }
         let reason: RebuildReason
@@ -53,7 +57,7 @@ extension CacheEngine {
         _ cache: CacheRequest, _ reason: RebuildReason
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
-        return try build(cache, reason, isForced: true)
+        return try recorded(cache) { try build(cache, reason, isForced: true) }
     }
 
     func computeAtNewest(
@@ -70,7 +74,7 @@ extension CacheEngine {
     }
 
     private func noteHit(_ header: CacheHeader, in snapshot: Snapshot) {
-        HitCounters(inFolder: store.path).count(header.number, time: currentTime())
+        statistics.countHit(of: header.number, time: currentTime())
         // Trimming the log can wait: an error here does not affect the hit.
         if snapshot.commit - header.commit > Self.idleCommits { try? raiseCommit(of: header, to: snapshot.commit) }
     }

@@ -21,6 +21,14 @@ package struct OpenedOrder {
         /// In a fork over its cache, which is behind.
         case fork(CacheHeader)
         case memory(MemoryNodeStore)
+
+        /// Of the cache; nil without one.
+        package var number: UInt32? {
+            switch self {
+            case .stored(let header), .fork(let header): header.number
+            case .memory: nil
+            }
+        }
     }
 
     package let order: SectionedOrder
@@ -75,10 +83,13 @@ package struct CacheRequest {
     /// Whether the exact change is wanted at any cost, as long as the log reaches back. Else an order with too many changes
     /// is rebuilt.
     package let needsExactChange: Bool
+    /// Who opens the cache, for its statistics.
+    package let author: String
 
-    package init(name: String, order: OrderRequest, needsExactChange: Bool = false) {
+    package init(name: String, order: OrderRequest, needsExactChange: Bool = false, author: String = "") {
         self.name = name
         self.order = order
         self.needsExactChange = needsExactChange
+        self.author = author
     }
 }

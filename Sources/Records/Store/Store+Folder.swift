@@ -4,6 +4,9 @@ internal import SystemBasics
 internal import LMDB
 
 extension Store {
+    /// What the openings of caches were.
+    package static let statisticsFile = "statistics"
+
     /// Throws unless there is a `data.mdb`, of any kind.
     static func requireFile(at path: String) throws {
         var status = stat()
@@ -21,7 +24,7 @@ extension Store {
         var status = stat()
         if lstat(path + "/data.mdb", &status) == 0 { return }
         // What file systems and openers leave, and what file managers hide.
-        let own = ["lost+found", "lock.mdb", "hits", FolderLock.writer, FolderLock.build]
+        let own = ["lost+found", "lock.mdb", Self.statisticsFile, "hits", FolderLock.writer, FolderLock.build]
         for name in Folder.names(in: path) ?? [] where !own.contains(name) {
             if name.hasPrefix("data.mdb") || name.hasPrefix(".") { continue }
             throw StoreError.notAStore(

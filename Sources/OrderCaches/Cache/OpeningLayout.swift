@@ -1,0 +1,224 @@
+internal import Bytes
+package import Models
+
+/// An opening of a cache that was no hit.
+package struct RecordedOpening: Equatable, Sendable {
+    package enum Kind: UInt8, Sendable { case caughtUp = 1, rebuilt = 2 }
+
+    /// When it began, in seconds since 1970.
+    package let time: Double
+    package let milliseconds: Float
+    package let kind: Kind
+    /// Of a rebuild.
+    package let reason: RebuildReason?
+    /// Whether the cache has the result; else only the memory of the process that opened it had.
+    package let isStored: Bool
+    /// Rows that changed; of a rebuild, all rows.
+    package let rowCount: Int
+    package let process: String
+    package let author: String
+}
+
+/// The openings of a cache that its statistics remember.
+package struct OpeningHistory {
+    let head: OpeningLayout.Head
+    /// The last ones, oldest first.
+    package private(set) var openings: [RecordedOpening] = []
+    /// Of the last hours that had any, in order; hours are counted since 1970.
+    package private(set) var hitsByHour: [(hour: Int, hits: Int)] = []
+    /// How many entries are not as they were written.
+    package private(set) var defects = 0
+
+    /// Of all bytes of a cache's statistics; without bytes, empty.
+    init(_ bytes: [UInt8]) {
+        head = OpeningLayout.Head(bytes)
+        guard bytes.count == OpeningLayout.length else { return }
+        if head.isDamaged { defects += 1 }
+        let layout = OpeningLayout(of: 0)
+        let last = head.openings
+        for number in last - min(last, UInt64(OpeningLayout.keptOpenings))..<last {
+            let entry = bytes[layout.place(ofOpening: number)]
+            if let opening = RecordedOpening(entry) { openings.append(opening) } else { defects += 1 }
+        }
+        var hours: [(hour: Int, hits: Int)] = []
+        let newest = Int(head.hour)
+        for number in 0..<OpeningLayout.keptHours {
+            let ended = OpeningLayout.Hour(bytes[layout.place(ofHour: UInt32(number))])
+            let hour = Int(ended.hour)
+            guard ended.hits > 0, hour % OpeningLayout.keptHours == number, hour < newest,
+                hour > newest - OpeningLayout.keptHours
+            else { continue }
+            hours.append((hour, Int(ended.hits)))
+        }
+        if head.hourHits > 0 { hours.append((newest, Int(head.hourHits))) }
+        hitsByHour = hours.sorted { $0.hour < $1.hour }
+    }
+}
+
+/// Where things stand in the file of statistics.
+///
+///     0               "FIstat01"
+///     40,960 x n      cache number n
+///         0           hits 8 | last hit 8 | hour 4 | hits in that hour 4 | openings so far 8 | checksum 4
+///         64          720 x (hour 4 | hits 4): hours that have ended, each at its number modulo 720
+///         8,192       256 x 128: openings, each at its number modulo 256
+///
+///     an opening      time 8 | milliseconds 4 | kind 1 | whether it is stored 1 | lengths of three texts 3 | rows 8
+///                     | reason, process, author | zeros to 124 | checksum 4
+///
+/// Times are seconds since 1970 as doubles; hours are counted since 1970; numbers are little-endian. An opening lies within a
+/// sector of the disk.
+struct OpeningLayout {
+    static let magic = Array("FIstat01".utf8)
+    static let magicPlace = 0..<8
+    static let length = 40_960
+    static let keptHours = 720
+    static let keptOpenings = 256
+    fileprivate static let openingLength = 128
+    private static let hoursOffset = 64
+    private static let openingsOffset = 8192
+
+    private let start: Int
+
+    init(of cache: UInt32) { start = Int(cache) * Self.length }
+
+    var all: Range<Int> { start..<start + Self.length }
+    var head: Range<Int> { start..<start + Head.length }
+    var openings: Range<Int> { start + Self.openingsOffset..<start + Self.length }
+
+    func place(ofHour hour: UInt32) -> Range<Int> {
+        let offset = start + Self.hoursOffset + Int(hour) % Self.keptHours * 8
+        return offset..<offset + 8
+    }
+
+    func place(ofOpening number: UInt64) -> Range<Int> {
+        let offset = start + Self.openingsOffset + Int(number % UInt64(Self.keptOpenings)) * Self.openingLength
+        return offset..<offset + Self.openingLength
+    }
+
+    static func hour(of time: Double) -> UInt32 { UInt32(min(max(0, time / 3600), Double(UInt32.max))) }
+
+    /// Hits in an hour.
+    struct Hour {
+        let hour: UInt32
+        let hits: UInt32
+
+        init(_ hour: UInt32, hits: UInt32) { (self.hour, self.hits) = (hour, hits) }
+
+        init(_ bytes: ArraySlice<UInt8>) {
+            let bytes = Array(bytes)
+            let span = bytes.span.bytes
+            hour = UInt32(littleEndian: span.unsafeLoadUnaligned(as: UInt32.self))
+            hits = UInt32(littleEndian: span.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        }
+
+        var bytes: [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.appendNumber(hour)
+            bytes.appendNumber(hits)
+            return bytes
+        }
+    }
+
+    struct Head {
+        static let length = 36
+
+        var hits: UInt64 = 0
+        var lastHit: Double = 0
+        private(set) var hour: UInt32 = 0
+        var hourHits: UInt32 = 0
+        var openings: UInt64 = 0
+        private(set) var isDamaged = false
+
+        /// Of what begins with a head; without bytes, and of bytes that are all zero, an empty one.
+        init(_ bytes: [UInt8]) {
+            let head = Array(bytes.prefix(Self.length))
+            if head.allSatisfy({ $0 == 0 }) { return }
+            do {
+                let span = head.span.bytes
+                var reader = try ByteReader(checked: span, "", damage: Unreadable.init)
+                hits = try reader.uint64()
+                lastHit = Double(bitPattern: try reader.uint64())
+                hour = try reader.uint32()
+                hourHits = try reader.uint32()
+                openings = try reader.uint64()
+            } catch { isDamaged = true }
+        }
+
+        /// Begins to count the hits of an hour. Returns the hour that has ended, if it had any.
+        mutating func begin(_ new: UInt32) -> Hour? {
+            guard new != hour else { return nil }
+            defer { (hour, hourHits) = (new, 0) }
+            return hourHits > 0 ? Hour(hour, hits: hourHits) : nil
+        }
+
+        var bytes: [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.appendNumber(hits)
+            bytes.appendNumber(lastHit.bitPattern)
+            bytes.appendNumber(hour)
+            bytes.appendNumber(hourHits)
+            bytes.appendNumber(openings)
+            bytes.appendChecksum()
+            return bytes
+        }
+    }
+}
+
+private struct Unreadable: Error {
+    init(_: String) {}
+}
+
+extension RecordedOpening {
+    /// The most bytes of its texts.
+    private static let textLengths = [24, 35, 36]
+
+    /// Texts that are too long are cut after a character.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendNumber(time.bitPattern)
+        bytes.appendNumber(milliseconds.bitPattern)
+        bytes.append(kind.rawValue)
+        bytes.append(isStored ? 1 : 0)
+        let texts = zip([reason?.rawValue ?? "", process, author], Self.textLengths).map(Self.cut)
+        for text in texts { bytes.append(UInt8(text.count)) }
+        bytes.appendNumber(UInt64(clamping: rowCount))
+        for text in texts { bytes += text }
+        bytes += [UInt8](repeating: 0, count: OpeningLayout.openingLength - 4 - bytes.count)
+        bytes.appendChecksum()
+        return bytes
+    }
+
+    private static func cut(_ text: String, _ length: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for character in text {
+            if bytes.count + character.utf8.count > length { break }
+            bytes += Array(character.utf8)
+        }
+        return bytes
+    }
+
+    /// Nil for bytes that are not as they were written.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        do {
+            let bytes = Array(bytes)
+            let span = bytes.span.bytes
+            var reader = try ByteReader(checked: span, "", damage: Unreadable.init)
+            time = Double(bitPattern: try reader.uint64())
+            milliseconds = Float(bitPattern: try reader.uint32())
+            guard let kind = Kind(rawValue: try reader.uint8()) else { return nil }
+            self.kind = kind
+            isStored = try reader.uint8() != 0
+            var lengths: [Int] = []
+            for _ in 0..<3 { lengths.append(Int(try reader.uint8())) }
+            rowCount = Int(clamping: try reader.uint64())
+            var texts: [String] = []
+            for length in lengths {
+                let range = try reader.range(length)
+                guard let text = String(validating: bytes[range], as: UTF8.self) else { return nil }
+                texts.append(text)
+            }
+            (reason, process, author) = (RebuildReason(rawValue: texts[0]), texts[1], texts[2])
+        } catch { return nil }
+    }
+}

@@ -1,0 +1,44 @@
+internal import Models
+internal import Records
+internal import SystemBasics
+
+extension CacheEngine {
+    private static let processName = ProcessInfo.processInfo.processName
+
+    var statistics: OpeningStatistics { OpeningStatistics(inFolder: store.path) }
+
+    /// Opens a cache, and records the opening unless it is a hit.
+    func recorded(
+        _ cache: CacheRequest, _ open: () throws -> (opened: OpenedOrder, snapshot: Snapshot)
+    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
+        let start = ContinuousClock.now
+        let result = try open()
+        if result.opened.outcome == .hit { return result }
+        // Without a place in the cache, the opening is recorded with the cache that is there, if any.
+        let number =
+            result.opened.place.number ?? (try? CacheDirectory.storedNumber(of: cache.name, in: result.snapshot)) ?? nil
+        record(result.opened, of: cache, number, since: start)
+        return result
+    }
+
+    /// Records an opening of a cache with a number unless it was a hit.
+    package func record(
+        _ opened: OpenedOrder?, of cache: CacheRequest, _ number: UInt32?, since start: ContinuousClock.Instant
+    ) {
+        guard let opened, let number else { return }
+        let kind: RecordedOpening.Kind
+        var reason: RebuildReason?
+        let rows: Int
+        switch opened.outcome {
+        case .hit, .computed: return
+        case .caughtUp(let change): (kind, rows) = (.caughtUp, change.rows.count)
+        case .rebuilt(let found): (kind, reason, rows) = (.rebuilt, found, opened.order.rowCount)
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        statistics.record(
+            RecordedOpening(
+                time: currentTime() - seconds, milliseconds: Float(seconds * 1000), kind: kind, reason: reason,
+                isStored: opened.isStored, rowCount: rows, process: Self.processName, author: cache.author),
+            of: number)
+    }
+}

@@ -1,0 +1,146 @@
+import Administration
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+/// What a store remembers of the openings of its caches.
+@Suite struct CacheHistoryTests {
+    private static let model = Model(entities: [
+        Entity("Item", [AttributeDescription("name", .string), AttributeDescription("size", .integer)])
+    ])
+
+    private let store: LiveStore
+    private var container: PersistentContainer { store.container }
+    private var file: String { store.folder.path + "/statistics" }
+
+    init() throws {
+        store = try LiveStore(Self.model)
+        try insert(10)
+    }
+
+    private func insert(_ count: Int) throws {
+        let context = container.newContext()
+        for number in 0..<count { try context.insert("Item")["size"] = .integer(Int64(number)) }
+        try context.save()
+    }
+
+    private func open(_ name: String = "c", sort: String = "size", author: String = "me") throws {
+        var options = PersistentContainer.OrderOptions(cacheName: name)
+        options.author = author
+        try container.withOrder(OrderDefinition(entity: "Item", sortKeys: [SortKey(sort)]), options) { _ in }
+    }
+
+    @Test func whatWasNoHitIsRemembered() throws {
+        let start = Date()
+        try open()
+        try insert(3)
+        try open(author: "night job of a name that is far too long to be kept: 影響を受けた行")
+        for _ in 0..<4 { try open() }
+        try open(sort: "name")
+        let history = try container.cacheHistory("c")
+        #expect(
+            history.openings.map(\.kind) == [
+                .rebuilt(.first, rowCount: 10), .caughtUp(rowCount: 3), .rebuilt(.sortChanged, rowCount: 13),
+            ])
+        #expect(history.openings.map(\.author) == ["me", "night job of a name that is far too ", "me"])
+        #expect(Set(history.openings.map(\.processName)) == [ProcessInfo.processInfo.processName])
+        #expect(history.openings.allSatisfy { $0.isStored && $0.milliseconds > 0 && $0.milliseconds < 60_000 })
+        #expect(history.openings.allSatisfy { $0.date >= start.addingTimeInterval(-0.01) && $0.date <= Date() })
+        // Across the rebuild.
+        #expect(history.hitsByHour.map(\.count).reduce(0, +) == 4)
+        #expect(try container.cacheHistory("other").openings.isEmpty)
+    }
+
+    @Test func anOpeningInMemoryIsRememberedAsSuch() throws {
+        try open()
+        try insert(2)
+        let writer = try BatchWriter(container, entity: "Item")
+        try writer.insert([.string("a"), .integer(1)])
+        try open()
+        writer.rollback()
+        let last = try #require(try container.cacheHistory("c").openings.last)
+        #expect(last.kind == .caughtUp(rowCount: 2) && !last.isStored)
+    }
+
+    @Test func aControllerIsRememberedByItsContextsAuthor() throws {
+        let context = container.newContext()
+        context.transactionAuthor = "view"
+        var request = FetchRequest<ManagedObject>(entityName: "Item")
+        request.sortKeys = [SortKey("size")]
+        try FetchedResultsController(fetchRequest: request, context: context, sectionKey: nil, cacheName: "c")
+            .performFetch()
+        #expect(try container.cacheHistory("c").openings.map(\.author) == ["view"])
+    }
+
+    @Test func onlyTheLastOnesAreKept() throws {
+        try open()
+        for number in 0..<300 {
+            try insert(1)
+            try open(author: "\(number)")
+        }
+        let openings = try container.cacheHistory("c").openings
+        #expect(openings.map(\.author) == (44..<300).map { "\($0)" })
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
+        #expect(size == 2 * 40_960)
+    }
+
+    @Test func aDeletedCacheIsForgotten() throws {
+        try open()
+        try open()
+        try container.deleteCache(named: "c")
+        #expect(try container.cacheHistory("c").openings.isEmpty)
+        try open("next")
+        #expect(try container.cacheHistory("next").openings.map(\.kind) == [.rebuilt(.first, rowCount: 10)])
+        #expect(try container.cacheHistory("next").hitsByHour.isEmpty)
+    }
+
+    /// Every byte of a history, one after the other: what is damaged is left out and found, and nothing else is lost.
+    @Test func damagedEntriesAreLeftOutFoundAndRemoved() throws {
+        try open()
+        try insert(1)
+        try open()
+        try open()
+        let whole = try container.cacheHistory("c").openings
+        let sound = try Data(contentsOf: URL(fileURLWithPath: file))
+        let first = 40_960 + 8192
+        for place in Array(first..<first + 256) + Array(40_960..<40_960 + 36) {
+            var damaged = sound
+            damaged[place] ^= 0x10
+            try damaged.write(to: URL(fileURLWithPath: file))
+            let history = try container.cacheHistory("c")
+            #expect(history.openings.allSatisfy { whole.contains($0) })
+            #expect(history.openings.count < 2, "byte \(place)")
+            let defects = try container.check { _, _ in }
+            #expect(defects.count == 1 && defects[0].contains("history"), "byte \(place): \(defects)")
+        }
+        let repair = try PersistentContainer.repair(at: store.folder.path) { _, _ in }
+        #expect(repair.left == [] && repair.repairs.contains { $0.contains("history") }, "\(repair)")
+        try insert(1)
+        try open()
+        #expect(try container.cacheHistory("c").openings.last?.kind == .caughtUp(rowCount: 1))
+    }
+
+    /// A program that stopped with the file locked, another file in its place, none at all.
+    @Test func nobodyWaitsForTheFile() throws {
+        try open()
+        let other = openFile(file)
+        defer { close(other) }
+        try #require(flock(other, LOCK_EX) == 0)
+        let start = ContinuousClock.now
+        for _ in 0..<10 { try open() }
+        try insert(1)
+        try open()
+        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(try container.cacheHistory("c").openings.count == 1)
+        flock(other, LOCK_UN)
+        try Data("another file".utf8).write(to: URL(fileURLWithPath: file))
+        try open()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data("another file".utf8))
+        try FileManager.default.removeItem(atPath: file)
+        try open()
+        #expect(try container.cacheHistory("c").hitsByHour.map(\.count) == [1])
+    }
+}
+
+private func openFile(_ path: String) -> Int32 { open(path, O_RDWR) }
