@@ -31,7 +31,8 @@ let package = Package(
         .executable(name: "fetchindex", targets: ["FetchIndexTool"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
     ],
     targets: [
         // liblmdb's header
@@ -99,6 +100,19 @@ let package = Package(
             name: "Administration",
             dependencies: ["FetchIndex", "Files", "Models", "OrderCaches", "Records", "SystemBasics"],
             swiftSettings: strict),
+        // numbers, sizes and times as people read them
+        .target(name: "Wording", dependencies: ["SystemBasics", "Values"], swiftSettings: strict),
+        // charts as SVG
+        .target(name: "Charts", dependencies: ["SystemBasics"], swiftSettings: strict),
+        // the inspection report: a page of HTML
+        .target(
+            name: "Report",
+            dependencies: [
+                "Administration", "Charts", "CountedTree", "FetchIndex", "Models", "OrderCaches", "Records", "SystemBasics",
+                "Wording", .product(name: "Mustache", package: "swift-mustache"),
+            ],
+            resources: [.embedInCode("Templates/report.mustache"), .embedInCode("Templates/report.css")],
+            swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
         .target(
             name: "Catalogues", dependencies: ["CCSV", "CZlib", "CZstd", "SystemBasics", "Values"],
@@ -108,7 +122,7 @@ let package = Package(
             name: "FetchIndexTool",
             dependencies: [
                 "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Files", "Models", "OrderCaches",
-                "Records", "SystemBasics", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Records", "Report", "SystemBasics", "Wording", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         // seeds, folders and stores that tests share
@@ -117,6 +131,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "LMDBTests", dependencies: ["Files", "LMDB", "LMDBCheck", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ReportTests", dependencies: ["Charts", "FetchIndex", "Report", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "ValuesTests", dependencies: ["TestSupport", "Values"], swiftSettings: strict),
         .testTarget(
             name: "CountedTreeTests", dependencies: ["Bytes", "CountedTree", "TestSupport"], swiftSettings: strict),

@@ -31,6 +31,11 @@ package struct StoreInformation: Encodable {
         package let relationships: [Relationship]
     }
 
+    package struct Table: Encodable {
+        package let name: String
+        package let bytes: Int
+    }
+
     package struct Log: Encodable {
         /// The log holds the changes after this commit.
         package let start: UInt64
@@ -58,6 +63,7 @@ package struct StoreInformation: Encodable {
     package let commit: UInt64
     package let fileBytes: Int
     package let freeBytes: Int
+    package let tables: [Table]
     package let entities: [Entity]
     package let log: Log
     package let caches: [String]
@@ -82,7 +88,11 @@ extension PersistentContainer {
             let state = snapshot.state
             return StoreInformation(
                 path: store.path, format: Int(StoreLayout.version), commit: state.commit,
-                fileBytes: environment.fileBytes, freeBytes: environment.freeBytes, entities: entities,
+                fileBytes: environment.fileBytes, freeBytes: environment.freeBytes,
+                tables: try store.tableBytes(in: snapshot).map {
+                    StoreInformation.Table(name: $0.name, bytes: $0.bytes)
+                },
+                entities: entities,
                 log: StoreInformation.Log(
                     start: state.logStart, bytes: Int(clamping: state.logBytes), limit: Int(clamping: state.logLimit)),
                 caches: try CacheDirectory.names(in: snapshot),

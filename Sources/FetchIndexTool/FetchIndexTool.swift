@@ -5,6 +5,7 @@ internal import ArgumentParser
 internal import Files
 internal import FetchIndex
 internal import SystemBasics
+internal import Wording
 
 struct FetchIndexTool: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,7 +14,8 @@ struct FetchIndexTool: ParsableCommand {
         subcommands: [
             ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
             WatchCommand.self, RefreshCommand.self,
-            CacheCommand.self, ModelCommand.self, InfoCommand.self, CheckCommand.self, BackupCommand.self,
+            CacheCommand.self, ModelCommand.self, InfoCommand.self, ReportCommand.self, CheckCommand.self,
+            BackupCommand.self,
             CompactCommand.self,
         ])
 }

@@ -121,7 +121,7 @@ import Values
         #expect(try caches.open("n", request).outcome == .caughtUp(expected))
         try insert(TestRow(group: "z", rank: 0, isMember: false))
         #expect(try caches.open("n", request).outcome == .hit, "a row outside of the predicate changes nothing")
-        #expect(try caches.directory.list(in: test.store.snapshot()).first?.hits == 2)
+        #expect(try caches.directory.list(in: test.store.snapshot()).first?.state.hits == 2)
     }
 
     @Test func eachPartOfTheIdentityHasItsReason() throws {

@@ -24,15 +24,15 @@ public struct CacheStatistics: Equatable, Sendable {
     public let hits: Int
 
     init(_ listing: CacheDirectory.Listing) {
-        name = listing.name
-        isFresh = listing.isFresh
-        isMaintained = listing.isMaintained
-        changesBehind = listing.changesBehind
-        rowCount = listing.header?.rowCount ?? 0
-        sectionCount = listing.header?.sectionCount ?? 0
+        name = listing.state.name
+        isFresh = listing.state.isFresh
+        isMaintained = listing.state.isMaintained
+        changesBehind = listing.state.changesBehind
+        rowCount = listing.state.header?.rowCount ?? 0
+        sectionCount = listing.state.header?.sectionCount ?? 0
         nodeCount = listing.nodeCount
         byteCount = listing.byteCount
-        hits = listing.hits
+        hits = listing.state.hits
     }
 }
 
@@ -61,6 +61,8 @@ public struct CacheOpening: Equatable, Sendable {
     /// Whether the cache has the result. Else only the process had it, in memory: the store was read-only or another process was
     /// writing.
     public let isStored: Bool
+    /// The commit that the cache had before; nil for a new order.
+    package let start: UInt64?
     public let processName: String
     /// The ``ManagedObjectContext/transactionAuthor`` of the context, or the author of the options.
     public let author: String
@@ -98,6 +100,7 @@ extension CacheOpening {
         }
         milliseconds = Double(opening.milliseconds)
         isStored = opening.isStored
+        start = opening.kind == .caughtUp ? opening.start : nil
         processName = opening.process
         author = opening.author
     }

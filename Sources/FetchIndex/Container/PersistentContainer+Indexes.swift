@@ -64,7 +64,7 @@ extension CacheEngine {
 
 extension CacheRequest {
     /// The request of a stored cache, as its header tells it.
-    fileprivate init?(ofStored name: String, in reader: StoreReader) throws {
+    package init?(ofStored name: String, in reader: StoreReader) throws {
         guard let header = try CacheDirectory.header(name, in: reader) else { return nil }
         let definition = try OrderDefinition(header.identity, in: reader.model)
         self.init(name: name, order: try definition.compile(in: reader.model))

@@ -131,7 +131,7 @@ public final class PersistentContainer: Sendable {
     }
 
     /// The id of an object of an entity that a model has.
-    func id(of object: RecordKey, in model: Model) -> ObjectID {
+    package func id(of object: RecordKey, in model: Model) -> ObjectID {
         ObjectID(object, origin(ofEntity: object.entity, named: model.entities[object.entity].name))
     }
 

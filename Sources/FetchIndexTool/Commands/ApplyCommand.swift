@@ -5,6 +5,7 @@ internal import Models
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
+internal import Wording
 
 struct ApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ internal import Records
 internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
+internal import Wording
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ internal import Records
 internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
+internal import Wording
 
 struct CacheCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,15 +42,15 @@ struct CacheReport: Encodable {
     var defects: [String]?
 
     init(_ listing: CacheDirectory.Listing, in model: Model) {
-        let header = listing.header
+        let header = listing.state.header
         // With the names that attributes have now.
         let request = header.flatMap { try? OrderDefinition($0.identity, in: model).texts }
-        name = listing.name
-        fresh = listing.isFresh
-        maintained = listing.isMaintained
-        changesBehind = listing.changesBehind
+        name = listing.state.name
+        fresh = listing.state.isFresh
+        maintained = listing.state.isMaintained
+        changesBehind = listing.state.changesBehind
         state =
-            listing.unusable.map { "unusable: \($0.rawValue)" }
+            listing.state.unusable.map { "unusable: \($0.rawValue)" }
             ?? (fresh ? "fresh" : changesBehind.map { "\(Numbers.grouped($0)) behind" } ?? "log too short")
         commit = header?.commit
         entity = header?.identity.entity
@@ -65,10 +66,10 @@ struct CacheReport: Encodable {
         bytes = listing.byteCount
         builds = header?.builds
         catchUps = header?.catchUps
-        hits = listing.hits
+        hits = listing.state.hits
         created = header.map { Clock.iso8601($0.created) }
         updated = header.map { Clock.iso8601($0.updated) }
-        lastHit = listing.lastHit.map(Clock.iso8601)
+        lastHit = listing.state.lastHit.map(Clock.iso8601)
     }
 }
 
@@ -130,7 +131,7 @@ struct CacheShowCommand: ParsableCommand {
                 let history: HistoryReport
             }
             // A computed key cannot be read back; its sections are no index titles.
-            let key = listing.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model).sectionKey }
+            let key = listing.state.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model).sectionKey }
             return try Output.jsonLine(
                 Shown(
                     cache: report, sections: sections.map { SectionReport($0, key) }, history: HistoryReport(history)))

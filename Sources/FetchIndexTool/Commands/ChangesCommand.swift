@@ -2,6 +2,7 @@ internal import Administration
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
+internal import Wording
 
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
+internal import Wording
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

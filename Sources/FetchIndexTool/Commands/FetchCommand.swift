@@ -1,6 +1,7 @@
 internal import Bytes
 internal import ArgumentParser
 internal import FetchIndex
+internal import Wording
 
 struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
 internal import SystemBasics
+internal import Wording
 
 extension CatalogueFormat: ExpressibleByArgument {}
 

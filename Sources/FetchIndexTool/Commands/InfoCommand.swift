@@ -2,6 +2,7 @@ internal import Administration
 internal import Models
 internal import ArgumentParser
 internal import FetchIndex
+internal import Wording
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FetchIndex
+internal import Wording
 
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

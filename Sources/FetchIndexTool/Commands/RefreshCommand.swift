@@ -2,6 +2,7 @@ internal import Records
 internal import ArgumentParser
 internal import FetchIndex
 internal import OrderCaches
+internal import Wording
 
 struct RefreshCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ internal import ArgumentParser
     internal import CMalloc
 #endif
 internal import FetchIndex
+internal import Wording
 
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

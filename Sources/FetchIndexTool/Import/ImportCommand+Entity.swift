@@ -4,6 +4,7 @@ internal import Models
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
+internal import Wording
 
 // The entity that a file is imported into.
 extension ImportCommand {

@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import Wording
 
 // Files that are the whole truth of an entity.
 extension ImportCommand {

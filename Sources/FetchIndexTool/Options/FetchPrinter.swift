@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import Wording
 
 /// What `fetch` prints of an order.
 struct FetchedRange {

@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import Wording
 
 /// What `fetch --explain` tells: where the rows came from, and at what price.
 struct PlanReport: Encodable {

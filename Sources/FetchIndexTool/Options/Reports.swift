@@ -1,6 +1,7 @@
 internal import OrderCaches
 internal import Administration
 internal import FetchIndex
+internal import Wording
 
 // The JSON of the tool.
 

@@ -1,3 +1,5 @@
+internal import Wording
+
 /// Horizontal bars with their names and numbers.
 struct BarChart {
     let bars: [(name: String, value: Int)]

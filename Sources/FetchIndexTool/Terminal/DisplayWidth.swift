@@ -1,3 +1,5 @@
+internal import Wording
+
 extension String {
     /// The columns that the text takes in a terminal: East Asian wide characters and emoji take two, marks none.
     var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }

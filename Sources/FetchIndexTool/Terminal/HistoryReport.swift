@@ -1,5 +1,6 @@
 internal import FetchIndex
 internal import SystemBasics
+internal import Wording
 
 /// The openings of a cache that its store remembers.
 struct HistoryReport: Encodable {

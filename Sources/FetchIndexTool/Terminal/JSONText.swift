@@ -1,5 +1,6 @@
 internal import FetchIndex
 internal import SystemBasics
+internal import Wording
 
 /// Appends values as JSON to bytes. Texts have no control characters left, so that nothing in them commands a terminal.
 enum JSONText {

@@ -5,6 +5,7 @@
     internal import Darwin
 #endif
 internal import SystemBasics
+internal import Wording
 
 /// The tool's standard output, which is buffered, and standard error, which is not.
 enum Output {

@@ -1,3 +1,5 @@
+internal import Wording
+
 /// Shows how far long work has come: a bar, rows done, rate and time left. On a terminal only, and only when the work
 /// takes long.
 final class ProgressBar {

@@ -1,3 +1,4 @@
+package import CountedTree
 package import Models
 internal import LMDBCheck
 internal import LMDB
@@ -27,8 +28,8 @@ package struct CacheDirectory {
         try writer.view.put(header.encoded, for: Array(header.name.utf8), in: writer.tables.caches)
     }
 
-    /// What is known of a cache without looking at its request.
-    package struct Listing {
+    /// What is known of a cache without looking at its request or its nodes.
+    package struct State {
         package let name: String
         /// Whether every writer keeps it: an index, or a cache that is to be maintained.
         package let isMaintained: Bool
@@ -36,14 +37,19 @@ package struct CacheDirectory {
         package let header: CacheHeader?
         package let unusable: RebuildReason?
         /// Whether the order reflects the newest records: nothing of its entity changed since its commit.
-        package let isFresh: Bool
+        package var isFresh = false
         /// How many changes of its entity the cache is behind; nil when the log no longer has them.
-        package let changesBehind: Int?
+        package var changesBehind: Int?
+        package var hits = 0
+        package var lastHit: Double?
+    }
+
+    /// The same, with its nodes.
+    package struct Listing {
+        package let state: State
         package let nodeCount: Int
         /// Of its nodes, without LMDB's own overhead.
         package let byteCount: Int
-        package let hits: Int
-        package let lastHit: Double?
     }
 
     /// All caches, by name. O(nodes), since bytes are counted.
@@ -66,6 +72,16 @@ package struct CacheDirectory {
     }
 
     package func listing(_ name: String, in reader: StoreReader) throws -> Listing {
+        let state = try state(of: name, in: reader)
+        guard let header = state.header else {
+            return Listing(state: state, nodeCount: 0, byteCount: 0)
+        }
+        let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
+        return Listing(state: state, nodeCount: nodes.count, byteCount: nodes.bytes)
+    }
+
+    /// What is known of a cache without looking at its nodes. O(log n). Throws when there is none of the name.
+    package func state(of name: String, in reader: StoreReader) throws -> State {
         let header: CacheHeader
         let isMaintained =
             name.hasPrefix(Self.indexPrefix) || ((try? Self.maintained(in: reader)) ?? []).contains(name)
@@ -73,10 +89,7 @@ package struct CacheDirectory {
             guard let found = try Self.header(name, in: reader) else { throw StoreError.unknownCache(name) }
             header = found
         } catch let error as UnusableHeader {
-            return Listing(
-                name: name, isMaintained: isMaintained, header: nil, unusable: error.reason, isFresh: false,
-                changesBehind: nil, nodeCount: 0,
-                byteCount: 0, hits: 0, lastHit: nil)
+            return State(name: name, isMaintained: isMaintained, header: nil, unusable: error.reason)
         }
         var behind: Int?
         var isReadable = false
@@ -84,13 +97,10 @@ package struct CacheDirectory {
             behind = try header.changesBehind(of: header.identity.dependencies(entity), in: reader)
             isReadable = header.identity.canBeRead(from: reader.model)
         }
-        let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
         let hits = statistics.hits(of: header.number)
-        return Listing(
+        return State(
             name: name, isMaintained: isMaintained, header: header, unusable: isReadable ? nil : .modelChanged,
-            isFresh: behind == 0 && isReadable,
-            changesBehind: behind,
-            nodeCount: nodes.count, byteCount: nodes.bytes, hits: hits.count, lastHit: hits.last)
+            isFresh: behind == 0 && isReadable, changesBehind: behind, hits: hits.count, lastHit: hits.last)
     }
 
     /// The first sections of a cache as it is stored, without bringing it up to date. O(sections).
@@ -115,6 +125,17 @@ package struct CacheDirectory {
     /// Removes what is damaged of what is remembered.
     package func repairHistory(of name: String, in reader: StoreReader) throws {
         if let number = try Self.number(of: name, in: reader) { statistics.repair(number) }
+    }
+
+    /// The bytes that a node may have.
+    package static var nodeCapacity: Int { LMDBNodeStore.nodeCapacity }
+
+    /// The shapes of a stored cache's trees, rows first, with about so many leaves read; nil when it cannot be used.
+    package func shapes(of name: String, leaves: Int, in reader: StoreReader) throws -> [TreeShape]? {
+        guard let header = try? Self.header(name, in: reader) else { return nil }
+        let order = try header.order(
+            entity: 0, shape: header.shapeForReading(), in: LMDBNodeStore(header, in: reader))
+        return try [order.rows, order.sections].map { try $0.shape(leaves: leaves) }
     }
 
     /// Deletes a cache; nil: all but those of indexes. Returns the number of deleted caches.

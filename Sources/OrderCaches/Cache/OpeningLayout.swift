@@ -15,6 +15,8 @@ package struct RecordedOpening: Equatable, Sendable {
     package let isStored: Bool
     /// Rows that changed; of a rebuild, all rows.
     package let rowCount: Int
+    /// The commit that the cache had before; 0 for none.
+    package let start: UInt64
     package let process: String
     package let author: String
 }
@@ -64,7 +66,7 @@ package struct OpeningHistory {
 ///         8,192       256 x 128: openings, each at its number modulo 256
 ///
 ///     an opening      time 8 | milliseconds 4 | kind 1 | whether it is stored 1 | lengths of three texts 3 | rows 8
-///                     | reason, process, author | zeros to 124 | checksum 4
+///                     | commit before 8 | reason, process, author | zeros to 124 | checksum 4
 ///
 /// Times are seconds since 1970 as doubles; hours are counted since 1970; numbers are little-endian. An opening lies within a
 /// sector of the disk.
@@ -171,7 +173,7 @@ private struct Unreadable: Error {
 
 extension RecordedOpening {
     /// The most bytes of its texts.
-    private static let textLengths = [24, 35, 36]
+    private static let textLengths = [24, 32, 35]
 
     /// Texts that are too long are cut after a character.
     var bytes: [UInt8] {
@@ -183,6 +185,7 @@ extension RecordedOpening {
         let texts = zip([reason?.rawValue ?? "", process, author], Self.textLengths).map(Self.cut)
         for text in texts { bytes.append(UInt8(text.count)) }
         bytes.appendNumber(UInt64(clamping: rowCount))
+        bytes.appendNumber(start)
         for text in texts { bytes += text }
         bytes += [UInt8](repeating: 0, count: OpeningLayout.openingLength - 4 - bytes.count)
         bytes.appendChecksum()
@@ -212,6 +215,7 @@ extension RecordedOpening {
             var lengths: [Int] = []
             for _ in 0..<3 { lengths.append(Int(try reader.uint8())) }
             rowCount = Int(clamping: try reader.uint64())
+            start = try reader.uint64()
             var texts: [String] = []
             for length in lengths {
                 let range = try reader.range(length)

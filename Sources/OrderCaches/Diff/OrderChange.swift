@@ -103,3 +103,11 @@ extension OrderChange {
         return new
     }
 }
+
+extension OrderChange.RowEvent {
+    package var object: RecordKey {
+        switch self {
+        case .delete(let object, _), .insert(let object, _), .move(let object, _, _), .update(let object, _, _): object
+        }
+    }
+}

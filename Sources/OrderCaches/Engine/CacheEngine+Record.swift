@@ -38,7 +38,8 @@ extension CacheEngine {
         statistics.record(
             RecordedOpening(
                 time: currentTime() - seconds, milliseconds: Float(seconds * 1000), kind: kind, reason: reason,
-                isStored: opened.isStored, rowCount: rows, process: Self.processName, author: cache.author),
+                isStored: opened.isStored, rowCount: rows, start: opened.start ?? 0, process: Self.processName,
+                author: cache.author),
             of: number)
     }
 }

@@ -11,6 +11,17 @@ extension Store {
         package let readers: [ReaderInformation]
     }
 
+    /// The bytes of the pages of each table, as a snapshot has it. O(tables).
+    package func tableBytes(in snapshot: Snapshot) throws -> [(name: String, bytes: Int)] {
+        let pageSize = try environment.information().pageSize
+        let all = [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
+        return try zip(StoreLayout.tables, all).map { description, table in
+            let statistics = try snapshot.view.statistics(of: table)
+            let pages = statistics.branchPages + statistics.leafPages + statistics.overflowPages
+            return (description.name, pages * pageSize)
+        }
+    }
+
     /// The number of LMDB's last transaction, of any process: it grows with every commit and every write of a cache.
     /// Costs a look at shared memory.
     package func lastTransaction() throws -> Int { try environment.information().lastTransaction }

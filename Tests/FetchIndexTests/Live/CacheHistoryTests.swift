@@ -43,7 +43,7 @@ import Testing
             history.openings.map(\.kind) == [
                 .rebuilt(.first, rowCount: 10), .caughtUp(rowCount: 3), .rebuilt(.sortChanged, rowCount: 13),
             ])
-        #expect(history.openings.map(\.author) == ["me", "night job of a name that is far too ", "me"])
+        #expect(history.openings.map(\.author) == ["me", "night job of a name that is far too", "me"])
         #expect(Set(history.openings.map(\.processName)) == [ProcessInfo.processInfo.processName])
         #expect(history.openings.allSatisfy { $0.isStored && $0.milliseconds > 0 && $0.milliseconds < 60_000 })
         #expect(history.openings.allSatisfy { $0.date >= start.addingTimeInterval(-0.01) && $0.date <= Date() })

@@ -1,7 +1,7 @@
 /// Numbers as people read them.
-enum Numbers {
+package enum Numbers {
     /// 1,234,567
-    static func grouped(_ number: Int) -> String {
+    package static func grouped(_ number: Int) -> String {
         var digits = String(number.magnitude)
         var groups: [String] = []
         while digits.count > 3 {
@@ -13,10 +13,12 @@ enum Numbers {
     }
 
     /// 1 defect, 2 defects
-    static func count(_ number: Int, _ noun: String) -> String { "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")" }
+    package static func count(_ number: Int, _ noun: String) -> String {
+        "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
 
     /// 12.3 MiB
-    static func bytes(_ count: Int) -> String {
+    package static func bytes(_ count: Int) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]
         var size = Double(count)
         var unit = 0
@@ -28,14 +30,14 @@ enum Numbers {
     }
 
     /// 0.042 ms, 12.3 ms, 4.56 s
-    static func duration(milliseconds: Double) -> String {
+    package static func duration(milliseconds: Double) -> String {
         if milliseconds < 1 { return "\(rounded(milliseconds, places: 3)) ms" }
         if milliseconds < 1000 { return "\(rounded(milliseconds, places: 1)) ms" }
         return "\(rounded(milliseconds / 1000, places: 2)) s"
     }
 
     /// 12 s, 3 min 12 s, 5 h 3 min, 2 d 5 h
-    static func span(seconds: Double) -> String {
+    package static func span(seconds: Double) -> String {
         let whole = Int(min(max(seconds, 0), 1e15).rounded())
         if whole < 60 { return "\(whole) s" }
         if whole < 3600 { return "\(whole / 60) min \(whole % 60) s" }
@@ -43,7 +45,7 @@ enum Numbers {
         return "\(grouped(whole / 86_400)) d \(whole / 3600 % 24) h"
     }
 
-    static func rounded(_ number: Double, places: Int) -> String {
+    package static func rounded(_ number: Double, places: Int) -> String {
         var scale = 1
         for _ in 0..<places { scale *= 10 }
         let scaled = Int((number * Double(scale)).rounded())

@@ -2,16 +2,16 @@
 
 extension String {
     /// On one line, with pictures in the place of control characters: ␛ for an escape, ␊ for a line end.
-    var visible: String { replacingControls(\.picture) }
+    package var visible: String { replacingControls(\.picture) }
 
     /// The same, but for line ends.
-    var withoutControls: String { replacingControls(except: "\n", \.picture) }
+    package var withoutControls: String { replacingControls(except: "\n", \.picture) }
 
     /// On one line, with spaces in the place of control characters.
-    var withBlankControls: String { replacingControls { _ in " " } }
+    package var withBlankControls: String { replacingControls { _ in " " } }
 
     /// JSON whose texts have no control characters left; the encoder leaves DEL and those above it.
-    var withControlsEscaped: String {
+    package var withControlsEscaped: String {
         replacingControls(except: "\n") { scalar in
             let digits = String(scalar.value, radix: 16)
             return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
@@ -36,7 +36,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    var isControl: Bool {
+    package var isControl: Bool {
         [.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
     }
 

@@ -1,0 +1,62 @@
+/// A drawing as an SVG element that fills the box it is in: shapes without text, which would be stretched. Colours and lines come
+/// from the page's style sheet, by class. https://www.w3.org/TR/SVG2/
+struct SVG {
+    private let width: Double
+    private let height: Double
+    /// What the drawing shows, for those who cannot see it.
+    private let title: String
+    private var shapes = ""
+
+    init(width: Double, height: Double, title: String) {
+        (self.width, self.height, self.title) = (width, height, title)
+    }
+
+    mutating func rectangle(
+        x: Double, y: Double, width: Double, height: Double, style: String, title: String = ""
+    ) {
+        shapes +=
+            "<rect class=\"\(Self.escaped(style))\" x=\"\(Self.number(x))\" y=\"\(Self.number(y))\" "
+            + "width=\"\(Self.number(width))\" height=\"\(Self.number(height))\""
+        shapes += title.isEmpty ? "/>" : "><title>\(Self.escaped(title))</title></rect>"
+    }
+
+    /// A vertical line whose width does not grow with the drawing.
+    mutating func line(x: Double, from top: Double, to bottom: Double, style: String, title: String) {
+        shapes +=
+            "<path class=\"\(Self.escaped(style))\" vector-effect=\"non-scaling-stroke\" "
+            + "d=\"M\(Self.number(x)) \(Self.number(top))V\(Self.number(bottom))\">"
+            + "<title>\(Self.escaped(title))</title></path>"
+    }
+
+    var text: String {
+        "<svg viewBox=\"0 0 \(Self.number(width)) \(Self.number(height))\" preserveAspectRatio=\"none\" role=\"img\" "
+            + "aria-label=\"\(Self.escaped(title))\">\(shapes)</svg>"
+    }
+
+    /// With two places at most.
+    private static func number(_ number: Double) -> String {
+        let hundredths = (number * 100).rounded()
+        guard abs(hundredths) < 1e15 else { return "0" }
+        let whole = Int(hundredths)
+        if whole % 100 == 0 { return "\(whole / 100)" }
+        let digits = "\(abs(whole) % 100 + 100)".dropFirst()
+        return (whole < 0 ? "-" : "") + "\(abs(whole) / 100).\(digits)"
+    }
+
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            // No XML may have the others.
+            case "\u{0}"..<"\u{9}", "\u{b}", "\u{c}", "\u{e}"..<"\u{20}", "\u{fffe}", "\u{ffff}": escaped += "\u{fffd}"
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,51 @@
+internal import Bytes
+
+/// How many nodes a tree has and how full they are, without a visit to each leaf.
+package struct TreeShape: Sendable, Equatable {
+    /// Nodes by level, the leaves first.
+    package var nodes: [Int] = []
+    /// The bytes of the leaves that were read, and how many these are.
+    package var leafBytes = 0
+    package var leavesRead = 0
+
+    /// The mean part of a node's capacity that the leaves that were read fill; nil for a tree without nodes.
+    package func leafFill(capacity: Int) -> Double? {
+        leavesRead == 0 ? nil : Double(leafBytes) / Double(leavesRead * capacity)
+    }
+}
+
+extension CountedTree {
+    /// Reads all branches and about so many leaves, evenly spread. O(n / m^2 + leaves) for nodes of m entries.
+    package func shape(leaves: Int) throws -> TreeShape {
+        var shape = TreeShape()
+        guard root.node != 0 else { return shape }
+        shape.nodes = [Int](repeating: 0, count: root.level + 1)
+        shape.nodes[root.level] = 1
+        if root.level == 0 {
+            try read(root.node, level: 0) { view in (shape.leafBytes, shape.leavesRead) = (view.bytes.byteCount, 1) }
+            return shape
+        }
+        // Branches one level after the other; of the leaves, only the numbers.
+        var nodes = [root.node]
+        for level in (1...root.level).reversed() {
+            var children: [NodeNumber] = []
+            for node in nodes {
+                try read(node, level: level) { view in
+                    for slot in 0..<view.slotCount { children.append(view.child(of: try view.cell(at: slot))) }
+                }
+                // Damage may lead to one node many times.
+                guard children.count <= count else {
+                    throw TreeError.corrupted(node: node, "it leads to more nodes than the tree has entries")
+                }
+            }
+            shape.nodes[level - 1] = children.count
+            nodes = children
+        }
+        let step = max(1, nodes.count / max(1, leaves))
+        for index in stride(from: 0, to: nodes.count, by: step) {
+            try read(nodes[index], level: 0) { shape.leafBytes += $0.bytes.byteCount }
+            shape.leavesRead += 1
+        }
+        return shape
+    }
+}

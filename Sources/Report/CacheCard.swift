@@ -1,0 +1,137 @@
+internal import Administration
+internal import Charts
+internal import CountedTree
+internal import FetchIndex
+internal import Models
+internal import OrderCaches
+internal import Records
+internal import SystemBasics
+internal import Wording
+
+/// What the report tells of one cache.
+struct CacheCard {
+    private static let mostColumns = 240
+    private static let mostOpenings = 12
+    private static let mostLargest = 8
+    /// Leaves that are read to see how full they are.
+    private static let sampledLeaves = 200
+
+    private let name: String
+    private let number: Int
+    private let container: PersistentContainer
+    private let snapshot: Snapshot
+    private let options: InspectionReport.Options
+
+    init(
+        _ name: String, _ number: Int, _ container: PersistentContainer, _ snapshot: Snapshot,
+        _ options: InspectionReport.Options
+    ) {
+        (self.name, self.number, self.container, self.snapshot, self.options) =
+            (name, number, container, snapshot, options)
+    }
+
+    func card() throws -> Card {
+        let state = try container.caches.state(of: name, in: snapshot)
+        let history = try container.cacheHistory(name)
+        let sections = try container.caches.storedSections(name, in: snapshot, limit: .max)
+        let hasSections = state.header?.identity.section.isEmpty == false
+        var figures = hasSections ? [sectionFigure(sections)].compactMap(\.self) : []
+        figures += [HistoryCharts.openings(history), HistoryCharts.hits(history)].compactMap(\.self)
+        let largest = hasSections ? largest(sections) : []
+        let shown = history.openings.suffix(Self.mostOpenings)
+        let older = history.openings.count - shown.count
+        return Card(
+            name: name.visible, anchor: "cache\(number)", state: Self.sentence(state), stateStyle: Self.style(state),
+            facts: try facts(state), figures: figures, hasLargest: !largest.isEmpty, largest: largest,
+            hasOpenings: !shown.isEmpty,
+            openings: shown.reversed().map(HistoryCharts.row),
+            olderOpenings: older > 0 ? "\(Numbers.count(older, "older opening")) in the chart" : "",
+            batch: try LastBatch(name, container, snapshot).batch(history), verified: try verified())
+    }
+
+    private static func sentence(_ state: CacheDirectory.State) -> String {
+        if let reason = state.unusable { return "unusable: \(reason.rawValue)" }
+        if state.isFresh { return "fresh" }
+        return state.changesBehind.map { "\(Numbers.count($0, "change")) behind" } ?? "behind the log"
+    }
+
+    private static func style(_ state: CacheDirectory.State) -> String {
+        state.unusable != nil ? "bad" : state.isFresh ? "good" : "behind"
+    }
+
+    private func facts(_ state: CacheDirectory.State) throws -> [Fact] {
+        guard let header = state.header else { return [] }
+        // With the names that attributes have now.
+        let texts = try? OrderDefinition(header.identity, in: snapshot.model).texts
+        var facts = [
+            ("entity", header.identity.entity), ("where", texts?.predicate ?? header.identity.predicate),
+            ("sort", texts?.sort ?? header.identity.sort), ("section", texts?.section ?? header.identity.section),
+            ("keeps", texts?.aggregates ?? header.identity.aggregateList),
+        ].filter { !$1.isEmpty }.map { Fact(name: $0, value: $1.visible) }
+        facts.append(
+            Fact(
+                name: "rows",
+                value: Numbers.grouped(header.rowCount)
+                    + (header.identity.section.isEmpty ? "" : " in \(Numbers.count(header.sectionCount, "section"))")))
+        facts.append(contentsOf: try treeFacts())
+        facts.append(
+            Fact(
+                name: "used",
+                value: "\(Numbers.count(state.hits, "hit")), caught up \(Numbers.count(Int(header.catchUps), "time")), "
+                    + "built \(Numbers.count(Int(header.builds), "time"))"))
+        facts.append(Fact(name: "commit", value: Numbers.grouped(Int(clamping: header.commit))))
+        facts.append(Fact(name: "updated", value: Clock.iso8601(header.updated)))
+        return facts
+    }
+
+    /// Size against what it holds, depth and fill of the tree of rows.
+    private func treeFacts() throws -> [Fact] {
+        guard let shapes = try? container.caches.shapes(of: name, leaves: Self.sampledLeaves, in: snapshot),
+            let rows = shapes.first, let fill = rows.leafFill(capacity: CacheDirectory.nodeCapacity)
+        else { return [] }
+        let nodes = shapes.reduce(0) { $0 + $1.nodes.reduce(0, +) }
+        let percent = Int((fill * 100).rounded())
+        return [
+            Fact(name: "size", value: "\(Numbers.grouped(nodes)) nodes, \(Numbers.bytes(nodes * 4096)) of pages"),
+            Fact(
+                name: "tree",
+                value: "\(Numbers.count(rows.nodes.count, "level")), leaves \(percent) % full"
+                    + (rows.leavesRead < rows.nodes[0]
+                        ? " (of \(Numbers.grouped(rows.leavesRead)) that were read)" : "")),
+        ]
+    }
+
+    private func sectionFigure(_ sections: [OrderSection]) -> Figure? {
+        if sections.isEmpty { return nil }
+        let columns = ColumnChart.reduced(sections, to: Self.mostColumns) { group in
+            let names = [group.first, group.last].compactMap { $0.map(Self.shownName) }
+            let range = group.count == 1 ? names[0] : "\(names[0]) to \(names[names.count - 1])"
+            let most = group.map(\.count).max() ?? 0
+            return ColumnChart.Column(title: "\(range): \(Numbers.grouped(most))", values: [Double(most)])
+        }
+        let chart = ColumnChart(columns, styles: ["part0"])
+        let each = (sections.count + columns.count - 1) / columns.count
+        return Figure(
+            title: "Rows by section", top: Numbers.grouped(Int(chart.greatest)),
+            svg: chart.svg(title: "Rows by section"),
+            left: Self.shownName(sections[0]), right: Self.shownName(sections[sections.count - 1]),
+            note: each > 1 ? "a column is the largest of \(each) sections" : "")
+    }
+
+    private func largest(_ sections: [OrderSection]) -> [Fact] {
+        sections.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
+            .prefix(Self.mostLargest).map { Fact(name: Self.shownName($1), value: Numbers.grouped($1.count)) }
+    }
+
+    private static func shownName(_ section: OrderSection) -> String {
+        section.isNull ? "no value" : section.name.isEmpty ? "empty text" : section.name.visible
+    }
+
+    private func verified() throws -> Verified? {
+        guard options.verifies else { return nil }
+        let defects = try container.verifyCache(name) { options.progress(name, $0, $1) }
+        return Verified(
+            sentence: defects.isEmpty ? "verified: it is what the records give" : "verified: it is wrong",
+            style: defects.isEmpty ? "good" : "bad", defects: defects.map(\.visible))
+    }
+}

@@ -1,0 +1,91 @@
+// What the template shows: texts, and charts that are escaped already.
+
+/// The report of a store.
+struct Page {
+    let title: String
+    let style: String
+    let facts: [Fact]
+    let entities: [EntityRow]
+    let file: Figure
+    let fileParts: [FilePart]
+    let readers: [String]
+    let commits: Figure?
+    let cards: [Card]
+    let hasCaches: Bool
+}
+
+struct Fact {
+    let name: String
+    let value: String
+}
+
+struct EntityRow {
+    let name: String
+    let count: String
+    let attributes: String
+    let relationships: String
+}
+
+struct FilePart {
+    let name: String
+    let size: String
+    let style: String
+}
+
+/// A chart with the words around it.
+struct Figure {
+    let title: String
+    /// Of the highest shape.
+    var top = ""
+    let svg: String
+    var left = ""
+    var right = ""
+    var note = ""
+}
+
+/// A cache.
+struct Card {
+    let name: String
+    let anchor: String
+    let state: String
+    /// good, behind, bad
+    let stateStyle: String
+    let facts: [Fact]
+    let figures: [Figure]
+    let hasLargest: Bool
+    let largest: [Fact]
+    let hasOpenings: Bool
+    let openings: [OpeningRow]
+    let olderOpenings: String
+    let batch: Batch?
+    let verified: Verified?
+}
+
+struct OpeningRow {
+    let time: String
+    let outcome: String
+    let style: String
+    let rows: String
+    let duration: String
+    let who: String
+}
+
+/// The last change batch: rows and sections before and after it.
+struct Batch {
+    let summary: String
+    let rows: [BatchRow]
+    let more: String
+}
+
+struct BatchRow {
+    let before: String
+    let after: String
+    let name: String
+    let style: String
+}
+
+struct Verified {
+    let sentence: String
+    let style: String
+    let defects: [String]
+}

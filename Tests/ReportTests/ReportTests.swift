@@ -1,0 +1,148 @@
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Report
+
+/// The inspection report of a store.
+@Suite struct ReportTests {
+    private let folder = TemporaryFolder()
+    private let container: PersistentContainer
+
+    private static let hostile = "<script>alert('&\")</script>"
+
+    init() throws {
+        container = try PersistentContainer(
+            at: URL(fileURLWithPath: folder.path),
+            model: Model(entities: [
+                Entity(
+                    "Item",
+                    [
+                        AttributeDescription("name", .string, isUnique: true), AttributeDescription("group", .string),
+                        AttributeDescription("size", .integer),
+                    ])
+            ]), durability: .none)
+    }
+
+    private func insert(_ numbers: Range<Int>, group: (Int) -> String) throws {
+        let writer = try BatchWriter(container, entity: "Item", key: "name", author: "test")
+        for number in numbers {
+            try writer.insert([
+                .string("name \(number)"), .string(group(number)), .integer(Int64(number)),
+            ])
+        }
+        try writer.commit()
+    }
+
+    private static let byGroup = OrderDefinition(
+        entity: "Item", predicate: FetchPredicate(value: true), sortKeys: [SortKey("size")],
+        sectionKey: .attribute("group"))
+
+    private func open(_ definition: OrderDefinition = byGroup, _ name: String = "by group") throws {
+        try container.withOrder(definition, .init(cacheName: name)) { _ in }
+    }
+
+    private func page(_ options: InspectionReport.Options = .init()) throws -> String {
+        try InspectionReport(of: container, options).html()
+    }
+
+    @Test func anEmptyStoreHasAPage() throws {
+        let page = try page()
+        #expect(page.hasPrefix("<!doctype html>") && page.hasSuffix("</html>\n"))
+        #expect(page.contains("The store has no caches.") && page.contains("<td>Item</td>"))
+    }
+
+    @Test func aCacheHasACardWithItsRequestStateAndHistory() throws {
+        try insert(0..<50) { "group \($0 % 3)" }
+        try open()
+        try open()
+        try insert(50..<52) { _ in "new" }
+        try open()
+        let page = try page()
+        for text in [
+            "<h2>by group <span class=\"state good\">fresh</span></h2>", "<dd>52 in 4 sections</dd>",
+            "<dt>sort</dt><dd>size</dd>",
+            "rebuilt: first", "caught up", "1 section and 2 rows since commit 1", "section 3, row 1", "Item 52 name 51",
+            "Hits by hour", "Changed objects by hour", "Rows by section", "leaves",
+        ] {
+            #expect(page.contains(text), "\(text)")
+        }
+        // Before anything is caught up again.
+        try insert(60..<61) { _ in "a" }
+        #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
+    }
+
+    @Test func theSameStoreGivesTheSameBytes() throws {
+        try insert(0..<20) { "g\($0)" }
+        try open()
+        #expect(try page() == page())
+    }
+
+    /// A name of a cache, values, an author.
+    @Test func whatIsStoredStaysText() throws {
+        try insert(0..<4) { _ in Self.hostile }
+        try open(Self.byGroup, Self.hostile)
+        try insert(5..<6) { _ in Self.hostile + "2" }
+        try open(Self.byGroup, Self.hostile)
+        let page = try page()
+        #expect(!page.contains("<script"))
+        #expect(page.contains("&lt;script&gt;alert"))
+    }
+
+    @Test func thePageAsksForNothing() throws {
+        try insert(0..<4) { _ in "a" }
+        try open()
+        let page = try page()
+        for address in ["http:", "https:", "src=", "@import", "url("] { #expect(!page.contains(address), "\(address)") }
+        #expect(page.contains("default-src 'none'"))
+    }
+
+    @Test func aVerifiedCacheSaysSo() throws {
+        try insert(0..<4) { _ in "a" }
+        try open()
+        var options = InspectionReport.Options()
+        options.verifies = true
+        #expect(try page(options).contains("verified: it is what the records give"))
+        #expect(try !page().contains("verified"))
+    }
+
+    @Test func manySectionsStayReadable() throws {
+        try insert(0..<3000) { "group \($0)" }
+        try open()
+        let page = try page()
+        #expect(page.contains("a column is the largest of 13 sections"))
+        #expect(page.utf8.count < 100_000)
+    }
+
+    /// A change that the log no longer has, and an order through a relationship, have no last batch.
+    @Test func aBatchThatIsNotKnownIsLeftOut() throws {
+        try insert(0..<4) { _ in "a" }
+        try open()
+        try insert(5..<6) { _ in "a" }
+        try open()
+        #expect(try page().contains("Last change"))
+        try container.newContext().deleteHistory(before: 100)
+        #expect(try !page().contains("Last change"))
+    }
+
+    @Test(.enabled(if: browser != nil)) func aBrowserShowsItWithoutAScript() throws {
+        try insert(0..<4) { _ in Self.hostile }
+        try open(Self.byGroup, Self.hostile)
+        let file = folder.path + ".html"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try page().write(toFile: file, atomically: true, encoding: .utf8)
+        let (status, output) = try TemporaryFolder.run(
+            "timeout",
+            [
+                "60", try #require(Self.browser), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                "file://" + file,
+            ])
+        #expect(status == 0)
+        #expect(!output.contains("<script") && output.contains("&lt;script&gt;alert"))
+    }
+
+    private static let browser = ["/usr/bin/chromium", "/usr/bin/google-chrome"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+}
