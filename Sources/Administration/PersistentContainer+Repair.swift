@@ -56,7 +56,7 @@ extension PersistentContainer {
             let damaged = try caches.history(of: name, in: snapshot).defects
             if damaged == 0 { return nil }
             try caches.repairHistory(of: name, in: snapshot)
-            return "\(damaged) entries of the history of the cache \"\(name)\" were damaged: removed"
+            return "\(damaged) of the entries in the history of the cache \"\(name)\" were damaged: removed"
         }
     }
 

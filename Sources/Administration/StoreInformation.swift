@@ -153,7 +153,7 @@ extension PersistentContainer {
                     defects += try verifyCache(name, sharedNumbers: shared, progress: progress).map { cache + $0 }
                     let damaged = try caches.history(of: name, in: snapshot).defects
                     if damaged > 0 {
-                        defects.append("\(cache)\(damaged) entries of its history do not match their checksums")
+                        defects.append("\(cache)\(damaged) of the entries of its history are damaged")
                     }
                 } catch StoreError.unknownCache {
                     continue  // Deleted meanwhile.

@@ -13,17 +13,20 @@ package struct ColumnChart {
     private let columns: [Column]
     private let styles: [String]
 
-    package init(_ columns: [Column], styles: [String]) { (self.columns, self.styles) = (columns, styles) }
-
     /// The height of the highest column.
-    package var greatest: Double { columns.map { $0.values.reduce(0, +) }.max() ?? 0 }
+    package let greatest: Double
+
+    package init(_ columns: [Column], styles: [String]) {
+        (self.columns, self.styles) = (columns, styles)
+        greatest = columns.map { $0.values.reduce(0, +) }.max() ?? 0
+    }
 
     package func svg(title: String) -> String {
         let (step, height) = (10.0, 100.0)
         var drawing = SVG(width: Double(max(1, columns.count)) * step, height: height, title: title)
         for (index, column) in columns.enumerated() where greatest > 0 {
             var top = height
-            // The last part of a column has its title; a thin line is seen of what is little.
+            // A small value is drawn as a thin line.
             for (value, style) in zip(column.values, styles) where value > 0 {
                 let part = max(1, value / greatest * (height - 2))
                 top -= part

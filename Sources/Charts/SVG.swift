@@ -1,6 +1,6 @@
 /// A drawing as an SVG element that fills the box it is in: shapes without text, which would be stretched. Colours and lines come
 /// from the page's style sheet, by class. https://www.w3.org/TR/SVG2/
-struct SVG {
+package struct SVG {
     private let width: Double
     private let height: Double
     /// What the drawing shows, for those who cannot see it.
@@ -43,7 +43,8 @@ struct SVG {
         return (whole < 0 ? "-" : "") + "\(abs(whole) / 100).\(digits)"
     }
 
-    static func escaped(_ text: String) -> String {
+    /// For text and attributes of SVG and HTML.
+    package static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text.unicodeScalars {
             switch character {

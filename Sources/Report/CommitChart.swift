@@ -15,7 +15,9 @@ struct CommitChart {
     private let headers: [CommitHeader]
 
     /// O(commits of the log). Throws `StoreError`.
-    init(_ snapshot: Snapshot) throws { headers = try snapshot.commits(after: 0) }
+    init(_ snapshot: Snapshot) throws {
+        headers = try snapshot.commits(after: 0).filter { $0.time.isFinite && abs($0.time) < 1e12 }
+    }
 
     /// Nil without commits.
     func figure() -> Figure? {
@@ -30,9 +32,9 @@ struct CommitChart {
             let index = Int(time - first) / width
             hours[index].commits += 1
             for changes in header.changes.values {
-                hours[index].inserted += changes.inserted
-                hours[index].updated += changes.updated
-                hours[index].deleted += changes.deleted
+                hours[index].inserted &+= changes.inserted
+                hours[index].updated &+= changes.updated
+                hours[index].deleted &+= changes.deleted
             }
         }
         let chart = ColumnChart(
@@ -46,7 +48,7 @@ struct CommitChart {
             }, styles: ["inserted", "updated", "deleted"])
         let unit = width == 1 ? "an hour" : "\(width) hours"
         return Figure(
-            title: "Changed objects by hour", top: Numbers.grouped(Int(chart.greatest)),
+            title: "Changed objects by hour", top: Numbers.grouped(Int(clamping: Int64(min(chart.greatest, 9e18)))),
             svg: chart.svg(title: "Changed objects by hour"), left: Clock.iso8601(first * 3600),
             right: Clock.iso8601((last + 1) * 3600),
             note: "\(Numbers.count(headers.count, "commit")) in the log; a column is \(unit)")

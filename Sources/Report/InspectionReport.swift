@@ -33,6 +33,7 @@ package struct InspectionReport {
 
     /// The page. O(branches and sections of the caches + commits of the log). Throws `StoreError`.
     package func html() throws -> String {
+        MustacheContentTypes.register(Markup(), named: "MARKUP")
         let template = try MustacheTemplate(string: String(decoding: PackageResources.report_mustache, as: UTF8.self))
         return template.render(try page())
     }
@@ -41,13 +42,18 @@ package struct InspectionReport {
         let names = try CacheDirectory.names(in: snapshot)
         let folder = String(information.path.split(separator: "/").last ?? "store")
         let cards = try names.enumerated().map { number, name in
-            try CacheCard(name, number, container, snapshot, options).card()
+            do { return try CacheCard(name, number, container, snapshot, options).card() } catch let error as StoreError
+            {
+                return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)")
+            }
         }
+        // A log that cannot be read is told by `check`.
+        let commits = (try? CommitChart(snapshot).figure()) ?? nil
         return Page(
             title: folder.visible, style: String(decoding: PackageResources.report_css, as: UTF8.self),
             facts: Self.facts(information), entities: information.entities.map(Self.row),
             file: Self.file(information), fileParts: Self.parts(information),
-            readers: information.readers.map(Self.sentence), commits: try CommitChart(snapshot).figure(), cards: cards,
+            readers: information.readers.map(Self.sentence), commits: commits, cards: cards,
             hasCaches: !cards.isEmpty)
     }
 
@@ -110,4 +116,9 @@ package struct InspectionReport {
         return "\(process) is \(Numbers.count(reader.age, "transaction")) behind\(time), "
             + "and pins \(Numbers.bytes(reader.pinnedBytes))"
     }
+}
+
+/// Escapes scalar by scalar: a character may begin with a scalar that hides a "<".
+private struct Markup: MustacheContentType {
+    func escapeText(_ text: String) -> String { SVG.escaped(text) }
 }

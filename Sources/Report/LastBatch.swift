@@ -26,8 +26,8 @@ struct LastBatch {
             let change = try? container.cacheEngine.change(
                 of: request, since: start, limit: Self.mostChanges, in: snapshot), !change.isEmpty
         else { return nil }
-        let names = try container.names(of: change.rows.prefix(Self.mostRows).map { id(of: $0.object) }, since: start)
-        let rows = change.sections.map(Self.row) + change.rows.prefix(Self.mostRows).map { row($0, names) }
+        let names = try? container.names(of: change.rows.prefix(Self.mostRows).map { id(of: $0.object) }, since: start)
+        let rows = change.sections.map(Self.row) + change.rows.prefix(Self.mostRows).map { row($0, names ?? [:]) }
         let left = change.sections.count + change.rows.count - Self.mostRows
         return Batch(
             summary:

@@ -61,6 +61,16 @@ struct Card {
     let verified: Verified?
 }
 
+extension Card {
+    /// Of a cache that cannot be read.
+    init(name: String, anchor: String, defect: String) {
+        self.init(
+            name: name, anchor: anchor, state: "cannot be read", stateStyle: "bad", facts: [], figures: [],
+            hasLargest: false, largest: [], hasOpenings: false, openings: [], olderOpenings: "", batch: nil,
+            verified: Verified(sentence: "it cannot be shown", style: "bad", defects: [defect]))
+    }
+}
+
 struct OpeningRow {
     let time: String
     let outcome: String

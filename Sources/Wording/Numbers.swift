@@ -48,7 +48,8 @@ package enum Numbers {
     package static func rounded(_ number: Double, places: Int) -> String {
         var scale = 1
         for _ in 0..<places { scale *= 10 }
-        let scaled = Int((number * Double(scale)).rounded())
+        // Beyond, a double has no more digits.
+        let scaled = Int(min(max(number.isNaN ? 0 : number * Double(scale), -9e15), 9e15).rounded())
         let fraction = String(scaled.magnitude % UInt(scale))
         let padding = String(repeating: "0", count: max(0, places - fraction.count))
         return "\(scaled < 0 ? "-" : "")\(scaled.magnitude / UInt(scale)).\(padding)\(fraction)"

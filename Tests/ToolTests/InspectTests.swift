@@ -35,12 +35,33 @@ import Testing
         #expect(try tool.run("cache", "verify", tool.store).status == 0)
     }
 
-    private func inspect(_ store: String) throws -> (status: Int32, output: String) {
+    @Test func theReportIsWrittenAndNothingElseIsOverwritten() throws {
+        let tool = try Tool()
+        let file = try tool.file("rows.csv", "id,section\n1,a\n2,b\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)
+        let cache = ["--entity", "Row", "--section", "section", "--cache", "c", "--sections-only"]
+        #expect(try tool.run(["fetch", tool.store] + cache).status == 0)
+        let page = tool.folder.path + "/report.html"
+        #expect(try inspect(tool.store, "--report", page).status == 0)
+        let written = try String(contentsOfFile: page, encoding: .utf8)
+        #expect(written.hasPrefix("<!doctype html>") && written.contains("2 in 2 sections"))
+        #expect(try tool.run("report", tool.store).output == written)
+        #expect(try tool.run("report", tool.store, "--verify").output.contains("it is what the records give"))
+        for wrong in [tool.store, tool.store + "/data.mdb", "/dev/null", tool.folder.path + "/no/such/folder.html"] {
+            let result = try tool.run("report", tool.store, "--out", wrong)
+            #expect(result.status == 1, "\(wrong)")
+            #expect(result.error.hasPrefix("fetchindex: ") && result.error.contains(wrong), "\(result.error)")
+        }
+        #expect(try tool.run("report", tool.folder.path + "/none").status == 1)
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    private func inspect(_ store: String, _ options: String...) throws -> (status: Int32, output: String) {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let process = Process()
         process.executableURL = root.appendingPathComponent("Scripts/inspect-cache")
-        process.arguments = [store, "--output", "json"]
+        process.arguments = [store, "--output", "json"] + options
         process.environment = ProcessInfo.processInfo.environment.merging([
             "FETCHINDEX": Tool.executable.path
         ]) { _, new in new }

@@ -58,19 +58,19 @@ extension ManagedObjectContext {
         var compiled: [Int: CompiledPredicate] = [:]
         var count = Int(clamping: try snapshot.count(of: entities))
         if let predicate = request.predicate {
-            // Values of other objects are in no cache's ranks.
-            if try request.definition().compile(in: model).builder.hasPaths { return nil }
             func prepare(_ number: Int) throws -> (CompiledPredicate, PathTable) {
                 let table = PathTable(ofEntity: number, in: model, predicate)
                 return (try CompiledPredicate(predicate, model.entities[number], table), table)
             }
             let (prepared, table) = try prepare(number)
+            // Values of other objects are in no cache's ranks.
+            if !table.allPaths.isEmpty { return nil }
             let planner = try FetchPlanner(
                 predicate, prepared, table, entity: number, among: entities, in: snapshot,
                 leadingOrders(of: number, among: entities))
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             count = exact
-            for entity in entities { compiled[entity] = try prepare(entity).0 }
+            for entity in entities { compiled[entity] = entity == number ? prepared : try prepare(entity).0 }
         }
         func matches(_ object: RecordKey, _ record: [UInt8]?) throws -> Int {
             guard let record else { return 0 }

@@ -29,7 +29,8 @@ extension ManagedObjectContext {
 
     private func validate() throws {
         var failures: [ValidationError.Failure] = []
-        for object in unsavedObjects where !object.status.isDeleted {
+        let (unsaved, hasRelationships) = (unsavedObjects, model.hasRelationships)
+        for object in unsaved where !object.status.isDeleted {
             if !object.status.isInserted, object.savedRecord() == nil {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
@@ -43,11 +44,13 @@ extension ManagedObjectContext {
             for (slot, value) in object.changes where value.isUnstorable {
                 failures.append(object.failure(object.entity.attribute(at: slot).name, "is not a number"))
             }
-            failures += relationshipFailures(of: object)
+            if hasRelationships { failures += relationshipFailures(of: object) }
             do { try object.validate() } catch { failures.append(object.failure(nil, "\(error)")) }
         }
-        for object in unsavedObjects where object.status.isDeleted { failures += relationshipFailures(of: object) }
-        failures += countFailures()
+        if hasRelationships {
+            for object in unsaved where object.status.isDeleted { failures += relationshipFailures(of: object) }
+            failures += countFailures()
+        }
         if !failures.isEmpty { throw ValidationError(failures: failures) }
     }
 

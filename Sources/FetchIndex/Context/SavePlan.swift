@@ -113,6 +113,11 @@ struct SavePlan {
             }
         }
         let new = actions.filter { if case .insert = $0.action { true } else { false } }.map(\.object)
+        guard writer.model.hasRelationships else {
+            for (object, action) in actions { try update(object, action, &progress, in: writer) }
+            for object in new { try insert(object, among: [:], &progress, in: writer) }
+            return progress.written
+        }
         let byKey = Dictionary(new.map { ($0.key, $0) }) { first, _ in first }
         let isLater = { (object: ManagedObject) in object.targets.contains { byKey[$0] != nil } }
         for (object, action) in actions where !isLater(object) { try update(object, action, &progress, in: writer) }
@@ -129,7 +134,7 @@ struct SavePlan {
     ) throws {
         switch action {
         case .update(let record, let old):
-            var new = try object.record(record, with: progress.keys).record
+            var new = progress.keys.isEmpty ? record : try object.record(record, with: progress.keys).record
             try named(object) { _ = try writer.update(object.key, new.span.bytes) }
             new = try stored(new, of: object, as: object.key, in: writer)
             if old != new { progress.written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }

@@ -11,6 +11,8 @@ final class PathTable {
 
     private let number: Int
     private let model: Model
+    /// Without them no name leads through one.
+    private let hasRelationships: Bool
     private var entity: Entity { model.entities[number] }
     /// The names that the predicate uses anywhere: objects of to-many relationships have these values.
     let usedNames: Set<String>
@@ -26,7 +28,8 @@ final class PathTable {
 
     init(ofEntity number: Int, in model: Model, _ predicate: FetchPredicate?) {
         (self.number, self.model) = (number, model)
-        usedNames = model.hasRelationships ? predicate?.usedNames ?? [] : []
+        hasRelationships = model.hasRelationships
+        usedNames = hasRelationships ? predicate?.usedNames ?? [] : []
     }
 
     /// All that placements depend on.
@@ -46,7 +49,7 @@ final class PathTable {
 
     /// The attribute, or the path, that names begin with.
     func resolve(_ names: [String]) throws -> ResolvedAttribute {
-        guard let path = try path(names) else {
+        guard hasRelationships, let path = try path(names) else {
             let (slot, count) = try entity.resolve(names)
             reads.insert(slot)
             return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
@@ -84,18 +87,17 @@ final class PathTable {
 
     /// The slot of a sort or section key, and its type. Throws for a path that leads to many objects, or to no attribute.
     func requireSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
+        if let slot = hasRelationships ? entity.slot(of: name) : try entity.requireSlot(of: name) {
+            reads.insert(slot)
+            return (slot, entity.attribute(at: slot).type)
+        }
         if let known = keys[name] { return known }
-        let key = try findSlot(of: name, for: what)
+        let key = try findPath(named: name, for: what)
         keys[name] = key
         return key
     }
 
-    private func findSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
-        guard model.hasRelationships, entity.slot(of: name) == nil else {
-            let slot = try entity.requireSlot(of: name)
-            reads.insert(slot)
-            return (slot, entity.attribute(at: slot).type)
-        }
+    private func findPath(named name: String, for what: String) throws -> (slot: Int, type: ValueType) {
         let names = name.pathNames
         guard let path = try? path(names) else {
             throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
@@ -110,8 +112,9 @@ final class PathTable {
 
     /// What a sort key computes of the objects of a to-many relationship, as messages.@max.sentAt, and its type; nil for other names.
     func aggregate(of name: String, for what: String) throws -> (expression: CompiledExpression, type: ValueType)? {
+        if !hasRelationships { return nil }
         let names = name.pathNames
-        guard model.hasRelationships, let at = names.firstIndex(where: { $0.hasPrefix("@") }), at > 0,
+        guard let at = names.firstIndex(where: { $0.hasPrefix("@") }), at > 0,
             entity.slot(of: name) == nil
         else { return nil }
         let type: ValueType

@@ -67,10 +67,10 @@ public struct OrderDefinition: Hashable, Sendable {
             ($0, model.entities[$0], try RecordPlacer(current, $0, in: model))
         }
         var related: [Int: Set<Int>] = [:]
-        for path in placer.paths + subentities.flatMap(\.2.paths) {
-            related.merge(path.reads) { $0.union($1) }
+        for placer in [placer] + subentities.map(\.2) where !placer.paths.isEmpty {
+            for path in placer.paths { related.merge(path.reads) { $0.union($1) } }
         }
-        related.merge(placer.headings?.reads ?? [:]) { $0.union($1) }
+        if let headings = placer.headings { related.merge(headings.reads) { $0.union($1) } }
         let shape = try OrderShape(
             hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder.shape,
             aggregates: placer.columns)

@@ -49,7 +49,10 @@ final class RecordPlacer: RowPlacer {
         columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.names[0]) }
         columnForms = columns.columns.map(\.form)
         hasColumns = !columnSlots.isEmpty
-        reads = table.reads.union(section?.reads ?? []).union(columnSlots)
+        var reads = table.reads
+        if let section { reads.formUnion(section.reads) }
+        reads.formUnion(columnSlots)
+        self.reads = reads
         self.table = table
         paths = table.allPaths
         missingValues = entity.missingValues

@@ -21,12 +21,11 @@ struct ReportCommand: ParsableCommand {
         options.verifies = verify
         let bar = ProgressBar("verifying")
         options.progress = { _, done, total in bar.show(rows: done, of: total) }
+        let file = try out.map { try ExportFile(at: $0) }
         let page = try InspectionReport(of: container, options).html()
         bar.finish()
-        guard let out else { return Output.write(page) }
-        let bytes = Array(page.utf8)
-        let file = try ExportFile(at: out)
-        try file.write(bytes)
+        guard let file else { return Output.write(page) }
+        try file.write(Array(page.utf8))
         try file.keep()
     }
 }

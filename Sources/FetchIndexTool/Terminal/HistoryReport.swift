@@ -47,6 +47,12 @@ struct HistoryReport: Encodable {
 
     /// The newest openings, newest first.
     func printTable() {
+        if let last = hitsByHour.last {
+            let day = hitsByHour.suffix(24).reduce(0) { $0 + $1.hits }
+            Output.line(
+                "hits     \(Numbers.grouped(day)) in the last \(Numbers.count(min(24, hitsByHour.count), "hour")) that had any, \(Numbers.grouped(last.hits)) in that of \(last.hour)"
+            )
+        }
         if openings.isEmpty { return }
         Output.line("")
         var table = TextTable([

@@ -45,6 +45,11 @@ package struct OrderBuilder {
         self.placer = placer
         self.subentities = subentities
         self.headings = headings
+        // Most orders are of one entity's own values.
+        if subentities.isEmpty, headings == nil, placer.paths.isEmpty {
+            (paths, dependencies) = ([], [entity])
+            return
+        }
         paths = placer.paths + subentities.values.flatMap(\.paths)
         let read = paths.flatMap(\.reads.keys) + (headings?.entities ?? [])
         dependencies = Set([entity] + Array(subentities.keys) + read).sorted()

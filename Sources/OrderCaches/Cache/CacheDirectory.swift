@@ -97,7 +97,7 @@ package struct CacheDirectory {
             behind = try header.changesBehind(of: header.identity.dependencies(entity), in: reader)
             isReadable = header.identity.canBeRead(from: reader.model)
         }
-        let hits = statistics.hits(of: header.number)
+        let hits = statistics.hits(of: header.number, name)
         return State(
             name: name, isMaintained: isMaintained, header: header, unusable: isReadable ? nil : .modelChanged,
             isFresh: behind == 0 && isReadable, changesBehind: behind, hits: hits.count, lastHit: hits.last)
@@ -115,16 +115,17 @@ package struct CacheDirectory {
         return sections
     }
 
-    private var statistics: OpeningStatistics { OpeningStatistics(inFolder: store.path) }
+    private var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
     /// What is remembered of the openings of a cache.
     package func history(of name: String, in reader: StoreReader) throws -> OpeningHistory {
-        try Self.number(of: name, in: reader).map(statistics.history) ?? OpeningHistory([])
+        try Self.storedNumber(of: name, in: reader).map { statistics.history(of: $0, name) }
+            ?? OpeningHistory([], of: name)
     }
 
     /// Removes what is damaged of what is remembered.
     package func repairHistory(of name: String, in reader: StoreReader) throws {
-        if let number = try Self.number(of: name, in: reader) { statistics.repair(number) }
+        if let number = try Self.storedNumber(of: name, in: reader) { statistics.repair(number, name) }
     }
 
     /// The bytes that a node may have.

@@ -32,27 +32,33 @@ package struct OpeningHistory {
     package private(set) var defects = 0
 
     /// Of all bytes of a cache's statistics; without bytes, empty.
-    init(_ bytes: [UInt8]) {
-        head = OpeningLayout.Head(bytes)
-        guard bytes.count == OpeningLayout.length else { return }
-        if head.isDamaged { defects += 1 }
+    init(_ bytes: [UInt8], of name: String) {
+        head = OpeningLayout.Head(bytes, of: name)
+        guard bytes.count == OpeningLayout.length, !head.isOfAnother else { return }
         let layout = OpeningLayout(of: 0)
+        if head.isDamaged {
+            // The openings have checksums of their own.
+            defects += 1
+            let all = (0..<UInt64(OpeningLayout.keptOpenings)).map { bytes[layout.place(ofOpening: $0)] }
+            openings = all.compactMap { RecordedOpening($0) }.sorted { $0.time < $1.time }
+            return
+        }
         let last = head.openings
         for number in last - min(last, UInt64(OpeningLayout.keptOpenings))..<last {
             let entry = bytes[layout.place(ofOpening: number)]
             if let opening = RecordedOpening(entry) { openings.append(opening) } else { defects += 1 }
         }
         var hours: [(hour: Int, hits: Int)] = []
-        let newest = Int(head.hour)
         for number in 0..<OpeningLayout.keptHours {
             let ended = OpeningLayout.Hour(bytes[layout.place(ofHour: UInt32(number))])
             let hour = Int(ended.hour)
-            guard ended.hits > 0, hour % OpeningLayout.keptHours == number, hour < newest,
-                hour > newest - OpeningLayout.keptHours
-            else { continue }
-            hours.append((hour, Int(ended.hits)))
+            if ended.hits > 0, hour % OpeningLayout.keptHours == number, ended.hour != head.hour {
+                hours.append((hour, Int(ended.hits)))
+            }
         }
-        if head.hourHits > 0 { hours.append((newest, Int(head.hourHits))) }
+        if let current = head.currentHour { hours.append((Int(current.hour), Int(current.hits))) }
+        let oldest = (hours.map(\.hour).max() ?? 0) - OpeningLayout.keptHours
+        hours.removeAll { $0.hour <= oldest }
         hitsByHour = hours.sorted { $0.hour < $1.hour }
     }
 }
@@ -61,7 +67,7 @@ package struct OpeningHistory {
 ///
 ///     0               "FIstat01"
 ///     40,960 x n      cache number n
-///         0           hits 8 | last hit 8 | hour 4 | hits in that hour 4 | openings so far 8 | checksum 4
+///         0           hits 8 | last hit 8 | hour 4 | hits in that hour 4 | openings so far 8 | checksum of its name 4 | checksum 4
 ///         64          720 x (hour 4 | hits 4): hours that have ended, each at its number modulo 720
 ///         8,192       256 x 128: openings, each at its number modulo 256
 ///
@@ -123,7 +129,7 @@ struct OpeningLayout {
     }
 
     struct Head {
-        static let length = 36
+        static let length = 40
 
         var hits: UInt64 = 0
         var lastHit: Double = 0
@@ -131,9 +137,15 @@ struct OpeningLayout {
         var hourHits: UInt32 = 0
         var openings: UInt64 = 0
         private(set) var isDamaged = false
+        /// Whether a cache of another name had the number.
+        private(set) var isOfAnother = false
+        private let name: UInt32
 
-        /// Of what begins with a head; without bytes, and of bytes that are all zero, an empty one.
-        init(_ bytes: [UInt8]) {
+        init(of name: String) { self.name = Array(name.utf8).span.bytes.checksum }
+
+        /// Of what begins with a head; of bytes that are all zero, an empty one.
+        init(_ bytes: [UInt8], of name: String) {
+            self.init(of: name)
             let head = Array(bytes.prefix(Self.length))
             if head.allSatisfy({ $0 == 0 }) { return }
             do {
@@ -144,14 +156,18 @@ struct OpeningLayout {
                 hour = try reader.uint32()
                 hourHits = try reader.uint32()
                 openings = try reader.uint64()
+                isOfAnother = try reader.uint32() != self.name
             } catch { isDamaged = true }
+            if isOfAnother { (hits, lastHit, hour, hourHits, openings) = (0, 0, 0, 0, 0) }
         }
 
-        /// Begins to count the hits of an hour. Returns the hour that has ended, if it had any.
-        mutating func begin(_ new: UInt32) -> Hour? {
-            guard new != hour else { return nil }
-            defer { (hour, hourHits) = (new, 0) }
-            return hourHits > 0 ? Hour(hour, hits: hourHits) : nil
+        /// Nil when it has no hits.
+        var currentHour: Hour? { hourHits > 0 ? Hour(hour, hits: hourHits) : nil }
+
+        /// Goes on with what was counted in an hour.
+        mutating func begin(_ new: UInt32, after counted: Hour) {
+            hour = new
+            hourHits = counted.hour == new ? counted.hits : 0
         }
 
         var bytes: [UInt8] {
@@ -161,6 +177,7 @@ struct OpeningLayout {
             bytes.appendNumber(hour)
             bytes.appendNumber(hourHits)
             bytes.appendNumber(openings)
+            bytes.appendNumber(name)
             bytes.appendChecksum()
             return bytes
         }
@@ -172,6 +189,8 @@ private struct Unreadable: Error {
 }
 
 extension RecordedOpening {
+    /// Some 30,000 years.
+    private static let greatestTime = 1e12
     /// The most bytes of its texts.
     private static let textLengths = [24, 32, 35]
 
@@ -209,7 +228,10 @@ extension RecordedOpening {
             var reader = try ByteReader(checked: span, "", damage: Unreadable.init)
             time = Double(bitPattern: try reader.uint64())
             milliseconds = Float(bitPattern: try reader.uint32())
-            guard let kind = Kind(rawValue: try reader.uint8()) else { return nil }
+            guard let kind = Kind(rawValue: try reader.uint8()), milliseconds.isFinite, milliseconds >= 0,
+                time.isFinite,
+                abs(time) < Self.greatestTime
+            else { return nil }
             self.kind = kind
             isStored = try reader.uint8() != 0
             var lengths: [Int] = []

@@ -23,8 +23,10 @@ extension CacheEngine {
             let assessment = try assess(cache, in: snapshot)
             switch assessment {
             case .current(let header):
-                noteHit(header, in: snapshot)
-                return (try bring(cache, assessment, to: .memory(snapshot)), snapshot)
+                let opened = try bring(cache, assessment, to: .memory(snapshot))
+                // Damage is met by bringing it.
+                if case .hit = opened.outcome { noteHit(header, in: snapshot) }
+                return (opened, snapshot)
             case .behind:
                 guard !store.isReadOnly, let writer = try store.tryBeginWrite() else {
                     return (try bring(cache, assessment, to: .memory(snapshot)), snapshot)
@@ -74,7 +76,7 @@ extension CacheEngine {
     }
 
     private func noteHit(_ header: CacheHeader, in snapshot: Snapshot) {
-        statistics.countHit(of: header.number, time: currentTime())
+        statistics.countHit(of: header, time: currentTime())
         // Trimming the log can wait: an error here does not affect the hit.
         if snapshot.commit - header.commit > Self.idleCommits { try? raiseCommit(of: header, to: snapshot.commit) }
     }

@@ -5,7 +5,7 @@ internal import SystemBasics
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName
 
-    var statistics: OpeningStatistics { OpeningStatistics(inFolder: store.path) }
+    var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
     /// Opens a cache, and records the opening unless it is a hit.
     func recorded(
@@ -13,10 +13,10 @@ extension CacheEngine {
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         let start = ContinuousClock.now
         let result = try open()
-        if result.opened.outcome == .hit { return result }
+        if case .hit = result.opened.outcome { return result }
         // Without a place in the cache, the opening is recorded with the cache that is there, if any.
         let number =
-            result.opened.place.number ?? (try? CacheDirectory.storedNumber(of: cache.name, in: result.snapshot)) ?? nil
+            result.opened.place.number ?? ((try? CacheDirectory.header(cache.name, in: result.snapshot)) ?? nil)?.number
         record(result.opened, of: cache, number, since: start)
         return result
     }
@@ -40,6 +40,6 @@ extension CacheEngine {
                 time: currentTime() - seconds, milliseconds: Float(seconds * 1000), kind: kind, reason: reason,
                 isStored: opened.isStored, rowCount: rows, start: opened.start ?? 0, process: Self.processName,
                 author: cache.author),
-            of: number)
+            of: number, cache.name)
     }
 }

@@ -5,7 +5,7 @@ internal import LMDB
 
 extension Store {
     /// What the openings of caches were.
-    package static let statisticsFile = "statistics"
+    static let statisticsFile = "statistics"
 
     /// Throws unless there is a `data.mdb`, of any kind.
     static func requireFile(at path: String) throws {

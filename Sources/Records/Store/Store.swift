@@ -1,7 +1,7 @@
 internal import Bytes
 package import Models
 internal import LMDBCheck
-internal import Files
+package import Files
 package import SystemBasics
 package import LMDB
 internal import Synchronization
@@ -46,6 +46,8 @@ package final class Store: Sendable {
 
     /// The entities whose records have all been verified in the newest state of which that is known.
     let verified = Mutex(VerifiedEntities())
+    /// What the openings of caches were.
+    package let statistics: SideFile
     /// The threads on which writers are open.
     private let openWriters = Mutex<[UInt]>([])
     /// The threads on which caches are being built.
@@ -58,6 +60,7 @@ package final class Store: Sendable {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
+        statistics = SideFile(path + "/" + Self.statisticsFile)
         keptLogBytes = options.keptLogBytes
         threads = min(max(1, options.threads), Threads.most)
         makeCompleter = options.makeCompleter
