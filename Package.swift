@@ -108,7 +108,8 @@ let package = Package(
         .target(
             name: "Report",
             dependencies: [
-                "Administration", "Charts", "CountedTree", "FetchIndex", "Models", "OrderCaches", "Records", "SystemBasics",
+                "Administration", "Charts", "CountedTree", "FetchIndex", "Models", "OrderCaches", "Records",
+                "SystemBasics",
                 "Wording", .product(name: "Mustache", package: "swift-mustache"),
             ],
             resources: [.embedInCode("Templates/report.mustache"), .embedInCode("Templates/report.css")],
@@ -122,7 +123,8 @@ let package = Package(
             name: "FetchIndexTool",
             dependencies: [
                 "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Files", "Models", "OrderCaches",
-                "Records", "Report", "SystemBasics", "Wording", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Records", "Report", "SystemBasics", "Wording",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         // seeds, folders and stores that tests share
