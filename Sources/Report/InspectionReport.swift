@@ -31,11 +31,13 @@ package struct InspectionReport {
         snapshot = try container.store.snapshot()
     }
 
-    /// The page. O(branches and sections of the caches + commits of the log). Throws `StoreError`.
-    package func html() throws -> String {
+    /// The page, and whether all caches that were verified are right. O(branches and sections of the caches + commits of the log).
+    /// Throws `StoreError`.
+    package func html() throws -> (page: String, isSound: Bool) {
         MustacheContentTypes.register(Markup(), named: "MARKUP")
         let template = try MustacheTemplate(string: String(decoding: PackageResources.report_mustache, as: UTF8.self))
-        return template.render(try page())
+        let page = try page()
+        return (template.render(page), page.cards.allSatisfy { $0.verified?.defects.isEmpty ?? true })
     }
 
     private func page() throws -> Page {

@@ -45,7 +45,7 @@ import Testing
     }
 
     private func page(_ options: InspectionReport.Options = .init()) throws -> String {
-        try InspectionReport(of: container, options).html()
+        try InspectionReport(of: container, options).html().page
     }
 
     @Test func anEmptyStoreHasAPage() throws {

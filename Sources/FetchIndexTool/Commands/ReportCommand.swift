@@ -12,7 +12,7 @@ struct ReportCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @Option(help: "The file to write; standard output by default.") var out: String?
-    @Flag(help: "Compare each cache with an order that is computed anew; takes as long as building all of them.")
+    @Flag(help: "Compare each cache with an order that is computed anew; exits 1 when one is wrong.")
     var verify = false
 
     func run() throws {
@@ -22,10 +22,14 @@ struct ReportCommand: ParsableCommand {
         let bar = ProgressBar("verifying")
         options.progress = { _, done, total in bar.show(rows: done, of: total) }
         let file = try out.map { try ExportFile(at: $0) }
-        let page = try InspectionReport(of: container, options).html()
+        let (page, isSound) = try InspectionReport(of: container, options).html()
         bar.finish()
-        guard let file else { return Output.write(page) }
-        try file.write(Array(page.utf8))
-        try file.keep()
+        if let file {
+            try file.write(Array(page.utf8))
+            try file.keep()
+        } else {
+            Output.write(page)
+        }
+        if !isSound { throw Failure() }
     }
 }
