@@ -17,7 +17,6 @@ struct SavePlan {
     let policy: MergePolicy
     private let onUniqueConflict: UniqueConflictPolicy
     let context: ManagedObjectContext
-
     var objects: [ManagedObject] { actions.map(\.object) }
 
     init(_ context: ManagedObjectContext, _ writer: StoreWriter) throws {
@@ -119,7 +118,7 @@ struct SavePlan {
             return progress.written
         }
         let byKey = Dictionary(new.map { ($0.key, $0) }) { first, _ in first }
-        let isLater = { (object: ManagedObject) in object.targets.contains { byKey[$0] != nil } }
+        func isLater(_ object: ManagedObject) -> Bool { object.targets.contains { byKey[$0] != nil } }
         for (object, action) in actions where !isLater(object) { try update(object, action, &progress, in: writer) }
         for object in new { try insertInOrder(object, among: byKey, &progress, in: writer) }
         for (object, action) in actions where isLater(object) { try update(object, action, &progress, in: writer) }
