@@ -46,7 +46,7 @@ struct CacheCard {
             hasOpenings: !shown.isEmpty,
             openings: shown.reversed().map(HistoryCharts.row),
             olderOpenings: older > 0 ? "\(Numbers.count(older, "older opening")) in the chart" : "",
-            batch: try LastBatch(name, container, snapshot).batch(history), verified: try verified())
+            batch: try LastBatch(name, container, snapshot).batch(history), verified: try verified(state))
     }
 
     private static func sentence(_ state: CacheDirectory.State) -> String {
@@ -127,11 +127,20 @@ struct CacheCard {
         section.isNull ? "no value" : section.name.isEmpty ? "empty text" : section.name.visible
     }
 
-    private func verified() throws -> Verified? {
+    private func verified(_ state: CacheDirectory.State) throws -> Verified? {
         guard options.verifies else { return nil }
         let defects = try container.verifyCache(name) { options.progress(name, $0, $1) }
+        let sound =
+            isComparable(state)
+            ? "verified: it is what the records give" : "its nodes are whole; it cannot be compared with the records"
         return Verified(
-            sentence: defects.isEmpty ? "verified: it is what the records give" : "verified: it is wrong",
+            sentence: defects.isEmpty ? sound : "verified: it is wrong",
             style: defects.isEmpty ? "good" : "bad", defects: defects.map(\.visible))
+    }
+
+    /// Not when the model or ICU has changed since the cache was built, nor when only its program knows its section key.
+    private func isComparable(_ state: CacheDirectory.State) -> Bool {
+        guard state.unusable == nil, let request = try? CacheRequest(ofStored: name, in: snapshot) else { return false }
+        return request.order.identity == state.header?.identity
     }
 }

@@ -108,6 +108,16 @@ import Testing
         #expect(try !page().contains("verified"))
     }
 
+    @Test func aCacheThatCannotBeComparedIsNotCalledRight() throws {
+        try insert(0..<4) { _ in "a" }
+        var definition = Self.byGroup
+        definition.sectionKey = .computed("length", version: 1) { (object: ManagedObject) in "\(object["group"])" }
+        try open(definition)
+        var options = InspectionReport.Options()
+        options.verifies = true
+        #expect(try page(options).contains("it cannot be compared with the records"))
+    }
+
     @Test func manySectionsStayReadable() throws {
         try insert(0..<3000) { "group \($0)" }
         try open()

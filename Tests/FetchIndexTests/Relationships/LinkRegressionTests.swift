@@ -14,7 +14,6 @@ import Testing
 
     private let store: LiveStore
     private let context: ManagedObjectContext
-
     init() throws {
         store = try LiveStore(Model(Person.self, Badge.self, Team.self, Note.self))
         context = store.container.newContext()
