@@ -29,10 +29,12 @@ let package = Package(
     products: [
         .library(name: "FetchIndex", targets: ["FetchIndex"]),
         .executable(name: "fetchindex", targets: ["FetchIndexTool"]),
+        .executable(name: "fetchindex-browse", targets: ["BrowseTool"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
         // liblmdb's header
@@ -100,8 +102,8 @@ let package = Package(
             name: "Administration",
             dependencies: ["FetchIndex", "Files", "Models", "OrderCaches", "Records", "SystemBasics"],
             swiftSettings: strict),
-        // numbers, sizes and times as people read them
-        .target(name: "Wording", dependencies: ["SystemBasics", "Values"], swiftSettings: strict),
+        // numbers, sizes, times and errors as people read them
+        .target(name: "Wording", dependencies: ["Predicates", "SystemBasics", "Values"], swiftSettings: strict),
         // charts as SVG
         .target(name: "Charts", dependencies: ["SystemBasics"], swiftSettings: strict),
         // the inspection report: a page of HTML
@@ -112,8 +114,28 @@ let package = Package(
                 "SystemBasics",
                 "Wording", .product(name: "Mustache", package: "swift-mustache"),
             ],
-            resources: [.embedInCode("Templates/report.mustache"), .embedInCode("Templates/report.css")],
+            resources: ["report.mustache", "live.mustache", "store.mustache", "card.mustache", "report.css"].map {
+                .embedInCode("Templates/\($0)")
+            },
             swiftSettings: strict),
+        // the server of the live page
+        .target(
+            name: "InspectionPage",
+            dependencies: [
+                "FetchIndex", "Models", "OrderCaches", "Predicates", "Records", "Report", "SystemBasics", "Wording",
+                .product(name: "FlyingFox", package: "FlyingFox"), .product(name: "FlyingSocks", package: "FlyingFox"),
+            ],
+            resources: ["basics.js", "list.js", "overview.js", "rows.js", "page.js", "page.css"].map {
+                .embedInCode("Page/\($0)")
+            },
+            swiftSettings: strict),
+        // `fetchindex browse` runs it: the tool for jobs links no server
+        .executableTarget(
+            name: "BrowseTool",
+            dependencies: [
+                "FetchIndex", "Files", "InspectionPage", "SystemBasics", "Wording",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
         .target(
             name: "Catalogues", dependencies: ["CCSV", "CZlib", "CZstd", "SystemBasics", "Values"],
@@ -174,7 +196,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["FetchIndex", "FetchIndexTool", "LMDB", "LMDBCheck", "Records", "TestSupport"],
+            dependencies: ["FetchIndex", "FetchIndexTool", "LMDB", "LMDBCheck", "Records", "TestSupport", "Wording"],
+            swiftSettings: strict),
+        // the live page, asked over HTTP and in a browser
+        .testTarget(
+            name: "BrowseTests", dependencies: ["BrowseTool", "FetchIndex", "FetchIndexTool", "TestSupport"],
             swiftSettings: strict),
         // what victims do to a store, step by step, and what must be in it then
         .target(

@@ -14,7 +14,8 @@ struct FetchIndexTool: ParsableCommand {
         subcommands: [
             ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
             WatchCommand.self, RefreshCommand.self,
-            CacheCommand.self, ModelCommand.self, InfoCommand.self, ReportCommand.self, CheckCommand.self,
+            CacheCommand.self, ModelCommand.self, InfoCommand.self, ReportCommand.self, BrowseCommand.self,
+            CheckCommand.self,
             BackupCommand.self,
             CompactCommand.self,
         ])

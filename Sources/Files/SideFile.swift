@@ -23,9 +23,11 @@ package final class SideFile: Sendable {
     private static let pause: UInt32 = 10
 
     private let path: String
+    private let isReadOnly: Bool
     private let opened = Mutex<Opened?>(nil)
 
-    package init(_ path: String) { self.path = path }
+    /// One that is read-only is never written.
+    package init(_ path: String, isReadOnly: Bool = false) { (self.path, self.isReadOnly) = (path, isReadOnly) }
 
     deinit { opened.withLock { if let opened = $0 { close(opened.descriptor) } } }
 
@@ -34,6 +36,7 @@ package final class SideFile: Sendable {
     package func use(
         _ use: Use, accepts: (_ descriptor: CInt, _ isWritable: Bool) -> Bool, _ body: (CInt) -> Void
     ) {
+        if isReadOnly, use != .read { return }
         opened.withLock { opened in
             if let found = opened, use != .read && !found.isWritable || Self.isGone(&opened) {
                 close(found.descriptor)

@@ -41,22 +41,12 @@ struct CacheCard {
         let shown = history.openings.suffix(Self.mostOpenings)
         let older = history.openings.count - shown.count
         return Card(
-            name: name.visible, anchor: "cache\(number)", state: Self.sentence(state), stateStyle: Self.style(state),
+            name: name.visible, anchor: "cache\(number)", state: state.sentence, stateStyle: state.style,
             facts: try facts(state), figures: figures, hasLargest: !largest.isEmpty, largest: largest,
             hasOpenings: !shown.isEmpty,
             openings: shown.reversed().map(HistoryCharts.row),
             olderOpenings: older > 0 ? "\(Numbers.count(older, "older opening")) in the chart" : "",
             batch: try LastBatch(name, container, snapshot).batch(history), verified: try verified(state))
-    }
-
-    private static func sentence(_ state: CacheDirectory.State) -> String {
-        if let reason = state.unusable { return "unusable: \(reason.rawValue)" }
-        if state.isFresh { return "fresh" }
-        return state.changesBehind.map { "\(Numbers.count($0, "change")) behind" } ?? "behind the log"
-    }
-
-    private static func style(_ state: CacheDirectory.State) -> String {
-        state.unusable != nil ? "bad" : state.isFresh ? "good" : "behind"
     }
 
     private func facts(_ state: CacheDirectory.State) throws -> [Fact] {

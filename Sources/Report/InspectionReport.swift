@@ -1,7 +1,6 @@
 package import FetchIndex
 internal import Administration
 internal import Charts
-internal import Mustache
 internal import OrderCaches
 internal import Records
 internal import SystemBasics
@@ -34,29 +33,38 @@ package struct InspectionReport {
     /// The page, and whether all caches that were verified are right. O(branches and sections of the caches + commits of the log).
     /// Throws `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
-        MustacheContentTypes.register(Markup(), named: "MARKUP")
-        let template = try MustacheTemplate(string: String(decoding: PackageResources.report_mustache, as: UTF8.self))
-        let page = try page()
-        return (template.render(page), page.cards.allSatisfy { $0.verified?.defects.isEmpty ?? true })
+        let names = try CacheDirectory.names(in: snapshot)
+        let cards = try names.enumerated().map { try card($1, $0) }
+        let page = Page(store: storePart, style: Templates.style, cards: cards, hasCaches: !cards.isEmpty)
+        return (try Templates.render(page, .report), cards.allSatisfy { $0.verified?.defects.isEmpty ?? true })
     }
 
-    private func page() throws -> Page {
-        let names = try CacheDirectory.names(in: snapshot)
-        let folder = String(information.path.split(separator: "/").last ?? "store")
-        let cards = try names.enumerated().map { number, name in
-            do { return try CacheCard(name, number, container, snapshot, options).card() } catch let error as StoreError
-            {
-                return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)")
-            }
+    /// The frame of the live page: the store at a glance, and places for what the page's program asks for. O(commits of the log).
+    /// Throws `StoreError`.
+    package func livePage() throws -> String {
+        try Templates.render(Page(store: storePart, style: Templates.style, cards: [], hasCaches: true), .live)
+    }
+
+    /// The store at a glance, as a piece of HTML. O(commits of the log). Throws `StoreError`.
+    package func storeHTML() throws -> String { try Templates.render(storePart, .store) }
+
+    /// The card of a cache, as a piece of HTML. O(branches and sections). Throws `StoreError`.
+    package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
+
+    private func card(_ name: String, _ number: Int) throws -> Card {
+        do { return try CacheCard(name, number, container, snapshot, options).card() } catch let error as StoreError {
+            return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)")
         }
+    }
+
+    private var storePart: StorePart {
+        let folder = String(information.path.split(separator: "/").last ?? "store")
         // A log that cannot be read is told by `check`.
         let commits = (try? CommitChart(snapshot).figure()) ?? nil
-        return Page(
-            title: folder.visible, style: String(decoding: PackageResources.report_css, as: UTF8.self),
-            facts: Self.facts(information), entities: information.entities.map(Self.row),
+        return StorePart(
+            title: folder.visible, facts: Self.facts(information), entities: information.entities.map(Self.row),
             file: Self.file(information), fileParts: Self.parts(information),
-            readers: information.readers.map(Self.sentence), commits: commits, cards: cards,
-            hasCaches: !cards.isEmpty)
+            readers: information.readers.map(Self.sentence), commits: commits)
     }
 
     private static func facts(_ information: StoreInformation) -> [Fact] {
@@ -118,9 +126,4 @@ package struct InspectionReport {
         return "\(process) is \(Numbers.count(reader.age, "transaction")) behind\(time), "
             + "and pins \(Numbers.bytes(reader.pinnedBytes))"
     }
-}
-
-/// Escapes scalar by scalar: a character may begin with a scalar that hides a "<".
-private struct Markup: MustacheContentType {
-    func escapeText(_ text: String) -> String { SVG.escaped(text) }
 }

@@ -1,17 +1,22 @@
 // What the template shows: texts, and charts that are escaped already.
 
-/// The report of a store.
+/// A page of a store.
 struct Page {
-    let title: String
+    let store: StorePart
     let style: String
+    let cards: [Card]
+    let hasCaches: Bool
+}
+
+/// The store at a glance.
+struct StorePart {
+    let title: String
     let facts: [Fact]
     let entities: [EntityRow]
     let file: Figure
     let fileParts: [FilePart]
     let readers: [String]
     let commits: Figure?
-    let cards: [Card]
-    let hasCaches: Bool
 }
 
 struct Fact {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import FetchIndexTool
+@testable import Wording
 
 @Suite struct FittedTextTests {
     private static let pieces = [

@@ -201,13 +201,16 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The path of an object; nil when it is not in the results. O(log n).
     public func indexPath(forObject object: Object) -> RowPath? {
         noteRead()
-        guard object.managedObjectContext === managedObjectContext,
-            let record = managedObjectContext.viewedRecord(of: object.key),
-            let placer = live?.request.builder.placer(of: object.key.entity)
+        return object.managedObjectContext === managedObjectContext ? path(of: object.key) : nil
+    }
+
+    func path(of object: RecordKey) -> RowPath? {
+        guard let record = managedObjectContext.viewedRecord(of: object),
+            let placer = live?.request.builder.placer(of: object.entity)
         else { return nil }
         return read { [context = managedObjectContext] window in
             let state = ChangedState(context.edits.reported, over: try context.snapshot())
-            return try window.position(of: object.key, record, placer, in: state)
+            return try window.position(of: object, record, placer, in: state)
         } ?? nil
     }
 

@@ -1,3 +1,4 @@
+internal import Wording
 internal import Records
 internal import OrderCaches
 internal import Models

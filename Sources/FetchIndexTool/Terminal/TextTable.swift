@@ -1,3 +1,5 @@
+internal import Wording
+
 /// A table for people: a heading, columns as wide as they need, numbers to the right.
 ///
 /// The first rows tell how wide the columns are; then they are printed, and the others as they come. A later cell that is

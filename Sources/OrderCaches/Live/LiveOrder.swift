@@ -39,7 +39,7 @@ package struct LiveOrder {
     }
 
     /// The order of the records that are saved.
-    private var saved: OpenedOrder {
+    package var saved: OpenedOrder {
         switch state {
         case .saved(let order), .edited(let order, _): order
         }

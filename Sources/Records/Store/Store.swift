@@ -22,6 +22,8 @@ package final class Store: Sendable {
         package var mapSize = Environment.Options().mapSize
         /// On how many threads records are read and sorted.
         package var threads = Threads.available
+        /// Whether openings of caches are remembered in the store's folder.
+        package var remembersOpenings = true
         /// Makes what computes the derived values of an entity. Throws when it has derivations that cannot be computed.
         package var makeCompleter: @Sendable (Entity) throws -> (any RecordCompleter)? = { _ in nil }
 
@@ -60,7 +62,7 @@ package final class Store: Sendable {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
-        statistics = SideFile(path + "/" + Self.statisticsFile)
+        statistics = SideFile(path + "/" + Self.statisticsFile, isReadOnly: !options.remembersOpenings)
         keptLogBytes = options.keptLogBytes
         threads = min(max(1, options.threads), Threads.most)
         makeCompleter = options.makeCompleter

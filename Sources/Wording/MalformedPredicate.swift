@@ -1,19 +1,19 @@
-internal import FetchIndex
+package import Predicates
 
 /// A predicate that cannot be read, with the place in it.
 ///
 ///     the predicate has the end at position 8, where an attribute or a value was expected
 ///         price <
 ///                ^
-struct MalformedPredicate: Error, CustomStringConvertible {
+package struct MalformedPredicate: Error, CustomStringConvertible {
     private static let indent = "    "
     private static let shownBefore = 50
     private static let shownAfter = 25
 
-    let error: FetchPredicateError
+    package let error: FetchPredicateError
     let format: String
 
-    var description: String {
+    package var description: String {
         guard case .unexpected(let position, _, _) = error else { return "\(error)" }
         let scalars = Array(format.unicodeScalars)
         let place = min(position - 1, scalars.count)
@@ -35,7 +35,7 @@ struct MalformedPredicate: Error, CustomStringConvertible {
     }
 
     /// Runs a body that parses a format.
-    static func naming<Result>(_ format: String, _ body: () throws -> Result) throws -> Result {
+    package static func naming<Result>(_ format: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as FetchPredicateError {
             throw MalformedPredicate(error: error, format: format)
         }

@@ -1,11 +1,9 @@
-internal import Wording
-
 extension String {
     /// The columns that the text takes in a terminal: East Asian wide characters and emoji take two, marks none.
-    var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
+    package var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
     /// The text in so many columns at most, cut with "…" and made visible.
-    func fitted(to width: Int) -> String {
+    package func fitted(to width: Int) -> String {
         let plain = visible
         if plain.displayWidth <= width { return plain }
         var fitted = ""
@@ -18,18 +16,18 @@ extension String {
         return fitted + "…"
     }
 
-    func padded(to width: Int, right: Bool = false) -> String {
+    package func padded(to width: Int, right: Bool = false) -> String {
         let blanks = String(repeating: " ", count: max(0, width - displayWidth))
         return right ? blanks + self : self + blanks
     }
 }
 
 /// The UTF-8 bytes of a text in so many columns at most, as `fitted(to:)` cuts it.
-struct FittedText {
-    let bytes: [UInt8]
-    let width: Int
+package struct FittedText {
+    package let bytes: [UInt8]
+    package let width: Int
 
-    init(_ text: UnsafeRawBufferPointer, width: Int) {
+    package init(_ text: UnsafeRawBufferPointer, width: Int) {
         if let (end, used) = Self.cut(text, width: width) {
             bytes = end == text.count ? Array(text) : Array(text[..<end]) + "…".utf8
             self.width = used

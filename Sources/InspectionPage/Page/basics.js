@@ -1,0 +1,42 @@
+"use strict";
+
+const part = id => document.getElementById(id);
+const grouped = number => number.toLocaleString("en-US");
+const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+// What is asked of the server is read as JSON or HTML; an error's sentence becomes the error.
+async function ask(path, values = {}) {
+  const query = Object.entries(values).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  const response = await fetch(query ? `${path}?${query}` : path, { cache: "no-store" });
+  if (!(response.headers.get("Content-Type") ?? "").includes("json")) return response.text();
+  const answer = await response.json();
+  if (answer.error !== undefined) throw new Error(answer.error);
+  return answer;
+}
+
+function element(name, className, text) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// A section's name as it is shown.
+const sectionTitle = name => name === undefined ? "no value" : name === "" ? "empty text" : name;
+
+function showProblem(sentence) {
+  part("problem").textContent = sentence ?? "";
+  part("problem").hidden = !sentence;
+}
+
+// Calls work at once, and again after a pause if it was asked for meanwhile.
+function paced(work, pause = 1000) {
+  let isBusy = false, isWanted = false;
+  const run = async () => {
+    if (isBusy) { isWanted = true; return; }
+    isBusy = true; isWanted = false;
+    try { await work(); } catch { /* events tell problems of the store */ }
+    setTimeout(() => { isBusy = false; if (isWanted) run(); }, pause);
+  };
+  return run;
+}

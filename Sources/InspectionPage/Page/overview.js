@@ -1,0 +1,62 @@
+"use strict";
+
+// The store and the cards of its caches.
+const overview = {
+  caches: new Map(),
+
+  refreshStore: paced(async () => { part("store").innerHTML = await ask("store"); }),
+
+  update({ caches, removed, isWhole }) {
+    const names = new Set(caches.map(cache => cache.name));
+    for (const name of isWhole ? [...this.caches.keys()].filter(name => !names.has(name)) : removed) {
+      const gone = this.caches.get(name);
+      gone?.chip.remove(); gone?.card.remove();
+      this.caches.delete(name);
+    }
+    for (const cache of caches) {
+      const known = this.caches.get(cache.name) ?? this.add(cache);
+      known.cache = cache;
+      known.link.className = cache.style;
+      known.link.replaceChildren(cache.shownName + " ", element("span", "", cache.state));
+      if (known.isSeen) known.refresh(); else known.isOld = true;
+    }
+    part("noCaches").hidden = this.caches.size > 0;
+    if (browser.name !== undefined) browser.showState(this.caches.get(browser.name)?.cache, names.has(browser.name));
+  },
+
+  add(cache) {
+    const chip = element("li"), link = element("a"), card = element("section", "card waiting");
+    card.append(element("h2", "", cache.shownName));
+    link.href = "#";
+    link.onclick = event => { event.preventDefault(); card.scrollIntoView({ behavior: "smooth" }); };
+    chip.append(link);
+    const known = { cache, chip, link, card, isSeen: false, isOld: true };
+    known.refresh = paced(async () => {
+      known.isOld = false;
+      const frame = element("div");
+      frame.innerHTML = await ask("card", { cache: cache.name });
+      const made = frame.firstElementChild, open = element("a", "open", "Show its rows");
+      made.removeAttribute("id");
+      open.href = "#rows=" + encodeURIComponent(cache.name);
+      made.querySelector("h2").append(open);
+      card.replaceChildren(...made.childNodes);
+      card.className = "card";
+    });
+    this.caches.set(cache.name, known);
+    // In the order of their names.
+    const next = [...this.caches.values()].filter(other => other.cache.name > cache.name)
+      .sort((a, b) => (a.cache.name < b.cache.name ? -1 : 1))[0];
+    part("chips").insertBefore(chip, next?.chip ?? null);
+    part("cards").insertBefore(card, next?.card ?? null);
+    card.known = known;
+    this.watch.observe(card);
+    return known;
+  },
+
+  watch: new IntersectionObserver(entries => {
+    for (const { target, isIntersecting } of entries) {
+      target.known.isSeen = isIntersecting;
+      if (isIntersecting && target.known.isOld) target.known.refresh();
+    }
+  }, { rootMargin: "300px" }),
+};

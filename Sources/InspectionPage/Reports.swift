@@ -1,0 +1,19 @@
+internal import FetchIndex
+internal import Report
+
+/// Makes the pieces of HTML, one after the other.
+actor Reports {
+    private let executor = QueueExecutor("reports")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func page(of container: PersistentContainer) throws -> String { try InspectionReport(of: container).livePage() }
+
+    func store(of container: PersistentContainer) throws -> String { try InspectionReport(of: container).storeHTML() }
+
+    func card(of cache: String, in container: PersistentContainer) throws -> String {
+        try InspectionReport(of: container).cardHTML(ofCache: cache)
+    }
+
+    func summaries(of container: PersistentContainer) throws -> [CacheSummary] { try CacheSummary.all(of: container) }
+}

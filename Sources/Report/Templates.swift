@@ -1,0 +1,42 @@
+internal import Charts
+internal import Mustache
+
+/// The templates of the pages and their pieces.
+enum Templates {
+    enum Name: String, CaseIterable { case report, live, store, card }
+
+    /// A template that does not parse is a mistake of this module, which its tests meet.
+    struct Malformed: Error { let name: Name }
+
+    static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
+
+    private static let library: MustacheLibrary = {
+        MustacheContentTypes.register(Markup(), named: "MARKUP")
+        var library = MustacheLibrary()
+        for name in Name.allCases {
+            try? library.register(String(decoding: name.source, as: UTF8.self), named: name.rawValue)
+        }
+        return library
+    }()
+
+    static func render(_ values: Any, _ name: Name) throws -> String {
+        guard let text = library.render(values, withTemplate: name.rawValue) else { throw Malformed(name: name) }
+        return text
+    }
+
+    /// Escapes scalar by scalar: a character may begin with a scalar that hides a "<".
+    private struct Markup: MustacheContentType {
+        func escapeText(_ text: String) -> String { SVG.escaped(text) }
+    }
+}
+
+extension Templates.Name {
+    fileprivate var source: [UInt8] {
+        switch self {
+        case .report: PackageResources.report_mustache
+        case .live: PackageResources.live_mustache
+        case .store: PackageResources.store_mustache
+        case .card: PackageResources.card_mustache
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import FetchIndex
+import Foundation
+import TestSupport
+
+/// A store, and `fetchindex browse` on it, as a user starts it.
+final class BrowsedPage {
+    struct NotStarted: Error { let output: String }
+
+    static let hostile = "<script>window.hostile = 1</script><img src=x onerror='window.hostile = 1'>\u{600}<b>"
+
+    let folder = TemporaryFolder()
+    let container: PersistentContainer
+    private(set) var server = Process()
+    private(set) var port: UInt16 = 0
+    /// "/" and the token and "/".
+    private(set) var root = ""
+
+    var store: String { folder.path + "/store" }
+    var address: String { "http://127.0.0.1:\(port)\(root)" }
+    var client: Loopback { Loopback(port: port) }
+
+    /// The requests of the caches.
+    static let caches = [
+        "by group": OrderDefinition(
+            entity: "Item", sortKeys: [SortKey("size"), SortKey("name")], sectionKey: .attribute("group")),
+        "plain & \"odd\" <name>": OrderDefinition(entity: "Item", sortKeys: [SortKey("name")]),
+    ]
+
+    init(items: Int) throws {
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        container = try PersistentContainer(
+            at: URL(fileURLWithPath: folder.path + "/store"),
+            model: Model(entities: [
+                Entity(
+                    "Item",
+                    [
+                        AttributeDescription("name", .string, isUnique: true), AttributeDescription("group", .string),
+                        AttributeDescription("size", .integer), AttributeDescription("made", .date),
+                    ])
+            ]), durability: .none)
+        try insert(0..<items)
+        for (name, definition) in Self.caches { try container.withOrder(definition, .init(cacheName: name)) { _ in } }
+    }
+
+    deinit {
+        if server.isRunning {
+            kill(server.processIdentifier, SIGKILL)
+            server.waitUntilExit()
+        }
+    }
+
+    func insert(_ numbers: Range<Int>) throws {
+        let writer = try BatchWriter(container, entity: "Item", key: "name", author: "test")
+        for number in numbers {
+            let group: Value =
+                number % 10 == 0 ? .null : number % 10 == 1 ? .string("") : .string("group \(number % 10)")
+            let name = number == 7 ? Self.hostile : "item \(number)"
+            try writer.insert([.string(name), group, .integer(Int64(number * 7919 % 1000)), .null])
+        }
+        try writer.commit()
+    }
+
+    /// Beside the test bundle, where the package manager builds both.
+    static var executable: URL {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
+        return products.appendingPathComponent("fetchindex")
+    }
+
+    func run(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw NotStarted(output: "\(arguments)") }
+    }
+
+    func start() throws {
+        server = Process()
+        server.executableURL = Self.executable
+        server.arguments = ["browse", store, "--output", "json"]
+        let output = Pipe()
+        server.standardOutput = output
+        try server.run()
+        let line = output.fileHandleForReading.availableData
+        guard let json = try JSONSerialization.jsonObject(with: line) as? [String: String],
+            let address = json["address"].flatMap(URLComponents.init), let port = address.port
+        else { throw NotStarted(output: String(decoding: line, as: UTF8.self)) }
+        self.port = UInt16(port)
+        root = address.path
+    }
+
+    /// A question of the page's program.
+    func ask(_ path: String, _ values: [String: String] = [:]) throws -> Loopback.Response {
+        let query = values.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }
+        return try client.get(root + path + (query.isEmpty ? "" : "?" + query.sorted().joined(separator: "&")))
+    }
+}

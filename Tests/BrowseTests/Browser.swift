@@ -1,0 +1,84 @@
+import Foundation
+
+/// A real browser without a window, led by its driver (W3C WebDriver).
+final class Browser {
+    struct Failed: Error { let answer: String }
+
+    /// Debian's package chromium-driver.
+    static let driver = ["/usr/bin/chromedriver", "/usr/local/bin/chromedriver"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    private let process = Process()
+    private let client: Loopback
+    private var session = ""
+
+    init(width: Int = 1280) throws {
+        process.executableURL = Self.driver.map { URL(fileURLWithPath: $0) }
+        // A port that was free a moment ago.
+        let port = UInt16.random(in: 20_000..<30_000)
+        process.arguments = ["--port=\(port)"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        client = Loopback(port: port)
+        try process.run()
+        for _ in 0..<200 {
+            if (try? client.get("/status").status) == 200 { break }
+            usleep(50_000)
+        }
+        let options: [String: Any] = [
+            "args": [
+                "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=\(width),900",
+            ]
+        ]
+        let wanted: [String: Any] = [
+            "goog:chromeOptions": options, "goog:loggingPrefs": ["browser": "ALL", "performance": "ALL"],
+        ]
+        let answer = try call("POST", "/session", ["capabilities": ["alwaysMatch": wanted]])
+        guard let session = (answer as? [String: Any])?["sessionId"] as? String else {
+            throw Failed(answer: "\(answer)")
+        }
+        self.session = "/session/" + session
+    }
+
+    deinit {
+        _ = try? call("DELETE", session, [:])
+        // A thread of a test may block the signals that ask to end, and the driver inherits that.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    private func call(_ method: String, _ path: String, _ values: [String: Any]) throws -> Any {
+        let response = try client.post(path, values, method: method)
+        guard response.status == 200, let value = response.json["value"] else { throw Failed(answer: response.body) }
+        return value
+    }
+
+    func open(_ address: String) throws { _ = try call("POST", session + "/url", ["url": address]) }
+
+    /// What a script returns.
+    @discardableResult
+    func run(_ script: String, _ arguments: [Any] = []) throws -> Any {
+        try call("POST", session + "/execute/sync", ["script": script, "args": arguments])
+    }
+
+    func text(_ script: String) throws -> String { try run("return \(script)") as? String ?? "" }
+
+    func number(_ script: String) throws -> Int { (try run("return \(script)") as? NSNumber)?.intValue ?? -1 }
+
+    /// Waits until an expression is true.
+    func wait(for expression: String, seconds: Double = 20) throws -> Bool {
+        let end = Date() + seconds
+        while Date() < end {
+            if (try run("return Boolean(\(expression))") as? NSNumber)?.boolValue == true { return true }
+            usleep(20_000)
+        }
+        return false
+    }
+
+    /// The messages of the console, or of the network.
+    func log(_ kind: String) throws -> [String] {
+        let entries = try call("POST", session + "/se/log", ["type": kind]) as? [[String: Any]] ?? []
+        return entries.compactMap { $0["message"] as? String }
+    }
+}
