@@ -30,6 +30,8 @@ let package = Package(
         .library(name: "FetchIndex", targets: ["FetchIndex"]),
         .executable(name: "fetchindex", targets: ["FetchIndexTool"]),
         .executable(name: "fetchindex-browse", targets: ["BrowseTool"]),
+        // Scripts/benchmark runs it.
+        .executable(name: "benchmark-page", targets: ["BenchmarkPage"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -114,10 +116,13 @@ let package = Package(
                 "SystemBasics",
                 "Wording", .product(name: "Mustache", package: "swift-mustache"),
             ],
-            resources: ["report.mustache", "live.mustache", "store.mustache", "card.mustache", "report.css"].map {
-                .embedInCode("Templates/\($0)")
-            },
+            resources: [
+                "report.mustache", "live.mustache", "store.mustache", "card.mustache", "benchmark.mustache",
+                "report.css",
+            ].map { .embedInCode("Templates/\($0)") },
             swiftSettings: strict),
+        // writes the page of a run of the benchmarks
+        .executableTarget(name: "BenchmarkPage", dependencies: ["Report", "SystemBasics"], swiftSettings: strict),
         // the server of the live page
         .target(
             name: "InspectionPage",
@@ -156,7 +161,8 @@ let package = Package(
         .testTarget(
             name: "LMDBTests", dependencies: ["Files", "LMDB", "LMDBCheck", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "ReportTests", dependencies: ["Charts", "FetchIndex", "Report", "TestSupport"], swiftSettings: strict),
+            name: "ReportTests", dependencies: ["Charts", "FetchIndex", "Report", "TestSupport"],
+            resources: [.copy("Golden")], swiftSettings: strict),
         .testTarget(name: "ValuesTests", dependencies: ["TestSupport", "Values"], swiftSettings: strict),
         .testTarget(
             name: "CountedTreeTests", dependencies: ["Bytes", "CountedTree", "TestSupport"], swiftSettings: strict),

@@ -34,8 +34,8 @@ let package = Package(
             ]),
         // measures readers beside a writer, for a minute
         .executableTarget(name: "load", dependencies: ["Catalogue", "Stores"]),
-        // turns the harness's results into a table, JSON and a plot
-        .executableTarget(name: "report"),
+        // turns the harness's results into a table and JSON
+        .executableTarget(name: "report", dependencies: [.product(name: "benchmark-page", package: "FetchIndex")]),
         .executableTarget(
             name: "FetchBenchmarks",
             dependencies: ["Stores", .product(name: "Benchmark", package: "benchmark")],

@@ -28,6 +28,20 @@ package struct SVG {
             + "<title>\(Self.escaped(title))</title></path>"
     }
 
+    /// A line through points, whose width does not grow with the drawing.
+    mutating func polyline(_ points: [(x: Double, y: Double)], style: String) {
+        guard points.count > 1 else { return }
+        let places = points.map { "\(Self.number($0.x)) \(Self.number($0.y))" }.joined(separator: "L")
+        shapes += "<path class=\"\(Self.escaped(style))\" vector-effect=\"non-scaling-stroke\" d=\"M\(places)\"/>"
+    }
+
+    /// A round point, which stays round: a line without length.
+    mutating func dot(x: Double, y: Double, style: String, title: String) {
+        shapes +=
+            "<path class=\"\(Self.escaped(style)) dot\" vector-effect=\"non-scaling-stroke\" "
+            + "d=\"M\(Self.number(x)) \(Self.number(y))h0\"><title>\(Self.escaped(title))</title></path>"
+    }
+
     var text: String {
         "<svg viewBox=\"0 0 \(Self.number(width)) \(Self.number(height))\" preserveAspectRatio=\"none\" role=\"img\" "
             + "aria-label=\"\(Self.escaped(title))\">\(shapes)</svg>"

@@ -3,7 +3,7 @@ internal import Mustache
 
 /// The templates of the pages and their pieces.
 enum Templates {
-    enum Name: String, CaseIterable { case report, live, store, card }
+    enum Name: String, CaseIterable { case report, live, store, card, benchmark }
 
     /// A template that does not parse is a mistake of this module, which its tests meet.
     struct Malformed: Error { let name: Name }
@@ -37,6 +37,7 @@ extension Templates.Name {
         case .live: PackageResources.live_mustache
         case .store: PackageResources.store_mustache
         case .card: PackageResources.card_mustache
+        case .benchmark: PackageResources.benchmark_mustache
         }
     }
 }

@@ -36,6 +36,13 @@ package enum Numbers {
         return "\(rounded(milliseconds / 1000, places: 2)) s"
     }
 
+    /// 42.0 ns, 4.2 µs, 12.3 ms, 4.56 s
+    package static func duration(seconds: Double) -> String {
+        if seconds < 1e-6 { return "\(rounded(seconds * 1e9, places: 1)) ns" }
+        if seconds < 1e-3 { return "\(rounded(seconds * 1e6, places: 1)) µs" }
+        return duration(milliseconds: seconds * 1000)
+    }
+
     /// 12 s, 3 min 12 s, 5 h 3 min, 2 d 5 h
     package static func span(seconds: Double) -> String {
         let whole = Int(min(max(seconds, 0), 1e15).rounded())

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Charts
@@ -56,5 +57,29 @@ import Testing
         #expect(columns.count <= most)
         #expect(columns.count == (count + width - 1) / width)
         #expect(columns.map { $0.values[0] }.max() ?? 0 == Double(max(0, count - 1)))
+    }
+
+    @Test func costsStandByTheirLogarithms() throws {
+        func point(_ x: Double, _ y: Double) -> LineChart.Point { LineChart.Point(x: x, y: y, title: "<") }
+        let chart = try #require(
+            LineChart([
+                (points: [point(10, 0.02), point(1000, 2)], style: "a"), (points: [point(100, 0.2)], style: "b"),
+            ]))
+        #expect(chart.bounds.least == 0.01 && chart.bounds.greatest == 10)
+        let drawing = chart.svg(title: "T")
+        // From a tenth above a power of ten, over the middle, to the right.
+        #expect(drawing.contains("<path class=\"a\" vector-effect=\"non-scaling-stroke\" d=\"M16 86.77L984 25.44\"/>"))
+        #expect(drawing.contains("d=\"M500 56.10h0\"><title>&lt;</title>"))
+        #expect(drawing.components(separatedBy: "class=\"grid\"").count == 5)
+    }
+
+    @Test func costsWithoutLogarithmAreLeftOut() throws {
+        func point(_ x: Double, _ y: Double) -> LineChart.Point { LineChart.Point(x: x, y: y, title: "") }
+        #expect(LineChart([]) == nil)
+        #expect(
+            LineChart([(points: [point(0, 1), point(1, 0), point(1, -.infinity), point(.nan, 1)], style: "")]) == nil)
+        let one = try #require(LineChart([(points: [point(5, 1), point(1, 0)], style: "s")]))
+        #expect(one.bounds.least == 1 && one.bounds.greatest == 10)
+        #expect(one.svg(title: "").components(separatedBy: "class=\"s dot\"").count == 2)
     }
 }

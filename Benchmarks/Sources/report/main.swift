@@ -1,7 +1,7 @@
 import Foundation
 
-// usage: report RESULTS.influx.csv [FIGURES.json] OUT.json OUT.svg | --compare OLD.json NEW.json
-// Pairs the results of both sides, prints a table, and writes it as JSON and the costs against rows as a plot.
+// usage: report RESULTS.influx.csv FIGURES.json OUT.json | --compare OLD.json NEW.json
+// Pairs the results of both sides, prints a table, and writes it as JSON.
 
 /// The times of one benchmark, in seconds by percentile.
 ///
@@ -112,14 +112,12 @@ if arguments.first == "--compare", arguments.count == 3 {
     let isSlower = try Comparison(of: read(arguments[1]), with: read(arguments[2])).print()
     exit(isSlower ? 1 : 0)
 }
-guard arguments.count >= 3 else {
-    print("usage: report RESULTS.influx.csv [FIGURES.json] OUT.json OUT.svg | --compare OLD.json NEW.json")
+guard arguments.count == 3 else {
+    print("usage: report RESULTS.influx.csv FIGURES.json OUT.json | --compare OLD.json NEW.json")
     exit(2)
 }
 let results = Result.all(in: try String(contentsOfFile: arguments[0], encoding: .utf8))
-let figures =
-    arguments.count > 3
-    ? try JSONDecoder().decode([Figure].self, from: Data(contentsOf: URL(fileURLWithPath: arguments[1]))) : []
+let figures = try JSONDecoder().decode([Figure].self, from: Data(contentsOf: URL(fileURLWithPath: arguments[1])))
 let environment = ProcessInfo.processInfo.environment
 let report = Report(
     commit: environment["FETCHINDEX_BENCHMARK_COMMIT"], machine: environment["FETCHINDEX_BENCHMARK_MACHINE"],
@@ -127,5 +125,4 @@ let report = Report(
 printTable(report)
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-try encoder.encode(report).write(to: URL(fileURLWithPath: arguments[arguments.count - 2]))
-try Plot(report).svg.write(toFile: arguments[arguments.count - 1], atomically: true, encoding: .utf8)
+try encoder.encode(report).write(to: URL(fileURLWithPath: arguments[2]))

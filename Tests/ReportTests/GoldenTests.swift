@@ -1,0 +1,46 @@
+import FetchIndex
+import Foundation
+import Report
+import TestSupport
+import Testing
+
+/// Pages as files: the same store gives the same bytes, on each machine. FETCHINDEX_TEST_GOLDEN=FOLDER writes new ones there.
+@Suite struct GoldenTests {
+    private static func url(_ name: String) throws -> URL {
+        try #require(Bundle.module.url(forResource: "Golden", withExtension: nil)).appendingPathComponent(name)
+    }
+
+    private func expect(_ page: String, _ name: String) throws {
+        if let folder = ProcessInfo.processInfo.environment["FETCHINDEX_TEST_GOLDEN"] {
+            try Data(page.utf8).write(to: URL(fileURLWithPath: folder).appendingPathComponent(name))
+        }
+        let golden = try String(contentsOf: Self.url(name), encoding: .utf8)
+        if page == golden { return }
+        let lines = zip(page.split(separator: "\n"), golden.split(separator: "\n"))
+        let first = lines.first { $0 != $1 }
+        Issue.record(
+            "\(name) is another page, from here on:\n\(first?.0 ?? "its end")\nwhere it was:\n\(first?.1 ?? "")")
+    }
+
+    /// Two caches: one that was caught up and is behind again, with its history; and one with a hostile name, with hits.
+    @Test func theReportOfAStore() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let store = URL(fileURLWithPath: folder.path + "/magazines")
+        try FileManager.default.copyItem(at: Self.url("magazines"), to: store)
+        let container = try PersistentContainer(at: store, isReadOnly: true)
+        try expect(try InspectionReport(of: container).html().page, "report.html")
+        // Asking changes nothing.
+        try expect(try InspectionReport(of: container).html().page, "report.html")
+        #expect(try InspectionReport(of: container).livePage().contains("<title>magazines – caches, live</title>"))
+        let card = try InspectionReport(of: container).cardHTML(ofCache: "by publisher")
+        #expect(card.contains("<h2>by publisher <span class=\"state behind\">1 change behind</span></h2>"))
+        #expect(try CacheSummary.all(of: container).map(\.state) == ["1 change behind", "4 changes behind"])
+    }
+
+    @Test func thePageOfABenchmark() throws {
+        let results = try Data(contentsOf: Self.url("results.json"))
+        try expect(try BenchmarkPage(results: results).html(), "benchmark.html")
+        #expect(throws: DecodingError.self) { try BenchmarkPage(results: Data("{}".utf8)) }
+    }
+}
