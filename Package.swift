@@ -127,10 +127,11 @@ let package = Package(
         .target(
             name: "InspectionPage",
             dependencies: [
-                "FetchIndex", "Models", "OrderCaches", "Predicates", "Records", "Report", "SystemBasics", "Wording",
+                "FetchIndex", "Files", "Models", "OrderCaches", "Predicates", "Records", "Report", "SystemBasics",
+                "Wording",
                 .product(name: "FlyingFox", package: "FlyingFox"), .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
-            resources: ["basics.js", "list.js", "overview.js", "rows.js", "page.js", "page.css"].map {
+            resources: ["basics.js", "list.js", "overview.js", "rows.js", "search.js", "page.js", "page.css"].map {
                 .embedInCode("Page/\($0)")
             },
             swiftSettings: strict),

@@ -43,10 +43,14 @@ struct BrowseTool: ParsableCommand {
                 }
             }
         }
-        let signals = [SIGINT, SIGTERM, SIGHUP].map { number in
+        let signals = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { serving.cancel() }
+            source.setEventHandler {
+                serving.cancel()
+                // A second one does not wait.
+                signal(number, SIG_DFL)
+            }
             source.resume()
             return source
         }
@@ -65,6 +69,7 @@ enum Main {
     static func main() async {
         Descriptors.openMissingStandard()
         signal(SIGPIPE, SIG_IGN)
+        Descriptors.raiseLimit()
         do {
             try await BrowseTool.parse().run()
         } catch {

@@ -5,6 +5,8 @@ internal import SystemBasics
 /// of a store has a descriptor below 3.
 package enum Descriptors {
     private static let firstFree: CInt = 3
+    /// Enough for a server of one machine.
+    private static let mostFiles: rlim_t = 65_536
     #if os(Linux)
         private static let duplicateClosing: CInt = 1030  // F_DUPFD_CLOEXEC, a macro that Swift does not import
     #else
@@ -36,6 +38,19 @@ package enum Descriptors {
 
     /// Whether a descriptor that a library opened is not a standard one.
     package static func isSafe(_ file: CInt) -> Bool { file >= firstFree }
+
+    /// Lets the process open as many files and sockets as it may: a server has one for each client.
+    package static func raiseLimit() {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let kind = RLIMIT_NOFILE
+        #endif
+        guard getrlimit(kind, &limit) == 0 else { return }
+        limit.rlim_cur = min(limit.rlim_max, mostFiles)
+        setrlimit(kind, &limit)
+    }
 }
 
 #if canImport(Glibc)

@@ -1,17 +1,18 @@
 internal import FetchIndex
-internal import Report
 internal import Records
+internal import Report
 internal import SystemBasics
 
 /// The store that is shown: opened again when it was moved, and followed for all who listen.
 actor BrowsedStore {
-    private static let tick = Duration.seconds(1)
-    private static let beatTicks = 10
-    /// How long a view is kept of which nobody listens to changes.
+    private static let pollInterval = Duration.seconds(1)
+    private static let keepAliveInterval = Duration.seconds(10)
+    /// How long a view without listeners is kept.
     private static let idleTime = Duration.seconds(5)
+    /// A listener that does not take its events is left: it connects again, and learns the whole state.
     private static let mostWaitingEvents = 256
-    /// A follower pauses so many times as long as its work took.
-    private static let restFactor = 4
+    /// A follower whose advance took longer rests this many times as long.
+    private static let (longAdvance, restFactor) = (Duration.milliseconds(20), 4)
 
     private struct Listener {
         let cache: String?
@@ -26,10 +27,13 @@ actor BrowsedStore {
 
     private let path: String
     nonisolated let reports = Reports()
+    /// So that the state of the caches does not wait for pages and cards.
+    private let summarizer = Reports()
     private var container: PersistentContainer?
     private var problem: String?
     /// What the listeners know of the caches; nil when they must be told of all.
     private var summaries: [CacheSummary]?
+    private var lastCommit: UInt64?
     private var views: [String: Viewed] = [:]
     private var listeners: [Int: Listener] = [:]
     private var nextListener = 0
@@ -67,10 +71,10 @@ actor BrowsedStore {
 
     /// Events of the store, and of the rows of one cache.
     func events(ofCache cache: String?) async -> AsyncStream<ServerEvent> {
-        // Nobody looked at them while nobody listened.
-        if summaries == nil, let container { summaries = try? await reports.summaries(of: container) }
+        // Without listeners they are not kept up to date.
+        if summaries == nil, let container { summaries = try? await summarizer.summaries(of: container) }
         let (stream, continuation) = AsyncStream.makeStream(
-            of: ServerEvent.self, bufferingPolicy: .bufferingNewest(Self.mostWaitingEvents))
+            of: ServerEvent.self, bufferingPolicy: .bufferingOldest(Self.mostWaitingEvents))
         let number = nextListener
         nextListener += 1
         listeners[number] = Listener(cache: cache, continuation: continuation)
@@ -88,41 +92,48 @@ actor BrowsedStore {
 
     // MARK: Following
 
-    /// Looks at the store until the task is cancelled.
+    /// Follows the store until the task is cancelled.
     func run() async {
-        var ticks = 0
-        while !Task.isCancelled {
-            await look()
-            ticks += 1
-            if ticks % Self.beatTicks == 0 { for listener in listeners.values { listener.continuation.yield(.beat) } }
-            try? await Task.sleep(for: Self.tick)
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.repeatedly(every: Self.pollInterval) { await $0.poll() } }
+            group.addTask { await self.repeatedly(every: Self.keepAliveInterval) { await $0.keepAlive() } }
         }
+        close()
         for listener in listeners.values { listener.continuation.finish() }
     }
 
+    private nonisolated func repeatedly(every pause: Duration, _ body: (BrowsedStore) async -> Void) async {
+        while !Task.isCancelled {
+            await body(self)
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    private func keepAlive() {
+        for listener in listeners.values { send(.keepAlive, to: listener.continuation) }
+    }
+
     /// Finds out whether the store is in its place and what its caches are, and tells the listeners.
-    private func look() async {
+    private func poll() async {
         do {
             let container = try current()
             try container.store.requireInPlace()
             let commit = try container.store.snapshot().commit
-            note(nil)
+            setProblem(nil)
             if listeners.isEmpty {
                 summaries = nil
             } else {
-                update(try await reports.summaries(of: container), commit)
+                update(try await summarizer.summaries(of: container), commit)
             }
         } catch {
             // What is there next is another store.
             if case StoreError.moved = error { close() }
-            note("\(error)")
+            setProblem("\(error)")
         }
         for (name, viewed) in views where viewed.lastUse.duration(to: .now) > Self.idleTime {
             if !listeners.values.contains(where: { $0.cache == name }) { drop(name) }
         }
     }
-
-    private var lastCommit: UInt64?
 
     private func update(_ new: [CacheSummary], _ commit: UInt64) {
         let known = summaries ?? []
@@ -142,15 +153,18 @@ actor BrowsedStore {
         }
     }
 
-    private func note(_ sentence: String?) {
+    private func setProblem(_ sentence: String?) {
         if sentence == problem { return }
-        let wasGone = problem != nil
         problem = sentence
         broadcast("problem", ProblemEvent(sentence: sentence))
-        guard wasGone, sentence == nil else { return }
+        if sentence == nil { beginAnew() }
+    }
+
+    /// Follows the caches that are listened to in the store that is there now.
+    private func beginAnew() {
         for name in Set(listeners.values.compactMap(\.cache)) {
-            broadcast("rows", RowsEvent(cache: name, isReset: true), ofCache: name)
             if let view = try? view(of: name) { follow(view) }
+            broadcast("rows", RowsEvent(cache: name, isReset: true), ofCache: name)
         }
     }
 
@@ -174,7 +188,12 @@ actor BrowsedStore {
                 await advance(view)
                 // A cache that nobody brings up to date costs more with each commit.
                 let time = ContinuousClock.now - start
-                if time > .milliseconds(20) { try? await Task.sleep(for: time * Self.restFactor) }
+                if time > Self.longAdvance { try? await Task.sleep(for: time * Self.restFactor) }
+            }
+            // The store was moved, and may be back before that is noticed.
+            if !Task.isCancelled, views[view.name]?.view === view {
+                drop(view.name)
+                if problem == nil { beginAnew() }
             }
         }
     }
@@ -183,8 +202,10 @@ actor BrowsedStore {
         let event: RowsEvent?
         // Why it failed is told when the rows are asked for again.
         do { event = try await view.advance() } catch { event = RowsEvent(cache: view.name, isReset: true) }
-        if let event { broadcast("rows", event, ofCache: view.name) }
+        if let event, views[view.name]?.view === view { broadcast("rows", event, ofCache: view.name) }
     }
+
+    // MARK: Telling
 
     private func broadcast(_ name: String, _ message: some Encodable & Sendable, ofCache cache: String? = nil) {
         for listener in listeners.values where cache == nil || listener.cache == cache {
@@ -196,7 +217,11 @@ actor BrowsedStore {
         _ name: String, _ message: some Encodable & Sendable, to continuation: AsyncStream<ServerEvent>.Continuation
     ) {
         guard let event = try? ServerEvent(name, message) else { return }
-        continuation.yield(event)
+        send(event, to: continuation)
+    }
+
+    private func send(_ event: ServerEvent, to continuation: AsyncStream<ServerEvent>.Continuation) {
+        if case .dropped = continuation.yield(event) { continuation.finish() }
     }
 }
 

@@ -3,6 +3,7 @@ internal import Models
 internal import OrderCaches
 internal import Predicates
 internal import Records
+internal import Synchronization
 internal import SystemBasics
 internal import Wording
 
@@ -12,11 +13,12 @@ actor CacheView {
     static let mostRows = 500
     private static let mostTextLength = 300
     private static let mostEvents = 1000
-    /// Of a cache that is so far behind, no rows are shown: they would have to be sorted in first, in memory.
+    /// A cache further behind shows no rows: catching it up in memory would take too long.
     private static let mostBehind = 1_000_000
     /// How long a search reads until it answers with what it has found.
     private static let searchTime = Duration.milliseconds(12)
-    private static let rowsBetweenLooks = 64
+    /// The number of the newest state of any view.
+    private static let lastState = Mutex(0)
 
     private struct Opened {
         let context: ManagedObjectContext
@@ -25,15 +27,17 @@ actor CacheView {
         let identity: CacheIdentity
     }
 
-    /// Collects what the controller tells.
+    /// Collects what the controller tells until it is passed on.
     private final class Changes: FetchedResultsControllerDelegate {
         typealias Object = ManagedObject
 
         var batches: [ResultsChange] = []
         var failure: (any Error)?
+        var state = CacheView.nextState()
 
         func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
             batches.append(change)
+            state = CacheView.nextState()
         }
 
         func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {
@@ -45,12 +49,21 @@ actor CacheView {
     nonisolated private let container: PersistentContainer
     private let executor: QueueExecutor
     private var opened: Opened?
+    /// Whether those who look at the rows must be told to begin anew.
+    private var needsReset = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(_ name: String, in container: PersistentContainer) {
         (self.name, self.container) = (name, container)
         executor = QueueExecutor("rows of \(name)")
+    }
+
+    private static func nextState() -> Int {
+        lastState.withLock { state in
+            state += 1
+            return state
+        }
     }
 
     // MARK: Opening and following
@@ -76,9 +89,13 @@ actor CacheView {
     }
 
     private func open() throws -> Opened {
-        let identity = try identity()
+        let identity: CacheIdentity
+        do { identity = try self.identity() } catch {
+            close()
+            throw error
+        }
         if let opened, opened.identity == identity { return opened }
-        opened = nil
+        close()
         let definition = try OrderDefinition(identity, in: container.model())
         let context = container.newContext()
         var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
@@ -97,28 +114,46 @@ actor CacheView {
         return new
     }
 
-    /// Advances to the newest commit. The result is what that changed; nil for nothing. Throws `StoreError` and `Unshown`.
-    func advance() throws -> RowsEvent? {
-        guard let old = opened else { return nil }
+    private func close() {
+        if opened != nil { needsReset = true }
+        opened = nil
+    }
+
+    /// Opens the order, or brings it to the newest commit. What that changes is kept for `advance`.
+    private func bringUpToDate() throws -> Opened {
+        let current = try open()
         do {
-            let current = try open()
-            if current.controller !== old.controller { return RowsEvent(cache: name, isReset: true) }
             try current.context.mergeChanges()
+            if let failure = current.changes.failure { throw failure }
         } catch {
-            opened = nil
+            close()
             throw error
         }
-        if let failure = old.changes.failure {
-            opened = nil
-            throw failure
+        return current
+    }
+
+    /// Advances to the newest commit. The result is what changed since it was last asked for; nil for nothing. Throws `StoreError`
+    /// and `Unshown`.
+    func advance() throws -> RowsEvent? {
+        // Nobody has asked for rows.
+        if opened == nil, !needsReset { return nil }
+        let current: Opened
+        do { current = try bringUpToDate() } catch {
+            // What follows tells the reason to those who ask.
+            needsReset = false
+            throw error
         }
-        defer { old.changes.batches = [] }
-        return old.changes.batches.isEmpty ? nil : event(old)
+        defer { current.changes.batches = [] }
+        if needsReset {
+            needsReset = false
+            return RowsEvent(cache: name, isReset: true)
+        }
+        return current.changes.batches.isEmpty ? nil : event(current)
     }
 
     private func event(_ opened: Opened) -> RowsEvent {
         let order = opened.controller
-        var event = RowsEvent(cache: name)
+        var event = RowsEvent(cache: name, state: opened.changes.state)
         event.count = order.fetchedObjects?.count ?? 0
         event.sectionCount = order.sections.count
         var (inserted, updated, moved, deleted, other) = (0, 0, 0, 0, false)
@@ -145,25 +180,31 @@ actor CacheView {
 
     // MARK: Reading
 
-    private func order() throws -> (opened: Opened, order: FetchedOrder) {
-        // What has been opened is advanced by its follower.
+    /// Calls the body with the order. What has been opened is advanced by its follower.
+    private func read<Result>(_ body: (Opened, FetchedOrder) throws -> Result) throws -> Result {
         let current = try opened ?? open()
-        guard let order = try current.controller.savedOrder() else {
-            throw current.controller.failure ?? Unshown(name, "cannot be read")
+        do {
+            guard let order = try current.controller.savedOrder() else {
+                throw current.controller.failure ?? Unshown(name, "cannot be read")
+            }
+            return try body(current, order)
+        } catch let error as StoreError {
+            close()
+            throw error
         }
-        return (current, order)
     }
 
+    /// The first thing that the page asks for: as new as can be.
     func view() throws -> ViewMessage {
-        // The first thing that the page asks for: as new as can be.
-        _ = try open()
-        let order = try order().order
-        let columns = order.attributeColumns.map {
-            ViewMessage.Column(name: $0.name.visible, kind: Self.kind($0.type))
+        _ = try bringUpToDate()
+        return try read { opened, order in
+            ViewMessage(
+                state: opened.changes.state,
+                columns: order.attributeColumns.map {
+                    ViewMessage.Column(name: $0.name.visible, kind: Self.kind($0.type))
+                }, hasSections: opened.controller.sectionKey != nil, count: order.rowCount,
+                sectionCount: order.sectionCount)
         }
-        return ViewMessage(
-            columns: columns, hasSections: opened?.controller.sectionKey != nil, count: order.rowCount,
-            sectionCount: order.sectionCount)
     }
 
     private static func kind(_ type: ValueType) -> String {
@@ -176,60 +217,65 @@ actor CacheView {
 
     /// Rows by their numbers over all sections. O(log n + rows).
     func rows(from start: Int, limit: Int) throws -> RowsMessage {
-        let order = try order().order
-        var rows: [RowsMessage.Row] = []
-        var section: (index: Int, name: String?)?
-        guard start >= 0, start < order.rowCount else { return RowsMessage(rows: []) }
-        try order.forEachRow(from: start, limit: min(limit, Self.mostRows)) { row in
-            if section?.index != row.path.section {
-                let found = try order.section(at: row.path.section)
-                section = (row.path.section, found.isNull ? nil : Self.shown(found.name))
+        try read { _, order in
+            guard start >= 0, start < order.rowCount else { return RowsMessage(rows: []) }
+            var rows: [RowsMessage.Row] = []
+            var section: (index: Int, name: String?)?
+            let columns = order.attributeColumns.count
+            try order.forEachRow(from: start, limit: min(limit, Self.mostRows)) { row in
+                if section?.index != row.path.section {
+                    let found = try order.section(at: row.path.section)
+                    section = (row.path.section, found.isNull ? nil : Self.shown(found.name))
+                }
+                rows.append(
+                    RowsMessage.Row(
+                        id: Self.text(row.id), section: row.path.section, sectionRow: row.path.row,
+                        sectionName: section?.name, values: try Self.values(row, columns)))
             }
-            rows.append(
-                RowsMessage.Row(
-                    id: Self.text(row.id), section: row.path.section, sectionRow: row.path.row,
-                    sectionName: section?.name, values: try Self.values(row, order.attributeColumns.count)))
+            return RowsMessage(rows: rows)
         }
-        return RowsMessage(rows: rows)
     }
 
     /// O(log n + sections).
     func sections(from start: Int, limit: Int) throws -> SectionsMessage {
-        let order = try order().order
-        var left = min(limit, Self.mostRows)
-        var sections: [SectionsMessage.Section] = []
-        guard start >= 0, start < order.sectionCount, left > 0 else { return SectionsMessage(sections: []) }
-        try order.forEachSection(from: start) { section in
-            sections.append(
-                SectionsMessage.Section(
-                    name: section.isNull ? nil : Self.shown(section.name), count: section.count,
-                    rowsBefore: section.rowsBefore))
-            left -= 1
-            return left > 0
+        try read { _, order in
+            var left = min(limit, Self.mostRows)
+            var sections: [SectionsMessage.Section] = []
+            guard start >= 0, start < order.sectionCount, left > 0 else { return SectionsMessage(sections: []) }
+            try order.forEachSection(from: start) { section in
+                sections.append(
+                    SectionsMessage.Section(
+                        name: section.isNull ? nil : Self.shown(section.name), count: section.count,
+                        rowsBefore: section.rowsBefore))
+                left -= 1
+                return left > 0
+            }
+            return SectionsMessage(sections: sections)
         }
-        return SectionsMessage(sections: sections)
     }
 
     /// Where an object is now. O(log n).
     func place(of id: UInt64) throws -> PlaceMessage {
-        PlaceMessage(row: try order().opened.controller.row(of: RecordKey(rawValue: id)))
+        try read { opened, _ in PlaceMessage(row: opened.controller.row(of: RecordKey(rawValue: id))) }
     }
 
     /// Rows that match a predicate, from one on, for so long as a search may take.
     func search(_ format: String, from start: Int, limit: Int) throws -> SearchMessage {
         let predicate = try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
-        let order = try order().order
-        let end = ContinuousClock.now + Self.searchTime
-        let most = min(max(1, limit), Self.mostRows)
-        let columns = order.attributeColumns.count
-        var matches: [SearchMessage.Match] = []
-        let next = try order.search(predicate, from: max(0, start)) { row in
-            matches.count >= most || row % Self.rowsBetweenLooks == 0 && ContinuousClock.now >= end
-        } _: { number, row in
-            matches.append(
-                SearchMessage.Match(id: Self.text(row.id), number: number, values: try Self.values(row, columns)))
+        return try read { opened, order in
+            let end = ContinuousClock.now + Self.searchTime
+            let most = min(max(1, limit), Self.mostRows)
+            let columns = order.attributeColumns.count
+            var matches: [SearchMessage.Match] = []
+            let next = try order.search(predicate, from: max(0, start)) { _ in
+                matches.count >= most || ContinuousClock.now >= end
+            } _: { number, row in
+                matches.append(
+                    SearchMessage.Match(id: Self.text(row.id), number: number, values: try Self.values(row, columns)))
+            }
+            return SearchMessage(
+                matches: matches, next: next, count: order.rowCount, state: opened.changes.state)
         }
-        return SearchMessage(matches: matches, next: next, count: order.rowCount)
     }
 
     private static func text(_ id: ObjectID) -> String { String(id.key.rawValue) }

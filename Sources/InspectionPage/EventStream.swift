@@ -6,8 +6,8 @@ internal import Foundation
 struct ServerEvent: Sendable {
     let bytes: [UInt8]
 
-    /// Keeps a silent connection alive, and finds out whether it still is.
-    static let beat = ServerEvent(bytes: Array(":\n\n".utf8))
+    /// Keeps an idle connection open, and finds a closed one.
+    static let keepAlive = ServerEvent(bytes: Array(":\n\n".utf8))
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 

@@ -8,6 +8,8 @@ struct ViewMessage: Encodable {
         let kind: String
     }
 
+    /// A number that grows with each change of what the view shows.
+    let state: Int
     let columns: [Column]
     let hasSections: Bool
     let count: Int
@@ -61,6 +63,7 @@ struct SearchMessage: Encodable {
     /// The number of the row where the search goes on.
     let next: Int
     let count: Int
+    let state: Int
 }
 
 struct ErrorMessage: Encodable {
@@ -72,6 +75,7 @@ struct RowsEvent: Encodable, Sendable {
     let cache: String
     /// Whether everything must be read again.
     var isReset = false
+    var state = 0
     var count = 0
     var sectionCount = 0
     /// inserted, updated, moved or deleted, by the row's id; of the first ones.

@@ -6,6 +6,7 @@ enum PageFile: String {
     case list = "list.js"
     case overview = "overview.js"
     case rows = "rows.js"
+    case search = "search.js"
     case page = "page.js"
     case style = "page.css"
 
@@ -18,6 +19,7 @@ enum PageFile: String {
             case .list: PackageResources.list_js
             case .overview: PackageResources.overview_js
             case .rows: PackageResources.rows_js
+            case .search: PackageResources.search_js
             case .page: PackageResources.page_js
             case .style: PackageResources.page_css
             }

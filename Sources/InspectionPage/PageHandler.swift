@@ -23,7 +23,7 @@ struct PageHandler: HTTPHandler {
         do {
             return try await answer(path, PageQuery(request.query))
         } catch {
-            // What a person has asked for and cannot have is an answer; only a request that this page does not make is none.
+            // Errors of a valid request are answers; a malformed request is none.
             return try Self.json(ErrorMessage(error: "\(error)"), error is MissingValue ? .badRequest : .ok)
         }
     }

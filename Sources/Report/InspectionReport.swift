@@ -42,7 +42,7 @@ package struct InspectionReport {
     /// The frame of the live page: the store at a glance, and places for what the page's program asks for. O(commits of the log).
     /// Throws `StoreError`.
     package func livePage() throws -> String {
-        try Templates.render(Page(store: storePart, style: Templates.style, cards: [], hasCaches: true), .live)
+        try Templates.render(LivePage(store: storePart, style: Templates.style), .live)
     }
 
     /// The store at a glance, as a piece of HTML. O(commits of the log). Throws `StoreError`.

@@ -8,6 +8,12 @@ struct Page {
     let hasCaches: Bool
 }
 
+/// The frame of the live page.
+struct LivePage {
+    let store: StorePart
+    let style: String
+}
+
 /// The store at a glance.
 struct StorePart {
     let title: String

@@ -77,10 +77,17 @@ final class BrowsedPage {
         guard process.terminationStatus == 0 else { throw NotStarted(output: "\(arguments)") }
     }
 
-    func start() throws {
+    /// Files: how many files and sockets the server may open.
+    func start(files: Int? = nil) throws {
         server = Process()
         server.executableURL = Self.executable
         server.arguments = ["browse", store, "--output", "json"]
+        if let files {
+            server.executableURL = URL(fileURLWithPath: "/bin/bash")
+            server.arguments = [
+                "-c", "ulimit -n \(files); exec \"$0\" browse \"$1\" --output json", Self.executable.path, store,
+            ]
+        }
         let output = Pipe()
         server.standardOutput = output
         try server.run()

@@ -157,6 +157,61 @@ struct BrowserTests {
         #expect(try browser.wait(for: "part('problem').textContent.includes('has ended')"))
     }
 
+    @Test func theLastColumnOfAWideTableIsReached() throws {
+        try openRows()
+        #expect(try browser.number("part('rows').scrollWidth - part('rows').clientWidth") > 20)
+        try browser.run("part('rows').scrollLeft = 1e6")
+        let hit = """
+            (() => {
+              const cell = document.querySelector('#rows .row').lastElementChild, box = cell.getBoundingClientRect();
+              return document.elementFromPoint(box.right - 5, box.y + 10) === cell;
+            })()
+            """
+        #expect(try browser.wait(for: hit))
+        #expect(
+            try browser.number("part('rows').querySelector('.head').offsetWidth")
+                == browser.number("document.querySelector('#rows .row').offsetWidth"))
+    }
+
+    /// A page in the background does not listen; when it is seen again it shows what happened meanwhile.
+    @Test func aPageThatIsSeenAgainCatchesUp() throws {
+        try openRows()
+        try browser.run(
+            """
+            window.isHidden = true;
+            Object.defineProperty(document, 'hidden', { get: () => window.isHidden });
+            document.dispatchEvent(new Event('visibilitychange'));
+            """)
+        #expect(try browser.number("events.readyState") == 2)
+        try page.insert(20_000..<20_100)
+        usleep(300_000)
+        #expect(try browser.number("browser.rows.count") == 20_000)
+        try browser.run("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
+        #expect(try browser.wait(for: "browser.rows && browser.rows.count == 20100"))
+        try page.insert(20_100..<20_101)
+        #expect(try browser.wait(for: "browser.rows.count == 20101"))
+        try checkLogs()
+    }
+
+    @Test func manySmallChangesLeaveThePageWithTheLastState() throws {
+        try openRows()
+        try browser.run("browser.rows.show(10000)")
+        for number in 0..<60 { try page.insert(30_000 + number * 10..<30_000 + number * 10 + 7) }
+        #expect(try browser.wait(for: "browser.rows.count == 20420"))
+        #expect(
+            try browser.wait(for: "browser.rows.row(browser.rows.top) && !document.querySelector('#rows .row.waiting')")
+        )
+        let top = try browser.number("browser.rows.top")
+        let shown = try browser.text("browser.rows.row(browser.rows.top).values[0]")
+        try page.container.withOrder(try #require(BrowsedPage.caches["by group"]), .init(cacheName: "by group")) {
+            try $0.withRow(at: top) { row in
+                let name = try row.value(of: "name").description
+                #expect(name == shown)
+            }
+        }
+        try checkLogs()
+    }
+
     /// Small steps of a long list go to the next rows, also where the browser's heights are not enough for all rows.
     @Test func aListOfTenMillionRowsReachesEachOfThem() throws {
         try openRows()
@@ -187,5 +242,31 @@ struct BrowserTests {
         #expect(try browser.wait(for: "window.big.row(9999999)"))
         try browser.run("part('sections').scrollTop = part('sections').scrollHeight / 2")
         #expect(try browser.wait(for: "Math.abs(window.big.top - 5000000) < 50000"))
+    }
+
+    /// Where the height is just enough for all rows, and just not.
+    @Test(arguments: [285_713, 285_714, 285_715, 285_720, 285_735]) func theLastRowsAreReachedStepByStep(count: Int)
+        throws
+    {
+        try openRows()
+        try browser.run(
+            """
+            window.big = new RowList(part('sections'), null, async (from, limit) =>
+              Array.from({ length: limit }, (_, index) => ({ id: String(from + index) })), () => {});
+            window.big.reload(\(count));
+            """)
+        try browser.run("part('sections').scrollTop = 1e9")
+        #expect(try browser.wait(for: "window.big.top > \(count - 100)"))
+        let last = try browser.number("window.big.top")
+        usleep(250_000)
+        for step in 1...8 {
+            try browser.run("part('sections').scrollTop -= 28")
+            #expect(try browser.wait(for: "window.big.top == \(last - step)", seconds: 3), "\(count) \(step)")
+        }
+        usleep(250_000)
+        for step in (0..<8).reversed() {
+            try browser.run("part('sections').scrollTop += 28")
+            #expect(try browser.wait(for: "window.big.top == \(last - step)", seconds: 3), "\(count) \(step)")
+        }
     }
 }

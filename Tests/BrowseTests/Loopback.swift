@@ -49,8 +49,8 @@ struct Loopback {
         return text[end.upperBound...].utf8.count >= length
     }
 
-    /// Sends a request and hands out all that has arrived, until the end, or until the body returns false.
-    func exchange(_ request: String, seconds: Int = 30, _ body: ([UInt8]) -> Bool) throws {
+    /// A connected socket.
+    func connected(seconds: Int = 30) throws -> Int32 {
         #if canImport(Glibc)
             let kind = Int32(SOCK_STREAM.rawValue)
         #else
@@ -58,7 +58,6 @@ struct Loopback {
         #endif
         let file = socket(AF_INET, kind, 0)
         guard file >= 0 else { throw Failed(call: "socket") }
-        defer { close(file) }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -70,7 +69,17 @@ struct Loopback {
                 connect(file, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else { throw Failed(call: "connect") }
+        guard connected == 0 else {
+            close(file)
+            throw Failed(call: "connect")
+        }
+        return file
+    }
+
+    /// Sends a request and hands out all that has arrived, until the end, or until the body returns false.
+    func exchange(_ request: String, seconds: Int = 30, _ body: ([UInt8]) -> Bool) throws {
+        let file = try connected(seconds: seconds)
+        defer { close(file) }
         var left = Array(request.utf8)[...]
         while !left.isEmpty {
             let written = left.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }

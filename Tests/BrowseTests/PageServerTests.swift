@@ -218,4 +218,92 @@ import Testing
         page.server.waitUntilExit()
         #expect(page.server.terminationStatus == 0 && page.server.terminationReason == .exit)
     }
+
+    @Test func askingAgainShowsWhatIsThereNowAlsoWithoutListening() throws {
+        for count in 0..<3 {
+            #expect(try page.ask("view", ["cache": "by group"]).json["count"] as? Int == 2000 + count)
+            try page.insert(3000 + count..<3001 + count)
+        }
+    }
+
+    /// The first one is told, though the second one's question has opened the order anew.
+    @Test func whoListensIsToldOfAnotherRequestThoughSomebodyElseAsksFirst() throws {
+        var stage = 0
+        var all = ""
+        try page.client.exchange(
+            "GET \(page.root)events?cache=by%20group HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n"
+        ) { bytes in
+            all = String(decoding: bytes, as: UTF8.self)
+            if stage == 0, all.contains("event: caches"), (try? page.ask("view", ["cache": "by group"])) != nil {
+                stage = 1
+                let other = OrderDefinition(entity: "Item", sortKeys: [SortKey("name", .descending)])
+                try? page.container.withOrder(other, .init(cacheName: "by group")) { _ in }
+                _ = try? page.ask("view", ["cache": "by group"])
+            }
+            return !all.contains("\"isReset\":true")
+        }
+        #expect(all.contains("\"isReset\":true"))
+    }
+
+    @Test func anotherStoreInItsPlaceIsShown() throws {
+        _ = try page.ask("view", ["cache": "by group"])
+        let other = try BrowsedPage(items: 30)
+        try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
+        try FileManager.default.moveItem(atPath: other.store, toPath: page.store)
+        var count = 0
+        for _ in 0..<100 where count != 30 {
+            count = try page.ask("view", ["cache": "by group"]).json["count"] as? Int ?? 0
+            usleep(100_000)
+        }
+        #expect(count == 30)
+    }
+
+    @Test func aPortThatIsInUseIsToldAtOnce() throws {
+        let errors = page.folder.path + "/errors"
+        let start = Date()
+        let status = try TemporaryFolder.run(
+            "bash",
+            [
+                "-c", "\"$0\" browse \"$1\" --port \(page.port) 2>\"$2\"", BrowsedPage.executable.path, page.store,
+                errors,
+            ]
+        ).status
+        #expect(status == 1)
+        let sentence = try String(contentsOfFile: errors, encoding: .utf8)
+        #expect(
+            sentence
+                == "fetchindex-browse: port \(page.port) of 127.0.0.1 cannot be used: Address already in use; "
+                + "--port takes another, or 0 for a free one\n")
+        // Not only after a limit of time.
+        #expect(Date().timeIntervalSince(start) < 4)
+    }
+
+    @Test(arguments: [["browse"], ["browse", "store", "--port", "70000"], ["browse", "store", "--port", "x"]])
+    func wrongUsageIsExitCodeTwo(arguments: [String]) throws {
+        #expect(try TemporaryFolder.run(BrowsedPage.executable.path, arguments).status == 2)
+    }
+
+    @Test func aFolderWithoutStoreIsAnError() throws {
+        #expect(
+            try TemporaryFolder.run(BrowsedPage.executable.path, ["browse", page.folder.path + "/none"]).status == 1)
+    }
+
+    /// The system gives the server no more connections: it goes on when it does again.
+    @Test func moreConnectionsThanItMayHaveDoNotEndIt() throws {
+        let page = try BrowsedPage(items: 10)
+        try page.start(files: 40)
+        var sockets: [Int32] = []
+        // The last ones may find nobody.
+        for _ in 0..<100 { if let socket = try? page.client.connected() { sockets.append(socket) } }
+        #expect(sockets.count > 30)
+        usleep(300_000)
+        for socket in sockets { close(socket) }
+        var status = 0
+        for _ in 0..<100 where status != 200 {
+            status = (try? page.ask("").status) ?? 0
+            usleep(100_000)
+        }
+        #expect(status == 200)
+        #expect(page.server.isRunning)
+    }
 }

@@ -168,8 +168,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Looks at the rows from one on until there are no more or the closure is true for the number of one; calls the body with
-    /// those that match a predicate. The result is the number of the next row. O(log n), and one record a row. Throws as
+    /// Reads rows from one on, until the end or until `isOver` is true for the number of the next row; calls the body with those
+    /// that match a predicate. The result is the number of the next row. O(log n), and one record a row. Throws as
     /// `forEachRow`, and `FetchPredicateError` or `RequestError` when the predicate does not fit the entity.
     package func search(
         _ predicate: FetchPredicate, from row: Int, until isOver: (_ row: Int) -> Bool,
@@ -182,14 +182,14 @@ public struct FetchedOrder {
             var next = row
             if next >= rowCount { return next }
             try opened.order.walkRows(from: row) { object, path in
-                let isMatch = try snapshot.record(object) { record in
+                let isFound = try snapshot.record(object) { record in
                     placement.begin()
                     guard let placer = builder.placer(of: object.entity),
                         try placer.place(object, record, in: snapshot, &placement)
                     else { return }
                     try withRow(object, path) { try body(next, $0) }
                 }
-                if !isMatch { throw stale(object) }
+                if !isFound { throw stale(object) }
                 next += 1
                 return !isOver(next)
             }

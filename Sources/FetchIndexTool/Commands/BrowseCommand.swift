@@ -7,7 +7,7 @@ struct BrowseCommand: ParsableCommand {
         abstract: "Show the store and its caches on a live page, for browsers on this machine, until interrupted.",
         discussion: """
             The page's address, which holds a secret, is printed. Nothing in the store is changed: caches that are behind are \
-            caught up in memory. The server is a program of its own, fetchindex-browse, beside this one or in PATH.
+            caught up in memory. The server is a program of its own, fetchindex-browse, beside this one.
             """)
 
     private static let program = "fetchindex-browse"
@@ -20,16 +20,17 @@ struct BrowseCommand: ParsableCommand {
         let arguments = [
             Self.program, "--port", "\(port)", "--output", output.output.rawValue, "--", store.store,
         ]
-        for path in [Self.neighbour, Self.program].compactMap(\.self) {
-            var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-            pointers.append(nil)
-            // Returns only where there is no such program.
-            execvp(path, &pointers)
-            for pointer in pointers { free(pointer) }
-        }
+        guard let path = Self.neighbour else { throw Failure("the path of this program is not known") }
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        // Returns only when it fails.
+        execv(path, &pointers)
         throw Failure(
-            "the live page's program \(Self.program) is neither beside fetchindex nor in PATH; "
-                + "swift build -c release --product \(Self.program) builds it")
+            errno == ENOENT
+                ? "the live page's program \(Self.program) is not beside fetchindex; "
+                    + "swift build -c release --product \(Self.program) builds it"
+                : "\(path) cannot be run: \(String(cString: strerror(errno)))")
     }
 
     /// The path of the program beside this one.

@@ -4,12 +4,13 @@ const part = id => document.getElementById(id);
 const grouped = number => number.toLocaleString("en-US");
 const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-// What is asked of the server is read as JSON or HTML; an error's sentence becomes the error.
+// Asks the server. The answer is an object where it sends JSON, else text; the sentence of an error becomes an Error.
 async function ask(path, values = {}) {
   const query = Object.entries(values).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   const response = await fetch(query ? `${path}?${query}` : path, { cache: "no-store" });
-  if (!(response.headers.get("Content-Type") ?? "").includes("json")) return response.text();
-  const answer = await response.json();
+  const isJSON = (response.headers.get("Content-Type") ?? "").includes("json");
+  if (!response.ok && !isJSON) throw new Error(`the page's program gives no answer (${response.status})`);
+  const answer = isJSON ? await response.json() : await response.text();
   if (answer.error !== undefined) throw new Error(answer.error);
   return answer;
 }

@@ -22,6 +22,7 @@ class RowList {
   #changes = new Map();
   #settling;
   #isDrawing = false;
+  #isClosed = false;
 
   // read(from, limit) promises rows; draw(element, row, number, isTop) fills the element of one.
   constructor(frame, head, read, draw) {
@@ -37,7 +38,14 @@ class RowList {
     this.resized.observe(frame);
   }
 
-  close() { this.resized.disconnect(); clearTimeout(this.#settling); this.#frame.onscroll = null; this.#frame.replaceChildren(); }
+  // Another list may take the frame then.
+  close() {
+    this.#isClosed = true;
+    this.resized.disconnect();
+    clearTimeout(this.#settling);
+    this.#frame.onscroll = null;
+    this.#frame.replaceChildren();
+  }
 
   get count() { return this.#count; }
   get top() { return Math.floor(this.#top); }
@@ -46,24 +54,33 @@ class RowList {
     return this.#blocks.get(Math.floor(number / length))?.rows[number % length];
   }
 
-  get #height() {
-    const head = this.#frame.firstElementChild;
-    return Math.max(RowList.rowHeight, this.#frame.clientHeight - (head === this.#spacer ? 0 : head.offsetHeight));
+  // The rows that are on the screen as a whole, with their numbers.
+  visible() {
+    const rows = [];
+    for (let number = Math.ceil(this.#top); number < Math.min(this.#count, this.#top + this.#shown - 1); number += 1) {
+      const row = this.row(number);
+      if (row) rows.push({ number, row });
+    }
+    return rows;
   }
+
+  get #head() { return this.#frame.firstElementChild === this.#spacer ? undefined : this.#frame.firstElementChild; }
+  get #height() { return Math.max(RowList.rowHeight, this.#frame.clientHeight - (this.#head?.offsetHeight ?? 0)); }
+  get #isTrue() { return this.#count * RowList.rowHeight <= RowList.mostHeight; }
   get #shown() { return this.#height / RowList.rowHeight; }
   get #lastTop() { return Math.max(0, this.#count - this.#shown); }
   get #range() { return Math.max(0, this.#spacer.offsetHeight - this.#height); }
 
   // Where a row stands in the scrolled height, and the reverse.
   #place(top) {
-    const { rowHeight, trueHeight, mostHeight } = RowList, all = this.#lastTop * rowHeight, at = top * rowHeight;
-    if (all <= mostHeight || at <= trueHeight) return at;
+    const { rowHeight, trueHeight } = RowList, all = this.#lastTop * rowHeight, at = top * rowHeight;
+    if (this.#isTrue || at <= trueHeight) return at;
     if (all - at <= trueHeight) return this.#range - (all - at);
     return trueHeight + (at - trueHeight) / (all - 2 * trueHeight) * (this.#range - 2 * trueHeight);
   }
   #rowAt(place) {
-    const { rowHeight, trueHeight, mostHeight } = RowList, all = this.#lastTop * rowHeight, range = this.#range;
-    if (all <= mostHeight || place <= trueHeight) return place / rowHeight;
+    const { rowHeight, trueHeight } = RowList, all = this.#lastTop * rowHeight, range = this.#range;
+    if (this.#isTrue || place <= trueHeight) return place / rowHeight;
     if (range - place <= trueHeight) return (all - (range - place)) / rowHeight;
     return (trueHeight + (place - trueHeight) / (range - 2 * trueHeight) * (all - 2 * trueHeight)) / rowHeight;
   }
@@ -95,9 +112,9 @@ class RowList {
     this.redraw();
   }
 
-  // There are so many rows now, and what was read is old. Changes are kinds by row id, shown where they are; top is the row that
-  // stands first now, if another one.
-  reload(count, changes = new Map(), top = this.#top) {
+  // There are so many rows now, and what was read is old. Changes are kinds by row id, shown where they are. The rows of the screen
+  // moved down by so many.
+  reload(count, changes = new Map(), shift = 0) {
     const until = performance.now() + RowList.changeTime;
     for (const [id, kind] of changes) this.#changes.set(id, { kind, until });
     for (const [number, element] of this.#elements) {
@@ -107,7 +124,7 @@ class RowList {
     this.#count = count;
     this.#version += 1;
     this.#spacer.style.height = Math.max(1, Math.min(count * RowList.rowHeight, RowList.mostHeight)) + "px";
-    this.#top = this.#limited(top);
+    this.#top = this.#limited(this.#top + shift);
     this.#settle();
     this.redraw();
   }
@@ -127,12 +144,14 @@ class RowList {
   }
 
   redraw() {
-    if (this.#isDrawing) return;
+    if (this.#isDrawing || this.#isClosed) return;
     this.#isDrawing = true;
     requestAnimationFrame(() => { this.#isDrawing = false; this.#drawRows(); });
   }
 
   #drawRows() {
+    if (this.#isClosed) return;
+    if (this.#head) this.#spacer.style.width = this.#head.offsetWidth + "px";
     this.#layer.style.height = Math.min(this.#height, Math.max(1, this.#count * RowList.rowHeight)) + "px";
     const first = Math.max(0, Math.floor(this.#top)), last = Math.min(this.#count, Math.ceil(this.#top + this.#shown) + 1);
     this.#readBlocks(first, last);
@@ -167,10 +186,10 @@ class RowList {
       if (block.version === this.#version) continue;
       const version = block.version = this.#version;
       this.#read(number * length, length).then(rows => {
-        if (block.version !== version) return;
+        if (block.version !== version || this.#isClosed) return;
         block.rows = rows;
         this.redraw();
-      }, error => { if (block.version === version) this.onfail?.(error); });
+      }, error => { if (block.version === version && !this.#isClosed) this.onfail?.(error); });
     }
   }
 }

@@ -10,15 +10,23 @@ const overview = {
     const names = new Set(caches.map(cache => cache.name));
     for (const name of isWhole ? [...this.caches.keys()].filter(name => !names.has(name)) : removed) {
       const gone = this.caches.get(name);
-      gone?.chip.remove(); gone?.card.remove();
+      if (!gone) continue;
+      this.watch.unobserve(gone.card);
+      gone.chip.remove(); gone.card.remove();
       this.caches.delete(name);
     }
+    const count = this.caches.size;
     for (const cache of caches) {
       const known = this.caches.get(cache.name) ?? this.add(cache);
       known.cache = cache;
       known.link.className = cache.style;
       known.link.replaceChildren(cache.shownName + " ", element("span", "", cache.state));
       if (known.isSeen) known.refresh(); else known.isOld = true;
+    }
+    if (this.caches.size > count) {
+      const sorted = [...this.caches.values()].sort((a, b) => (a.cache.name < b.cache.name ? -1 : 1));
+      part("chips").append(...sorted.map(known => known.chip));
+      part("cards").append(...sorted.map(known => known.card));
     }
     part("noCaches").hidden = this.caches.size > 0;
     if (browser.name !== undefined) browser.showState(this.caches.get(browser.name)?.cache, names.has(browser.name));
@@ -33,21 +41,19 @@ const overview = {
     const known = { cache, chip, link, card, isSeen: false, isOld: true };
     known.refresh = paced(async () => {
       known.isOld = false;
-      const frame = element("div");
-      frame.innerHTML = await ask("card", { cache: cache.name });
-      const made = frame.firstElementChild, open = element("a", "open", "Show its rows");
-      made.removeAttribute("id");
-      open.href = "#rows=" + encodeURIComponent(cache.name);
-      made.querySelector("h2").append(open);
-      card.replaceChildren(...made.childNodes);
+      try {
+        const frame = element("div");
+        frame.innerHTML = await ask("card", { cache: cache.name });
+        const made = frame.firstElementChild, open = element("a", "open", "Show its rows");
+        open.href = "#rows=" + encodeURIComponent(cache.name);
+        made.querySelector("h2").append(open);
+        card.replaceChildren(...made.childNodes);
+      } catch (error) {
+        card.replaceChildren(element("h2", "", cache.shownName), element("p", "defect", error.message));
+      }
       card.className = "card";
     });
     this.caches.set(cache.name, known);
-    // In the order of their names.
-    const next = [...this.caches.values()].filter(other => other.cache.name > cache.name)
-      .sort((a, b) => (a.cache.name < b.cache.name ? -1 : 1))[0];
-    part("chips").insertBefore(chip, next?.chip ?? null);
-    part("cards").insertBefore(card, next?.card ?? null);
     card.known = known;
     this.watch.observe(card);
     return known;

@@ -1,9 +1,12 @@
 "use strict";
 
-// The rows of one cache.
+// The rows of one cache. Each state of them has a number that grows.
 const browser = {
   name: undefined,
-  search: 0,
+  state: 0,
+  lastTop: 0,
+  // Kinds of change by row id that are not shown yet.
+  pending: new Map(),
 
   async open(name) {
     this.close();
@@ -15,38 +18,44 @@ const browser = {
     await this.read();
   },
 
-  // Begins anew, with what the cache is now.
+  // Begins anew, if there is another state.
   async read() {
     const name = this.name;
     let view;
     try { view = await ask("view", { cache: name }); } catch (error) { if (this.name === name) this.fail(error); return; }
-    if (this.name !== name) return;
+    if (this.name !== name || this.rows && view.state <= this.state) return;
     this.fail();
-    const top = this.rows?.top ?? 0;
+    const top = this.rows?.top ?? this.lastTop;
     this.rows?.close(); this.sections?.close();
     this.view = view;
+    this.state = view.state;
+    this.pending = new Map();
     part("panes").classList.toggle("plain", !view.hasSections);
     part("sections").hidden = !view.hasSections;
     const head = element("div", "head");
     head.append(element("span", "cell place", "row"));
     if (view.hasSections) head.append(element("span", "cell section", "section"));
-    for (const column of view.columns) {
-      head.append(element("span", "cell " + column.kind, column.name));
-    }
-    this.rows = new RowList(part("rows"), head, async (from, limit) => {
+    for (const column of view.columns) head.append(element("span", "cell " + column.kind, column.name));
+    const rows = new RowList(part("rows"), head, async (from, limit) => {
       return (await ask("rows", { cache: name, from, limit })).rows;
     }, this.drawRow.bind(this));
-    this.sections = new RowList(part("sections"), null, async (from, limit) => {
+    const sections = new RowList(part("sections"), null, async (from, limit) => {
       return (await ask("sections", { cache: name, from, limit })).sections;
     }, this.drawSection.bind(this));
-    this.rows.onfail = this.sections.onfail = error => this.fail(error);
-    this.rows.ondraw = () => {
-      const section = this.rows.row(this.rows.top)?.section;
-      if (section !== undefined && section !== this.section) { this.section = section; this.sections.redraw(); }
+    this.rows = rows; this.sections = sections;
+    rows.onfail = sections.onfail = error => this.fail(error);
+    rows.ondraw = () => {
+      const section = rows.row(rows.top)?.section;
+      if (section !== undefined && section !== this.section) { this.section = section; sections.redraw(); }
+    };
+    part("sections").onkeydown = event => {
+      const section = sections.row(sections.top);
+      if (event.key === "Enter" && section) rows.show(section.rowsBefore);
     };
     this.showCount(view);
-    this.sections.reload(view.sectionCount);
-    this.rows.reload(view.count, new Map(), top);
+    sections.reload(view.sectionCount);
+    rows.reload(view.count);
+    rows.show(top);
   },
 
   // Shows why there are no rows, or nothing.
@@ -55,25 +64,30 @@ const browser = {
     part("unshown").hidden = !error;
     part("panes").hidden = Boolean(error);
     if (!error) return;
+    this.closeLists();
+    part("rowCount").textContent = part("lastChange").textContent = "";
+  },
+
+  closeLists() {
+    this.lastTop = this.rows?.top ?? this.lastTop;
     this.rows?.close(); this.sections?.close();
     this.rows = this.sections = this.section = undefined;
-    part("rowCount").textContent = part("lastChange").textContent = "";
   },
 
   close() {
     this.fail();
-    this.rows?.close(); this.sections?.close();
-    this.rows = this.sections = this.name = this.section = undefined;
-    this.search += 1;
-    for (const id of ["found", "searchError", "more"]) part(id).hidden = true;
-    for (const id of ["cacheState", "rowCount", "lastChange", "matches", "searchProgress"]) part(id).replaceChildren();
+    this.closeLists();
+    this.name = undefined;
+    this.lastTop = 0;
+    search.close();
+    for (const id of ["cacheState", "rowCount", "lastChange"]) part(id).replaceChildren();
     part("overview").hidden = false;
     part("browser").hidden = true;
     document.body.className = "";
   },
 
   showState(cache, isNew) {
-    part("cacheState").textContent = cache?.state ?? "deleted";
+    part("cacheState").textContent = cache?.state ?? "not there";
     part("cacheState").className = "state " + (cache?.style ?? "bad");
     if (isNew && !this.rows) this.read();
   },
@@ -102,7 +116,6 @@ const browser = {
       const value = row?.values[index];
       fill(cells[index + skipped], row ? value ?? "–" : "", `cell ${column.kind}${row && value === null ? " none" : ""}`);
     });
-    if (row && target.dataset.id !== row.id) target.dataset.id = row.id;
   },
 
   drawSection(target, section, number) {
@@ -118,61 +131,34 @@ const browser = {
   async changed(change) {
     if (change.cache !== this.name) return;
     if (change.isReset || !this.rows) return this.read();
-    const name = this.name, first = this.rows.row(this.rows.top);
+    if (change.state < this.state) return;
+    this.state = change.state;
+    const rows = this.rows;
+    for (const [id, kind] of change.rows) this.pending.set(id, kind);
     this.showCount(change);
     part("lastChange").textContent = change.sentence;
-    let top;
+    let shift = 0;
     // Rows that come or go above do not push the screen's rows away.
-    if (first && this.rows.top > 0 && change.shifts) {
-      const found = await ask("place", { cache: name, id: first.id });
-      if (found.row !== null) top = found.row;
+    const anchor = rows.top > 0 && change.shifts && rows.visible().find(({ row }) => !this.pending.has(row.id));
+    if (anchor) {
+      const found = await ask("place", { cache: change.cache, id: anchor.row.id });
+      // A newer change shows this one too.
+      if (this.rows !== rows || this.state !== change.state) return;
+      if (found.row !== null) shift = found.row - anchor.number;
     }
-    if (this.name !== name) return;
-    this.rows.reload(change.count, new Map(change.rows), top);
+    rows.reload(change.count, this.pending, shift);
+    this.pending = new Map();
     this.sections.reload(change.sectionCount);
   },
 
-  async find(where, from = 0, found = 0) {
-    const search = this.search += 1, name = this.name, most = found + 200;
-    part("found").hidden = false; part("more").hidden = true; part("searchError").hidden = true;
-    if (from === 0) part("matches").replaceChildren();
-    try {
-      let count;
-      do {
-        const answer = await ask("search", { cache: name, where, from, limit: most - found });
-        if (this.search !== search) return;
-        for (const match of answer.matches) part("matches").append(this.match(match));
-        found += answer.matches.length; from = answer.next; count = answer.count;
-        part("searchProgress").textContent = `${counted(found, "row")} found in ${grouped(from)} of ${grouped(count)}`;
-      } while (from < count && found < most);
-      part("more").hidden = from >= count;
-      part("more").onclick = () => this.find(where, from, found);
-    } catch (error) {
-      if (this.search !== search) return;
-      part("searchProgress").textContent = "";
-      part("searchError").hidden = false;
-      part("searchError").textContent = error.message;
-    }
+  // Shows the row of an object, wherever it is now. False when it is in no row.
+  async show(id) {
+    const rows = this.rows;
+    if (!rows) return false;
+    const { row } = await ask("place", { cache: this.name, id });
+    if (row === null || this.rows !== rows) return false;
+    rows.show(row, false);
+    rows.mark(id, "found");
+    return true;
   },
-
-  match(match) {
-    const item = element("li"), button = element("button", "", [grouped(match.number), ...match.values.filter(value => value !== null)].join("  ·  "));
-    button.type = "button";
-    button.onclick = async () => {
-      // It may have moved since.
-      const { row } = await ask("place", { cache: this.name, id: match.id });
-      if (row === null) { button.disabled = true; return; }
-      this.rows.show(row, false);
-      this.rows.mark(match.id, "found");
-    };
-    item.append(button);
-    return item;
-  },
-};
-
-part("tools").onsubmit = event => {
-  event.preventDefault();
-  const where = part("where").value.trim(), number = part("rowNumber").value.replaceAll(/[\s,]/g, "");
-  if (document.activeElement === part("rowNumber") && /^\d+$/.test(number)) return browser.rows?.show(Number(number));
-  if (where) browser.find(where); else { browser.search += 1; part("found").hidden = true; }
 };

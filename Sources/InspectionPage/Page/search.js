@@ -1,0 +1,57 @@
+"use strict";
+
+// The search through the rows of the cache that is shown, piece by piece.
+const search = {
+  most: 200,
+  // Each search has a number; what a former one still answers is not shown.
+  number: 0,
+
+  close() {
+    this.number += 1;
+    for (const id of ["found", "searchError", "more"]) part(id).hidden = true;
+    for (const id of ["matches", "searchProgress"]) part(id).replaceChildren();
+  },
+
+  async start(where, from = 0, found = 0, state = undefined) {
+    const number = this.number += 1, cache = browser.name, end = found + this.most;
+    part("found").hidden = false; part("more").hidden = true; part("searchError").hidden = true;
+    if (from === 0) part("matches").replaceChildren();
+    try {
+      let count;
+      do {
+        const answer = await ask("search", { cache, where, from, limit: end - found });
+        if (this.number !== number) return;
+        for (const match of answer.matches) part("matches").append(this.match(match));
+        state ??= answer.state;
+        found += answer.matches.length; from = answer.next; count = answer.count;
+        const changed = answer.state === state ? "" : "; rows changed meanwhile, search again to find all";
+        part("searchProgress").textContent = `${counted(found, "row")} found in ${grouped(from)} of ${grouped(count)}${changed}`;
+      } while (from < count && found < end);
+      part("more").hidden = from >= count;
+      part("more").onclick = () => this.start(where, from, found, state);
+    } catch (error) {
+      if (this.number !== number) return;
+      part("searchProgress").textContent = "";
+      part("searchError").hidden = false;
+      part("searchError").textContent = error.message;
+    }
+  },
+
+  match(match) {
+    const words = [grouped(match.number), ...match.values.filter(value => value !== null)];
+    const item = element("li"), button = element("button", "", words.join("  ·  "));
+    button.type = "button";
+    button.onclick = async () => {
+      try { button.disabled = !await browser.show(match.id); } catch (error) { browser.fail(error); }
+    };
+    item.append(button);
+    return item;
+  },
+};
+
+part("tools").onsubmit = event => {
+  event.preventDefault();
+  const where = part("where").value.trim(), number = part("rowNumber").value.replaceAll(/[\s,]/g, "");
+  if (document.activeElement === part("rowNumber") && /^\d+$/.test(number)) return browser.rows?.show(Number(number));
+  if (where) search.start(where); else search.close();
+};
