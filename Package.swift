@@ -60,7 +60,7 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
 
         // the system's C library and Foundation's essentials, under one name; work on several threads
-        .target(name: "SystemBasics", swiftSettings: strict),
+        .target(name: "SystemBasics", dependencies: ["CMalloc"], swiftSettings: strict),
         // spans of bytes: compare, append, numbers and varints, checksums
         .target(name: "Bytes", dependencies: ["CXXHash", "SystemBasics"], swiftSettings: strict),
         // private files, locks, identity, atomic replacement
@@ -129,7 +129,7 @@ let package = Package(
             dependencies: [
                 "FetchIndex", "Files", "Models", "OrderCaches", "Predicates", "Records", "Report", "SystemBasics",
                 "Wording",
-                .product(name: "FlyingFox", package: "FlyingFox"), .product(name: "FlyingSocks", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             resources: ["basics.js", "list.js", "overview.js", "rows.js", "search.js", "page.js", "page.css"].map {
                 .embedInCode("Page/\($0)")
@@ -150,7 +150,7 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
-                "Administration", "Bytes", "CMalloc", "Catalogues", "FetchIndex", "Files", "Models", "OrderCaches",
+                "Administration", "Bytes", "Catalogues", "FetchIndex", "Files", "Models", "OrderCaches",
                 "Records", "Report", "SystemBasics", "Wording",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),

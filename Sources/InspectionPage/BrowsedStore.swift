@@ -8,7 +8,7 @@ actor BrowsedStore {
     private static let pollInterval = Duration.seconds(1)
     private static let keepAliveInterval = Duration.seconds(10)
     /// How long a view without listeners is kept.
-    private static let idleTime = Duration.seconds(5)
+    private static let idleTime = Duration.seconds(2)
     /// A listener that does not take its events is left: it connects again, and learns the whole state.
     private static let mostWaitingEvents = 256
     /// A follower whose advance took longer rests this many times as long.
@@ -66,6 +66,8 @@ actor BrowsedStore {
         var viewed = views[cache] ?? Viewed(view: CacheView(cache, in: container))
         viewed.lastUse = .now
         views[cache] = viewed
+        // Also without listeners: a view that stands still would pin what others delete.
+        follow(viewed.view)
         return viewed.view
     }
 
@@ -84,7 +86,7 @@ actor BrowsedStore {
         }
         send("problem", ProblemEvent(sentence: problem), to: continuation)
         if let summaries { send("caches", CachesEvent(summaries, isWhole: true), to: continuation) }
-        if let cache, let view = try? view(of: cache) { follow(view) }
+        if let cache { _ = try? view(of: cache) }
         return stream
     }
 
@@ -141,11 +143,10 @@ actor BrowsedStore {
         let changed = new.filter { old[$0.name] != $0 }
         let names = Set(new.map(\.name))
         let removed = known.map(\.name).filter { !names.contains($0) }
-        if summaries == nil || !changed.isEmpty || !removed.isEmpty {
-            broadcast("caches", CachesEvent(changed, removed: removed, isWhole: summaries == nil))
-        }
+        let isChange = summaries == nil || !changed.isEmpty || !removed.isEmpty
+        if isChange { broadcast("caches", CachesEvent(changed, removed: removed, isWhole: summaries == nil)) }
         summaries = new
-        if !changed.isEmpty || !removed.isEmpty || commit != lastCommit { broadcast("store", StoreEvent()) }
+        if isChange || commit != lastCommit { broadcast("store", StoreEvent()) }
         lastCommit = commit
         // A cache that was built for another request, or deleted, made no commit.
         for name in changed.map(\.name) + removed {
@@ -160,10 +161,10 @@ actor BrowsedStore {
         if sentence == nil { beginAnew() }
     }
 
-    /// Follows the caches that are listened to in the store that is there now.
+    /// Opens the caches that are listened to in the store that is there now.
     private func beginAnew() {
         for name in Set(listeners.values.compactMap(\.cache)) {
-            if let view = try? view(of: name) { follow(view) }
+            _ = try? view(of: name)
             broadcast("rows", RowsEvent(cache: name, isReset: true), ofCache: name)
         }
     }
@@ -177,6 +178,8 @@ actor BrowsedStore {
     private func drop(_ name: String) {
         views[name]?.follower?.cancel()
         views[name] = nil
+        // An order that was caught up in memory may have been large.
+        Memory.giveBack()
     }
 
     /// Advances a view with each commit, and tells those who look at it.

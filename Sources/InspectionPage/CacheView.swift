@@ -25,6 +25,7 @@ actor CacheView {
         let controller: FetchedResultsController<ManagedObject>
         let changes: Changes
         let identity: CacheIdentity
+        let modelVersion: UInt32
     }
 
     /// Collects what the controller tells until it is passed on.
@@ -69,8 +70,7 @@ actor CacheView {
     // MARK: Opening and following
 
     /// Throws `Unshown` for a cache whose rows could only be shown by computing its order.
-    private func identity() throws -> CacheIdentity {
-        let snapshot = try container.store.snapshot()
+    private func identity(in snapshot: Snapshot) throws -> CacheIdentity {
         let state = try container.caches.state(of: name, in: snapshot)
         guard let header = state.header, state.unusable == nil else {
             throw Unshown(
@@ -89,14 +89,15 @@ actor CacheView {
     }
 
     private func open() throws -> Opened {
+        let snapshot = try container.store.snapshot()
         let identity: CacheIdentity
-        do { identity = try self.identity() } catch {
+        do { identity = try self.identity(in: snapshot) } catch {
             close()
             throw error
         }
-        if let opened, opened.identity == identity { return opened }
+        if let opened, opened.identity == identity, opened.modelVersion == snapshot.modelVersion { return opened }
         close()
-        let definition = try OrderDefinition(identity, in: container.model())
+        let definition = try OrderDefinition(identity, in: snapshot.model)
         let context = container.newContext()
         var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
         fetch.predicate = definition.predicate
@@ -109,7 +110,9 @@ actor CacheView {
         let changes = Changes()
         controller.delegate = changes
         try controller.performFetch()
-        let new = Opened(context: context, controller: controller, changes: changes, identity: identity)
+        let new = Opened(
+            context: context, controller: controller, changes: changes, identity: identity,
+            modelVersion: snapshot.modelVersion)
         opened = new
         return new
     }
@@ -289,11 +292,7 @@ actor CacheView {
         return values
     }
 
-    private static func shown(_ text: String) -> String {
-        let visible = text.visible
-        let end = visible.index(visible.startIndex, offsetBy: mostTextLength, limitedBy: visible.endIndex)
-        return end.map { $0 == visible.endIndex ? visible : visible[..<$0] + "…" } ?? visible
-    }
+    private static func shown(_ text: String) -> String { text.shortened(to: mostTextLength) }
 }
 
 /// Why the rows of a cache are not shown.

@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// The files that the page consists of beside its HTML.
 enum PageFile: String {
     case basics = "basics.js"
@@ -12,17 +10,15 @@ enum PageFile: String {
 
     var type: String { self == .style ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8" }
 
-    var content: Data {
-        let bytes =
-            switch self {
-            case .basics: PackageResources.basics_js
-            case .list: PackageResources.list_js
-            case .overview: PackageResources.overview_js
-            case .rows: PackageResources.rows_js
-            case .search: PackageResources.search_js
-            case .page: PackageResources.page_js
-            case .style: PackageResources.page_css
-            }
-        return Data(bytes)
+    var content: [UInt8] {
+        switch self {
+        case .basics: PackageResources.basics_js
+        case .list: PackageResources.list_js
+        case .overview: PackageResources.overview_js
+        case .rows: PackageResources.rows_js
+        case .search: PackageResources.search_js
+        case .page: PackageResources.page_js
+        case .style: PackageResources.page_css
+        }
     }
 }

@@ -1,37 +1,37 @@
 internal import FetchIndex
-internal import FlyingFox
-internal import Foundation
+internal import SystemBasics
 internal import Wording
 
 /// Answers the requests that the gate lets in.
-struct PageHandler: HTTPHandler {
-    private static let headers: HTTPHeaders = [
-        HTTPHeader("Cache-Control"): "no-store",
-        HTTPHeader("Content-Security-Policy"):
-            "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; connect-src 'self'; "
-            + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        HTTPHeader("Cross-Origin-Resource-Policy"): "same-origin",
-        HTTPHeader("Referrer-Policy"): "no-referrer",
-        HTTPHeader("X-Content-Type-Options"): "nosniff",
+struct PageHandler: Sendable {
+    private static let headers = [
+        (name: "Cache-Control", value: "no-store"),
+        (
+            name: "Content-Security-Policy",
+            value: "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; connect-src 'self'; "
+                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
+        (name: "Cross-Origin-Resource-Policy", value: "same-origin"),
+        (name: "Referrer-Policy", value: "no-referrer"),
+        (name: "X-Content-Type-Options", value: "nosniff"),
     ]
 
     let store: BrowsedStore
     let gate: PageGate
 
-    func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-        guard let path = gate.path(of: request) else { return HTTPResponse(statusCode: .notFound) }
-        do {
-            return try await answer(path, PageQuery(request.query))
-        } catch {
+    func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+        guard let path = gate.path(of: request) else { return .notFound }
+        do { return try await answer(path, PageQuery(values: request.query)) } catch {
             // Errors of a valid request are answers; a malformed request is none.
-            return try Self.json(ErrorMessage(error: "\(error)"), error is MissingValue ? .badRequest : .ok)
+            let status = error is MissingValue ? HTTPAnswer.badRequest.status : HTTPAnswer().status
+            return (try? Self.json(ErrorMessage(error: "\(error)"), status)) ?? .badRequest
         }
     }
 
-    private func answer(_ path: String, _ query: PageQuery) async throws -> HTTPResponse {
-        if let file = PageFile(rawValue: path) { return Self.response(.ok, file.type, file.content) }
+    private func answer(_ path: String, _ query: PageQuery) async throws -> HTTPAnswer {
+        if let file = PageFile(rawValue: path) { return Self.answer(file.type, file.content) }
         switch path {
-        case "": return Self.html(try await store.reports.page(of: store.current()))
+        case "": return Self.html(try await store.reports.page(of: try? store.current()))
         case "store": return Self.html(try await store.reports.store(of: store.current()))
         case "card": return Self.html(try await store.reports.card(of: query.text("cache"), in: store.current()))
         case "view": return try Self.json(await view(query).view())
@@ -46,33 +46,25 @@ struct PageHandler: HTTPHandler {
                     query.text("where"), from: query.number("from"), limit: query.number("limit")))
         case "events":
             let events = await store.events(ofCache: query["cache"])
-            return HTTPResponse(
-                statusCode: .ok, headers: Self.headers(ofType: "text/event-stream"),
-                body: HTTPBodySequence(from: EventBytes(events: events)))
-        default: return HTTPResponse(statusCode: .notFound)
+            return Self.answer("text/event-stream", .events(events))
+        default: return .notFound
         }
     }
 
     private func view(_ query: PageQuery) async throws -> CacheView { try await store.view(of: query.text("cache")) }
 
-    private static func headers(ofType type: String) -> HTTPHeaders {
-        var headers = headers
-        headers[.contentType] = type
-        return headers
+    private static func answer(_ type: String, _ body: [UInt8]) -> HTTPAnswer { answer(type, .bytes(body)) }
+
+    private static func answer(_ type: String, _ body: HTTPAnswer.Body) -> HTTPAnswer {
+        HTTPAnswer(headers: headers + [(name: "Content-Type", value: type)], body: body)
     }
 
-    private static func response(_ status: HTTPStatusCode, _ type: String, _ body: Data) -> HTTPResponse {
-        HTTPResponse(
-            statusCode: status, headers: headers(ofType: type),
-            body: HTTPBodySequence(data: body, suggestedBufferSize: max(1, body.count)))
-    }
+    private static func html(_ text: String) -> HTTPAnswer { answer("text/html; charset=utf-8", Array(text.utf8)) }
 
-    private static func html(_ text: String) -> HTTPResponse {
-        response(.ok, "text/html; charset=utf-8", Data(text.utf8))
-    }
-
-    private static func json(_ message: some Encodable, _ status: HTTPStatusCode = .ok) throws -> HTTPResponse {
-        response(status, "application/json", try JSONEncoder().encode(message))
+    private static func json(_ message: some Encodable, _ status: String = HTTPAnswer().status) throws -> HTTPAnswer {
+        var answer = answer("application/json", Array(try JSONEncoder().encode(message)))
+        answer.status = status
+        return answer
     }
 }
 
@@ -83,11 +75,7 @@ struct MissingValue: Error, CustomStringConvertible {
 
 /// The values of a request.
 struct PageQuery {
-    private let values: [String: String]
-
-    init(_ items: [HTTPRequest.QueryItem]) {
-        values = Dictionary(items.map { ($0.name, $0.value) }) { first, _ in first }
-    }
+    let values: [String: String]
 
     subscript(name: String) -> String? { values[name] }
 

@@ -7,7 +7,11 @@ actor Reports {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    func page(of container: PersistentContainer) throws -> String { try InspectionReport(of: container).livePage() }
+    /// Also where there is no store: then the page's program says so.
+    func page(of container: PersistentContainer?) throws -> String {
+        let report = container.flatMap { try? InspectionReport(of: $0) }
+        return try report?.livePage() ?? InspectionReport.livePageWithoutStore()
+    }
 
     func store(of container: PersistentContainer) throws -> String { try InspectionReport(of: container).storeHTML() }
 

@@ -1,5 +1,4 @@
 internal import Administration
-internal import Charts
 internal import CountedTree
 internal import FetchIndex
 internal import Models
@@ -10,9 +9,7 @@ internal import Wording
 
 /// What the report tells of one cache.
 struct CacheCard {
-    private static let mostColumns = 240
     private static let mostOpenings = 12
-    private static let mostLargest = 8
     /// Leaves that are read to see how full they are.
     private static let sampledLeaves = 200
 
@@ -33,11 +30,10 @@ struct CacheCard {
     func card() throws -> Card {
         let state = try container.caches.state(of: name, in: snapshot)
         let history = try container.cacheHistory(name)
-        let sections = try container.caches.storedSections(name, in: snapshot, limit: .max)
-        let hasSections = state.header?.identity.section.isEmpty == false
-        var figures = hasSections ? [sectionFigure(sections)].compactMap(\.self) : []
+        let sections = try SectionChart(ofCache: name, in: container, snapshot)
+        var figures = [try sections?.figure()].compactMap(\.self)
         figures += [HistoryCharts.openings(history), HistoryCharts.hits(history)].compactMap(\.self)
-        let largest = hasSections ? largest(sections) : []
+        let largest = sections?.largest ?? []
         let shown = history.openings.suffix(Self.mostOpenings)
         let older = history.openings.count - shown.count
         return Card(
@@ -82,39 +78,13 @@ struct CacheCard {
         let nodes = shapes.reduce(0) { $0 + $1.nodes.reduce(0, +) }
         let percent = Int((fill * 100).rounded())
         return [
-            Fact(name: "size", value: "\(Numbers.grouped(nodes)) nodes, \(Numbers.bytes(nodes * 4096)) of pages"),
+            Fact(name: "size", value: "\(Numbers.count(nodes, "node")), \(Numbers.bytes(nodes * 4096)) of pages"),
             Fact(
                 name: "tree",
                 value: "\(Numbers.count(rows.nodes.count, "level")), leaves \(percent) % full"
                     + (rows.leavesRead < rows.nodes[0]
                         ? " (of \(Numbers.grouped(rows.leavesRead)) that were read)" : "")),
         ]
-    }
-
-    private func sectionFigure(_ sections: [OrderSection]) -> Figure? {
-        if sections.isEmpty { return nil }
-        let columns = ColumnChart.reduced(sections, to: Self.mostColumns) { group in
-            let names = [group.first, group.last].compactMap { $0.map(Self.shownName) }
-            let range = group.count == 1 ? names[0] : "\(names[0]) to \(names[names.count - 1])"
-            let most = group.map(\.count).max() ?? 0
-            return ColumnChart.Column(title: "\(range): \(Numbers.grouped(most))", values: [Double(most)])
-        }
-        let chart = ColumnChart(columns, styles: ["part0"])
-        let each = (sections.count + columns.count - 1) / columns.count
-        return Figure(
-            title: "Rows by section", top: Numbers.grouped(Int(chart.greatest)),
-            svg: chart.svg(title: "Rows by section"),
-            left: Self.shownName(sections[0]), right: Self.shownName(sections[sections.count - 1]),
-            note: each > 1 ? "a column is the largest of \(each) sections" : "")
-    }
-
-    private func largest(_ sections: [OrderSection]) -> [Fact] {
-        sections.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
-            .prefix(Self.mostLargest).map { Fact(name: Self.shownName($1), value: Numbers.grouped($1.count)) }
-    }
-
-    private static func shownName(_ section: OrderSection) -> String {
-        section.isNull ? "no value" : section.name.isEmpty ? "empty text" : section.name.visible
     }
 
     private func verified(_ state: CacheDirectory.State) throws -> Verified? {

@@ -42,7 +42,12 @@ package struct InspectionReport {
     /// The frame of the live page: the store at a glance, and places for what the page's program asks for. O(commits of the log).
     /// Throws `StoreError`.
     package func livePage() throws -> String {
-        try Templates.render(LivePage(store: storePart, style: Templates.style), .live)
+        let store = storePart
+        return try Templates.render(LivePage(title: store.title, store: store, style: Templates.style), .live)
+    }
+
+    package static func livePageWithoutStore() throws -> String {
+        try Templates.render(LivePage(title: "no store", store: nil, style: Templates.style), .live)
     }
 
     /// The store at a glance, as a piece of HTML. O(commits of the log). Throws `StoreError`.

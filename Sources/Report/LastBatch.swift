@@ -8,6 +8,7 @@ internal import Wording
 /// What changed in a cache's order since it was last caught up.
 struct LastBatch {
     private static let mostRows = 24
+    private static let mostNameLength = 60
     /// Of so many changed records the batch is still computed.
     private static let mostChanges = 5000
 
@@ -38,7 +39,9 @@ struct LastBatch {
 
     private static func row(_ event: OrderChange.SectionEvent) -> BatchRow {
         func shown(_ index: Int) -> String { "section \(Numbers.grouped(index))" }
-        let name = "section " + (event.name.map { $0.isEmpty ? "of the empty text" : $0.visible } ?? "without value")
+        let name =
+            "section "
+            + (event.name.map { $0.isEmpty ? "of the empty text" : $0.shortened(to: mostNameLength) } ?? "without value")
         return switch event {
         case .delete(let from, _): BatchRow(before: shown(from), after: "", name: name, style: "deleted")
         case .insert(let to, _): BatchRow(before: "", after: shown(to), name: name, style: "inserted")
@@ -54,7 +57,7 @@ struct LastBatch {
             "section \(Numbers.grouped(path.section)), row \(Numbers.grouped(path.row))"
         }
         let id = id(of: event.object)
-        let key = names[id]?.key.map { " \($0.description.visible)" } ?? ""
+        let key = names[id]?.key.map { " \($0.description.shortened(to: Self.mostNameLength))" } ?? ""
         let name = "\(id.entityName.visible) \(id.number)\(key)"
         return switch event {
         case .delete(_, let from): BatchRow(before: shown(from), after: "", name: name, style: "deleted")

@@ -10,7 +10,9 @@ struct Page {
 
 /// The frame of the live page.
 struct LivePage {
-    let store: StorePart
+    let title: String
+    /// Nil where the store cannot be read.
+    let store: StorePart?
     let style: String
 }
 

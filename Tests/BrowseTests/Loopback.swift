@@ -88,7 +88,9 @@ struct Loopback {
         }
         var received: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
+        // Events come for ever.
+        let end = Date() + Double(seconds)
+        while Date() < end {
             let count = read(file, &piece, piece.count)
             guard count > 0 else { break }
             received += piece[..<count]

@@ -35,15 +35,68 @@ import Testing
         }
     }
 
-    @Test func requestsThatAreNoHTTPDoNotEndTheServer() throws {
+    @Test func requestsThatAreNoHTTPGetNothing() throws {
+        let host = "Host: 127.0.0.1:\(page.port)\r\n"
+        let first = "GET \(page.root) HTTP/1.1\r\n"
         for request in [
-            "\r\n\r\n", "GET\r\n\r\n", "GET \(page.root)\r\n\r\n", String(repeating: "x", count: 100_000),
-            "GET \(page.root) HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "\0\0\0",
+            "\r\n\r\n", "GET\r\n\r\n", "GET \(page.root)\r\n\(host)\r\n", "\(first)\r\n",
+            "\(first)\(host)\(host)\r\n", "\(first)Host: example.org\r\n\(host)\r\n",
+            "\(first)\(host) folded: 1\r\n\r\n",
+            "\(first)\(host)no colon\r\n\r\n", "\(first)\(host): x\r\n\r\n",
+            "\(first)\(host)Content-Length: -1\r\n\r\n",
+            "\(first)\(host)Content-Length: 5\r\n\r\nhello",
+            "\(first)\(host)Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "GET http://127.0.0.1:\(page.port)\(page.root) HTTP/1.1\r\n\(host)\r\n", "GET  / HTTP/1.1\r\n\(host)\r\n",
+            "GET \(page.root) HTTP/2\r\n\(host)\r\n", "\u{16}\u{3}\u{1}\u{2}\r\n\r\n", "\0\0\0\r\n\r\n",
         ] {
-            try? page.client.exchange(request + "\r\n\r\n", seconds: 1) { _ in false }
+            var answer = ""
+            try page.client.exchange(request, seconds: 5) {
+                answer = String(decoding: $0, as: UTF8.self)
+                return true
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.hasSuffix("\r\n\r\n"), "\(request) \(answer)")
         }
         #expect(try page.ask("").status == 200)
         #expect(page.server.isRunning)
+    }
+
+    /// Lines and heads without end cost nothing: the server does not read on.
+    @Test func whatIsTooLongIsNotRead() throws {
+        let host = "Host: 127.0.0.1:\(page.port)\r\n"
+        for request in [
+            "GET /" + String(repeating: "a", count: 300_000), String(repeating: "x", count: 5_000_000),
+            "GET / HTTP/1.1\r\n\(host)a: " + String(repeating: "b", count: 300_000),
+            "GET / HTTP/1.1\r\n\(host)" + String(repeating: "a: b\r\n", count: 50_000),
+        ] {
+            var answer = ""
+            // The server may close the connection while the rest is being sent.
+            try? page.client.exchange(request, seconds: 5) {
+                answer = String(decoding: $0, as: UTF8.self)
+                return false
+            }
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 431 "), "\(answer)")
+            #expect(try page.client.get(page.root + "page.css").status == 200)
+        }
+    }
+
+    @Test func requestsMayFollowEachOtherAndComeInPieces() throws {
+        let request = "GET \(page.root)page.css HTTP/1.1\r\nHost: localhost:\(page.port)\r\n\r\n"
+        let last = request.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
+        var answers = ""
+        try page.client.exchange(request + request + last, seconds: 5) {
+            answers = String(decoding: $0, as: UTF8.self)
+            return true
+        }
+        #expect(answers.components(separatedBy: "HTTP/1.1 200 OK").count == 4)
+        let socket = try page.client.connected(seconds: 5)
+        defer { close(socket) }
+        for byte in last.utf8 {
+            var byte = byte
+            #expect(write(socket, &byte, 1) == 1)
+            usleep(100)
+        }
+        var piece = [UInt8](repeating: 0, count: 15)
+        #expect(read(socket, &piece, 15) == 15 && String(decoding: piece, as: UTF8.self) == "HTTP/1.1 200 OK")
     }
 
     @Test func answersForbidOtherSourcesAndCaches() throws {
@@ -305,5 +358,42 @@ import Testing
         }
         #expect(status == 200)
         #expect(page.server.isRunning)
+    }
+
+    @Test func aChangeOfTheModelChangesTheColumns() throws {
+        func columns() throws -> [String] {
+            let view = try page.ask("view", ["cache": "by group"]).json
+            return (view["columns"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }
+        }
+        #expect(try columns() == ["name", "group", "size", "made"])
+        try page.run([
+            "model", "migrate", page.store, "--entity", "Item", "--add", "pages:integer=7", "--rename", "made=born",
+        ])
+        #expect(try columns() == ["name", "group", "size", "born", "pages"])
+        let answer = try page.ask("rows", ["cache": "by group", "from": "5", "limit": "1"]).json
+        #expect(((answer["rows"] as? [[String: Any]])?.first?["values"] as? [Any])?.last as? String == "7")
+    }
+
+    @Test func thePageIsThereAlsoWithoutStore() throws {
+        try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
+        for _ in 0..<100 where try page.ask("store").status == 200 && !page.ask("store").body.contains("error") {
+            usleep(100_000)
+        }
+        let answer = try page.ask("")
+        #expect(answer.body.hasPrefix("<!doctype html>") && answer.body.contains("page.js"))
+    }
+
+    @Test func longNamesAreCut() throws {
+        let long = String(repeating: "界", count: 30_000)
+        let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: "test")
+        for number in 0..<20 {
+            try writer.insert([.string("long \(number)"), .string("\(number) \(long)"), .integer(0), .null])
+        }
+        try writer.commit()
+        for (name, definition) in BrowsedPage.caches {
+            try page.container.withOrder(definition, .init(cacheName: name)) { _ in }
+            #expect(try page.ask("card", ["cache": name]).body.utf8.count < 100_000)
+            #expect(try page.ask("rows", ["cache": name, "from": "0", "limit": "64"]).body.utf8.count < 200_000)
+        }
     }
 }

@@ -74,6 +74,18 @@ import Testing
         #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
     }
 
+    /// Of an order with very many sections, not all are read: a column is the mean of its sections.
+    @Test func manySectionsAreDrawnByTheirRanks() throws {
+        // The first half of the sections has one row each, the second half three.
+        try insert(0..<42_000) { "g\(100_000 + ($0 < 10_500 ? $0 : 10_500 + ($0 - 10_500) / 3))" }
+        try open()
+        let page = try page()
+        #expect(page.contains("42,000 in 21,000 sections") && page.contains("a column is the mean of 88 sections"))
+        #expect(page.contains("<title>88 sections from g100000: 1.0 each</title>"))
+        #expect(page.contains("<title>56 sections from g120944: 3.0 each</title>"))
+        #expect(!page.contains("Largest sections"))
+    }
+
     @Test func theSameStoreGivesTheSameBytes() throws {
         try insert(0..<20) { "g\($0)" }
         try open()

@@ -1,10 +1,8 @@
 internal import Records
 internal import Models
 internal import ArgumentParser
-#if canImport(Glibc)
-    internal import CMalloc
-#endif
 internal import FetchIndex
+internal import SystemBasics
 internal import Wording
 
 struct WatchCommand: AsyncParsableCommand {
@@ -50,17 +48,11 @@ struct WatchCommand: AsyncParsableCommand {
             printer.start = ContinuousClock.now
             try context.mergeChanges()
             if let error = printer.error { throw error }
-            releaseFreeMemory()
+            // A large batch leaves free memory that later ones do not need.
+            Memory.giveBack()
         }
         throw StoreError.moved(path: container.store.path)
     }
-}
-
-/// A large batch leaves free memory that later ones do not need, and a watch runs for a long time.
-private func releaseFreeMemory() {
-    #if canImport(Glibc)
-        malloc_trim(0)
-    #endif
 }
 
 /// Prints each batch as it comes.

@@ -54,6 +54,8 @@ class RowList {
     return this.#blocks.get(Math.floor(number / length))?.rows[number % length];
   }
 
+  isVisible(number) { return number >= this.#top && number <= this.#top + this.#shown - 1; }
+
   // The rows that are on the screen as a whole, with their numbers.
   visible() {
     const rows = [];

@@ -27,6 +27,7 @@ const overview = {
       const sorted = [...this.caches.values()].sort((a, b) => (a.cache.name < b.cache.name ? -1 : 1));
       part("chips").append(...sorted.map(known => known.chip));
       part("cards").append(...sorted.map(known => known.card));
+      if (address.card !== undefined && count === 0) this.show(address.card);
     }
     part("noCaches").hidden = this.caches.size > 0;
     if (browser.name !== undefined) browser.showState(this.caches.get(browser.name)?.cache, names.has(browser.name));
@@ -35,8 +36,7 @@ const overview = {
   add(cache) {
     const chip = element("li"), link = element("a"), card = element("section", "card waiting");
     card.append(element("h2", "", cache.shownName));
-    link.href = "#";
-    link.onclick = event => { event.preventDefault(); card.scrollIntoView({ behavior: "smooth" }); };
+    link.href = "#cache=" + encodeURIComponent(cache.name);
     chip.append(link);
     const known = { cache, chip, link, card, isSeen: false, isOld: true };
     known.refresh = paced(async () => {
@@ -58,6 +58,9 @@ const overview = {
     this.watch.observe(card);
     return known;
   },
+
+  // The card of a cache. Those around it grow when they are read, which the browser takes into account.
+  show(name) { this.caches.get(name)?.card.scrollIntoView(); },
 
   watch: new IntersectionObserver(entries => {
     for (const { target, isIntersecting } of entries) {

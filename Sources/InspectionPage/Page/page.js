@@ -2,11 +2,23 @@
 
 // Events of the store come in one stream, which also names the cache whose rows are shown. A page that nobody sees has none:
 // browsers keep only a few connections to a server.
-let events, shownCache;
+let events;
+
+// "#rows=NAME" or "#cache=NAME", or neither.
+function readAddress() {
+  const [, kind, text] = /^#(rows|cache)=(.*)$/.exec(location.hash) ?? [];
+  try {
+    const name = text && decodeURIComponent(text);
+    return { rows: kind === "rows" ? name : undefined, card: kind === "cache" ? name : undefined };
+  } catch { return {}; }
+}
+let address = readAddress();
+
+const storeTitle = document.title;
 
 function listen(isAgain) {
   events?.close();
-  events = new EventSource(shownCache === undefined ? "events" : `events?cache=${encodeURIComponent(shownCache)}`);
+  events = new EventSource(address.rows === undefined ? "events" : `events?cache=${encodeURIComponent(address.rows)}`);
   const on = (kind, work) => events.addEventListener(kind, event => work(JSON.parse(event.data)));
   on("problem", ({ sentence }) => showProblem(sentence));
   on("caches", update => overview.update(update));
@@ -24,16 +36,11 @@ function listen(isAgain) {
   };
 }
 
-function cacheOfAddress() {
-  const match = /^#rows=(.*)$/.exec(location.hash);
-  try { return match ? decodeURIComponent(match[1]) : undefined; } catch { return undefined; }
-}
-
 async function route() {
-  shownCache = cacheOfAddress();
-  if (shownCache === undefined) browser.close();
+  address = readAddress();
+  if (address.rows === undefined) browser.close();
   listen(false);
-  if (shownCache !== undefined) await browser.open(shownCache);
+  if (address.rows !== undefined) await browser.open(address.rows); else if (address.card !== undefined) overview.show(address.card);
 }
 
 addEventListener("hashchange", route);

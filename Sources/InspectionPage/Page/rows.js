@@ -14,7 +14,11 @@ const browser = {
     part("overview").hidden = true;
     part("browser").hidden = false;
     document.body.className = "rows";
-    part("cacheName").textContent = overview.caches.get(name)?.cache.shownName ?? name;
+    const shownName = overview.caches.get(name)?.cache.shownName ?? name;
+    part("cacheName").textContent = shownName;
+    document.title = `${shownName} – ${storeTitle}`;
+    part("where").value = part("rowNumber").value = "";
+    part("rowCount").textContent = "reading…";
     await this.read();
   },
 
@@ -46,7 +50,11 @@ const browser = {
     rows.onfail = sections.onfail = error => this.fail(error);
     rows.ondraw = () => {
       const section = rows.row(rows.top)?.section;
-      if (section !== undefined && section !== this.section) { this.section = section; sections.redraw(); }
+      if (section === undefined || section === this.section) return;
+      this.section = section;
+      sections.redraw();
+      // Unless somebody looks for another one there.
+      if (!part("sections").matches(":hover, :focus") && !sections.isVisible(section)) sections.show(section, false);
     };
     part("sections").onkeydown = event => {
       const section = sections.row(sections.top);
@@ -79,6 +87,7 @@ const browser = {
     this.closeLists();
     this.name = undefined;
     this.lastTop = 0;
+    document.title = storeTitle;
     search.close();
     for (const id of ["cacheState", "rowCount", "lastChange"]) part(id).replaceChildren();
     part("overview").hidden = false;
@@ -94,7 +103,7 @@ const browser = {
 
   showCount({ count, sectionCount }) {
     const sections = this.view.hasSections ? ` in ${counted(sectionCount, "section")}` : "";
-    part("rowCount").textContent = counted(count, "row") + sections;
+    part("rowCount").textContent = count === 0 ? "no rows" : counted(count, "row") + sections;
   },
 
   drawRow(target, row, number, isTop) {

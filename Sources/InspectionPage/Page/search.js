@@ -52,6 +52,6 @@ const search = {
 part("tools").onsubmit = event => {
   event.preventDefault();
   const where = part("where").value.trim(), number = part("rowNumber").value.replaceAll(/[\s,]/g, "");
-  if (document.activeElement === part("rowNumber") && /^\d+$/.test(number)) return browser.rows?.show(Number(number));
+  if (number && (!where || document.activeElement === part("rowNumber"))) return browser.rows?.show(Number(number));
   if (where) search.start(where); else search.close();
 };

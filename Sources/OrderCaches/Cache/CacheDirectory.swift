@@ -105,14 +105,19 @@ package struct CacheDirectory {
 
     /// The first sections of a cache as it is stored, without bringing it up to date. O(sections).
     package func storedSections(_ name: String, in reader: StoreReader, limit: Int) throws -> [OrderSection] {
-        guard let header = try? Self.header(name, in: reader) else { return [] }
         var sections: [OrderSection] = []
-        let shape = try header.shapeForReading()
-        try header.order(entity: 0, shape: shape, in: LMDBNodeStore(header, in: reader)).walkSections { section in
+        try storedOrder(name, in: reader)?.walkSections { section in
             sections.append(section)
             return sections.count < limit
         }
         return sections
+    }
+
+    /// The order of a cache as it is stored; nil when it cannot be used. Only its sections, places and objects' numbers mean something
+    /// then. O(1).
+    package func storedOrder(_ name: String, in reader: StoreReader) throws -> SectionedOrder? {
+        guard let header = try? Self.header(name, in: reader) else { return nil }
+        return try header.order(entity: 0, shape: header.shapeForReading(), in: LMDBNodeStore(header, in: reader))
     }
 
     private var statistics: OpeningStatistics { OpeningStatistics(of: store) }
@@ -133,9 +138,7 @@ package struct CacheDirectory {
 
     /// The shapes of a stored cache's trees, rows first, with about so many leaves read; nil when it cannot be used.
     package func shapes(of name: String, leaves: Int, in reader: StoreReader) throws -> [TreeShape]? {
-        guard let header = try? Self.header(name, in: reader) else { return nil }
-        let order = try header.order(
-            entity: 0, shape: header.shapeForReading(), in: LMDBNodeStore(header, in: reader))
+        guard let order = try storedOrder(name, in: reader) else { return nil }
         return try [order.rows, order.sections].map { try $0.shape(leaves: leaves) }
     }
 
