@@ -59,6 +59,14 @@ package struct SVG {
 
     /// For text and attributes of SVG and HTML.
     package static func escaped(_ text: String) -> String {
+        // Most texts have nothing to escape: "&" and "'", "<" and ">", quotation marks, controls, U+FFFE and U+FFFF (EF BF …).
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x26, 0x27, 0x3C, 0x3E, 0x22, 0x00...0x1F, 0xEF: false
+            default: true
+            }
+        }
+        if isPlain { return text }
         var escaped = ""
         for character in text.unicodeScalars {
             switch character {

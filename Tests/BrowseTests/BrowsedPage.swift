@@ -10,7 +10,7 @@ final class BrowsedPage {
 
     let folder = TemporaryFolder()
     let container: PersistentContainer
-    private(set) var server = Process()
+    private(set) var server: Child?
     private(set) var port: UInt16 = 0
     /// "/" and the token and "/".
     private(set) var root = ""
@@ -42,13 +42,6 @@ final class BrowsedPage {
         for (name, definition) in Self.caches { try container.withOrder(definition, .init(cacheName: name)) { _ in } }
     }
 
-    deinit {
-        if server.isRunning {
-            kill(server.processIdentifier, SIGKILL)
-            server.waitUntilExit()
-        }
-    }
-
     func insert(_ numbers: Range<Int>) throws {
         let writer = try BatchWriter(container, entity: "Item", key: "name", author: "test")
         for number in numbers {
@@ -68,31 +61,38 @@ final class BrowsedPage {
     }
 
     func run(_ arguments: [String]) throws {
+        guard try status(of: arguments).code == 0 else { throw NotStarted(output: "\(arguments)") }
+    }
+
+    /// Runs the tool, and returns its exit code and its errors. They go through a file.
+    func status(of arguments: [String]) throws -> (code: Int32, errors: String) {
+        let path = folder.path + "/errors-" + UUID().uuidString
+        try Data().write(to: URL(fileURLWithPath: path))
         let process = Process()
         process.executableURL = Self.executable
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw NotStarted(output: "\(arguments)") }
+        return (process.terminationStatus, try String(contentsOfFile: path, encoding: .utf8))
     }
 
     /// Files: how many files and sockets the server may open.
     func start(files: Int? = nil) throws {
-        server = Process()
-        server.executableURL = Self.executable
-        server.arguments = ["browse", store, "--output", "json"]
+        let output = folder.path + "/address.json"
+        let command = [Self.executable.path, "browse", store, "--output", "json"]
         if let files {
-            server.executableURL = URL(fileURLWithPath: "/bin/bash")
-            server.arguments = [
-                "-c", "ulimit -n \(files); exec \"$0\" browse \"$1\" --output json", Self.executable.path, store,
-            ]
+            server = try Child("/bin/bash", ["-c", "ulimit -n \(files); exec \"$0\" \"$@\""] + command, output: output)
+        } else {
+            server = try Child(command[0], Array(command.dropFirst()), output: output)
         }
-        let output = Pipe()
-        server.standardOutput = output
-        try server.run()
-        let line = output.fileHandleForReading.availableData
-        guard let json = try JSONSerialization.jsonObject(with: line) as? [String: String],
+        var line = Data()
+        for _ in 0..<2000 where line.last != 10 {
+            usleep(10_000)
+            line = (try? Data(contentsOf: URL(fileURLWithPath: output))) ?? Data()
+        }
+        guard let json = try? JSONSerialization.jsonObject(with: line) as? [String: String],
             let address = json["address"].flatMap(URLComponents.init), let port = address.port
         else { throw NotStarted(output: String(decoding: line, as: UTF8.self)) }
         self.port = UInt16(port)

@@ -9,19 +9,15 @@ final class Browser {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    private let process = Process()
+    private let process: Child
     private let client: Loopback
     private var session = ""
 
     init(width: Int = 1280) throws {
-        process.executableURL = Self.driver.map { URL(fileURLWithPath: $0) }
         // A port that was free a moment ago.
         let port = UInt16.random(in: 20_000..<30_000)
-        process.arguments = ["--port=\(port)"]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
         client = Loopback(port: port)
-        try process.run()
+        process = try Child(Self.driver ?? "", ["--port=\(port)"], isSilent: true)
         for _ in 0..<200 {
             if (try? client.get("/status").status) == 200 { break }
             usleep(50_000)
@@ -43,9 +39,6 @@ final class Browser {
 
     deinit {
         _ = try? call("DELETE", session, [:])
-        // A thread of a test may block the signals that ask to end, and the driver inherits that.
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
     }
 
     private func call(_ method: String, _ path: String, _ values: [String: Any]) throws -> Any {

@@ -153,7 +153,7 @@ struct BrowserTests {
         #expect(try browser.wait(for: "part('problem').hidden && browser.rows && browser.rows.row(0)"))
         try page.container.deleteCache(named: "by group")
         #expect(try browser.wait(for: "part('unshown').textContent.includes('there is no cache')"))
-        page.server.interrupt()
+        page.server?.interrupt()
         #expect(try browser.wait(for: "part('problem').textContent.includes('has ended')"))
     }
 

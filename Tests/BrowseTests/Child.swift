@@ -1,0 +1,78 @@
+import Foundation
+
+/// A program that runs beside the tests. It inherits nothing but standard error and blocks no signals: with Foundation's Process it may
+/// inherit pipes and sockets of other tests' processes that start at the same moment, which then seem not to end as long as it runs.
+final class Child {
+    struct NotStarted: Error { let program: String }
+
+    /// More than the tests have open.
+    private static let mostFiles: Int32 = 512
+
+    private let process: pid_t
+    private var status: Int32?
+
+    /// Standard output goes to a file.
+    init(_ program: String, _ arguments: [String], output: String = "/dev/null", isSilent: Bool = false) throws {
+        #if canImport(Glibc)
+            var actions = posix_spawn_file_actions_t()
+            var attributes = posix_spawnattr_t()
+        #else
+            var actions: posix_spawn_file_actions_t?
+            var attributes: posix_spawnattr_t?
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        if isSilent { posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) }
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        #if canImport(Glibc)
+            // Those that are not open are passed over.
+            for file in 3..<Self.mostFiles { posix_spawn_file_actions_addclose(&actions, file) }
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        #else
+            posix_spawn_file_actions_addinherit_np(&actions, 2)
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT))
+        #endif
+        var pointers: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        var process: pid_t = 0
+        guard posix_spawn(&process, program, &actions, &attributes, pointers, environ) == 0 else {
+            throw NotStarted(program: program)
+        }
+        self.process = process
+    }
+
+    deinit {
+        if isRunning { kill(process, SIGKILL) }
+        _ = wait()
+    }
+
+    var isRunning: Bool {
+        if status == nil {
+            var new: Int32 = 0
+            if waitpid(process, &new, WNOHANG) == process { status = new }
+        }
+        return status == nil
+    }
+
+    func interrupt() { kill(process, SIGINT) }
+
+    /// The exit code; nil when a signal ended it.
+    func wait() -> Int32? {
+        if status == nil {
+            var new: Int32 = 0
+            while waitpid(process, &new, 0) < 0 && errno == EINTR {}
+            status = new
+        }
+        // As WIFEXITED and WEXITSTATUS.
+        return status.flatMap { $0 & 0x7F == 0 ? $0 >> 8 & 0xFF : nil }
+    }
+}
