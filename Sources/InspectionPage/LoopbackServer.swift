@@ -9,7 +9,8 @@ internal import SystemBasics
 /// the square of the length, before a handler sees the request.
 struct LoopbackServer: Sendable {
     private static let mostConnections = 512
-    private static let mostHeadBytes = 16 << 10
+    /// The longest search of the page takes 18 KB when each of its characters is encoded.
+    private static let mostHeadBytes = 32 << 10
     private static let pieceBytes = 4096
     /// How long a connection waits for a request or for the rest of one, and for a client that does not read.
     private static let (readTime, writeTime) = (Duration.seconds(60), Duration.seconds(30))
@@ -54,10 +55,12 @@ struct LoopbackServer: Sendable {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 do {
-                    let socket = Socket(file: try listener.accept().file)
+                    let socket: Socket
+                    do { socket = Socket(file: try listener.accept().file) } catch SocketError.blocked {
+                        try await pool.suspendSocket(listener, untilReadyFor: .connection)
+                        continue
+                    }
                     group.addTask { await serve(socket, answer) }
-                } catch SocketError.blocked {
-                    try? await pool.suspendSocket(listener, untilReadyFor: .connection)
                 } catch {
                     // The process has as many files as it may have, or the client has gone.
                     try? await Task.sleep(for: Self.pause)
