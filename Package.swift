@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "FetchIndex", targets: ["FetchIndex"]),
         .executable(name: "fetchindex", targets: ["FetchIndexTool"]),
         .executable(name: "fetchindex-browse", targets: ["BrowseTool"]),
+        .executable(name: "fetchindex-follow", targets: ["FollowTool"]),
         // Scripts/benchmark runs it.
         .executable(name: "benchmark-page", targets: ["BenchmarkPage"]),
     ],
@@ -55,6 +56,9 @@ let package = Package(
         // the headers of zlib and zstd: compressed catalogues
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+
+        // libpq's header: the protocol of PostgreSQL
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
         // malloc_trim, where there is glibc
         .systemLibrary(name: "CMalloc"),
@@ -142,9 +146,23 @@ let package = Package(
                 "FetchIndex", "Files", "InspectionPage", "SystemBasics", "Wording",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
+        // follows tables of a PostgreSQL source
+        .target(
+            name: "PostgresSource",
+            dependencies: [
+                "Bytes", "CPostgres", "FetchIndex", "Files", "Models", "OrderCaches", "Records", "SystemBasics",
+                "Values",
+            ], swiftSettings: strict),
+        // `fetchindex follow` runs it: the tool for jobs does not link libpq
+        .executableTarget(
+            name: "FollowTool",
+            dependencies: [
+                "FetchIndex", "Files", "PostgresSource", "SystemBasics", "Wording",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
         .target(
-            name: "Catalogues", dependencies: ["CCSV", "CZlib", "CZstd", "SystemBasics", "Values"],
+            name: "Catalogues", dependencies: ["Bytes", "CCSV", "CZlib", "CZstd", "SystemBasics", "Values"],
             swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(
@@ -209,6 +227,13 @@ let package = Package(
         .testTarget(
             name: "BrowseTests", dependencies: ["BrowseTool", "FetchIndex", "FetchIndexTool", "TestSupport"],
             swiftSettings: strict),
+        // PostgreSQL's protocol, and a server where one is installed
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: [
+                "Administration", "FetchIndex", "FetchIndexTool", "FollowTool", "Models", "PostgresSource", "Records",
+                "SystemBasics", "TestSupport", "Values",
+            ], swiftSettings: strict),
         // what victims do to a store, step by step, and what must be in it then
         .target(
             name: "FaultScript", dependencies: ["FetchIndex", "OrderCaches", "Records", "TestSupport"],

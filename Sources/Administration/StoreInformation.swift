@@ -58,6 +58,41 @@ package struct StoreInformation: Encodable {
         package let pinnedBytes: Int
     }
 
+    /// The database that the store follows.
+    package struct Source: Encodable {
+        package struct Table: Encodable {
+            package let name: String
+            package let entity: String
+            package let key: String
+            @NullWhenMissing package private(set) var condition: String?
+            package let isCopied: Bool
+        }
+
+        package let address: String
+        package let kind: String
+        @NullWhenMissing package private(set) var slot: String?
+        package let tables: [Table]
+        /// Up to where the store has followed it; nil before the first copy.
+        @NullWhenMissing package private(set) var position: String?
+        /// Whether the store equals the source at the position.
+        package let isConsistent: Bool
+        /// Seconds since 1970 of the last transaction of the source that is here; nil before the first.
+        @NullWhenMissing package private(set) var committed: Double?
+        /// What the process that follows said last: copying, streaming, disconnected, stopped; nil: nothing.
+        @NullWhenMissing package private(set) var state: String?
+        /// Whether that process runs now.
+        package let isRunning: Bool
+        @NullWhenMissing package private(set) var process: Int?
+        /// Seconds since it said so.
+        @NullWhenMissing package private(set) var age: Double?
+        @NullWhenMissing package private(set) var lagBytes: Int?
+        @NullWhenMissing package private(set) var lagSeconds: Double?
+        @NullWhenMissing package private(set) var slotState: String?
+        /// Bytes of the source's log that are retained for the slot.
+        @NullWhenMissing package private(set) var retainedBytes: Int?
+        @NullWhenMissing package private(set) var reason: String?
+    }
+
     package let path: String
     package let format: Int
     package let commit: UInt64
@@ -67,6 +102,7 @@ package struct StoreInformation: Encodable {
     package let entities: [Entity]
     package let log: Log
     package let caches: [String]
+    @NullWhenMissing package private(set) var source: Source?
     package let readers: [Reader]
 }
 
@@ -95,7 +131,7 @@ extension PersistentContainer {
                 entities: entities,
                 log: StoreInformation.Log(
                     start: state.logStart, bytes: Int(clamping: state.logBytes), limit: Int(clamping: state.logLimit)),
-                caches: try CacheDirectory.names(in: snapshot),
+                caches: try CacheDirectory.names(in: snapshot), source: try source(in: snapshot),
                 readers: environment.readers.map(StoreInformation.Reader.init))
         }
     }

@@ -13,7 +13,7 @@ struct FetchIndexTool: ParsableCommand {
         abstract: "Sectioned fetches over large catalogues, with named caches that stay current.",
         subcommands: [
             ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
-            WatchCommand.self, RefreshCommand.self,
+            WatchCommand.self, FollowCommand.self, RefreshCommand.self,
             CacheCommand.self, ModelCommand.self, InfoCommand.self, ReportCommand.self, BrowseCommand.self,
             CheckCommand.self,
             BackupCommand.self,

@@ -6,6 +6,8 @@ package struct FolderLock: ~Copyable {
     package static let writer = "writer.lock"
     /// What a build of a cache holds that is written in several transactions.
     package static let build = "build.lock"
+    /// What the process holds that follows a source.
+    package static let follow = "follow.lock"
 
     private let file: OpenFile
 

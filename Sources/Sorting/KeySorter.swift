@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Files
 internal import Models
 internal import SystemBasics
 
@@ -20,7 +21,7 @@ package final class KeySorter {
     /// Where runs are made; nil: nowhere.
     private let folder: String?
     private var memory: KeysInMemory
-    private var runFile: RunFile?
+    private var runFile: TemporaryFile?
     private(set) var runs: [SortedRun] = []
     private var spilledCount = 0
 
@@ -100,7 +101,10 @@ package final class KeySorter {
 
     private func spill(isLast: Bool = false) throws {
         guard let folder else { throw StoreError.notSaved("there is no memory to sort keys in") }
-        let file = try runFile ?? RunFile(inFolder: folder)
+        let file: TemporaryFile
+        do { file = try runFile ?? TemporaryFile(inFolder: folder, prefix: "sort") } catch let error as SystemError {
+            throw StoreError.temporaryFileFailed(error)
+        }
         runFile = file
         let run = SortedRun(in: file)
         memory.sort(first: .max)

@@ -1,3 +1,4 @@
+internal import Bytes
 /// Reads a flat JSON object (RFC 8259), strictly and without recursion: nesting is an error.
 ///
 /// A duplicate member is an error, too: the RFC leaves open which of the two counts.

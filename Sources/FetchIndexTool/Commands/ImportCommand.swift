@@ -150,7 +150,7 @@ struct ImportCommand: ParsableCommand {
         of source: any RowSource, _ related: RelatedColumns, with writer: BatchWriter, replacing count: Int,
         _ report: inout Report
     ) throws {
-        var seen = SeenObjects()
+        var seen = ObjectNumbers()
         let converter = try RowConverter(source.columns, to: writer.entity, file: file, related)
         var linker = RowLinker(related, keepingSlots: converter.missingSlots)
         let bar = ProgressBar("importing")

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Records
 internal import Models
 internal import Catalogues

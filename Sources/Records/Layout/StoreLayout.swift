@@ -14,6 +14,8 @@ package import LMDB
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
+///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift
+///              "source position"  time 8 | text | checksum 4
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
@@ -83,6 +85,8 @@ package enum StoreLayout {
     static let buildKey = Array("build".utf8)
     static let maintainedKey = Array("maintained".utf8)
     static let identifierKey = Array("identifier".utf8)
+    static let sourceKey = Array("source".utf8)
+    static let sourcePositionKey = Array("source position".utf8)
 
     static func entityKey(_ number: Int) -> [UInt8] {
         Array("entity".utf8) + [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]

@@ -110,7 +110,9 @@ package final class Store: Sendable {
         environmentOptions.creates = options.creates
         environmentOptions.mapSize = options.mapSize
         environmentOptions.witness = StoreState.witness
-        try DataFile.requirePlainFiles([FolderLock.writer, FolderLock.build, Self.statisticsFile], inFolder: path)
+        try DataFile.requirePlainFiles(
+            [FolderLock.writer, FolderLock.build, FolderLock.follow, Self.statisticsFile, Self.statusFile],
+            inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
         // Left by a compaction that was killed.
         if !options.isReadOnly { NewFile.removeLeftover(of: path + "/data.mdb") }

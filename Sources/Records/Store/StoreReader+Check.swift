@@ -9,6 +9,8 @@ extension StoreReader {
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
+        do { _ = try followedSource() } catch { defects.append("\(error)") }
+        do { _ = try sourcePosition() } catch { defects.append("\(error)") }
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0
         var links = LinkCheck(self)

@@ -20,7 +20,7 @@ package struct CalendarDay: Equatable, Sendable {
 
     /// The first day of a month, counted since 1 January 1970; month 13 is January of the next year. The algorithm is
     /// that of `init` the other way round.
-    static func daysSince1970(year: Int, month: Int) -> Int {
+    package static func daysSince1970(year: Int, month: Int) -> Int {
         let shiftedYear = month <= 2 ? year - 1 : year  // years from 1 March
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
         let yearOfEra = shiftedYear - era * 400

@@ -41,9 +41,41 @@ struct InfoCommand: ParsableCommand {
         if !information.caches.isEmpty {
             Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")
         }
+        if let source = information.source { Self.show(source) }
         Output.line("\nreaders \(information.readers.count)")
         for reader in information.readers {
             Output.line("  \(Self.sentence(reader).visible)")
+        }
+    }
+
+    private static func show(_ source: StoreInformation.Source) {
+        Output.line("\nsource  \(source.address.visible)")
+        for table in source.tables {
+            let condition = table.condition.map { " where \($0)" } ?? ""
+            Output.line(
+                "  \(table.name) as \(table.entity), by \(table.key)\(condition)".visible
+                    + (table.isCopied ? "" : ": not copied yet"))
+        }
+        let position = source.position.map { "at \($0)" } ?? "no position yet"
+        Output.line(
+            "  \(position), \(source.isConsistent ? "equal to the source there" : "not equal to the source yet")")
+        guard let state = source.state, let age = source.age, let process = source.process else {
+            return Output.line("  nobody follows")
+        }
+        let said = "\(Numbers.span(seconds: age)) ago"
+        Output.line(
+            source.isRunning
+                ? "  process \(process) is \(state), as of \(said)"
+                : "  nobody follows; the last one was \(state) \(said)")
+        if let reason = source.reason { Output.line("  \(reason.visible)") }
+        let lag = [
+            source.lagBytes.map { "\(Numbers.bytes($0)) of the source's log" },
+            source.lagSeconds.map { Numbers.span(seconds: $0) },
+        ].compactMap { $0 }
+        if !lag.isEmpty { Output.line("  behind by \(lag.joined(separator: ", "))") }
+        if let slot = source.slot {
+            let retained = source.retainedBytes.map { ", \(Numbers.bytes($0)) of the log retained for it" } ?? ""
+            Output.line("  slot \(slot.visible): \(source.slotState ?? "not asked for")\(retained)")
         }
     }
 

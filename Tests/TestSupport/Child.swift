@@ -1,9 +1,9 @@
-import Foundation
+internal import Foundation
 
 /// A program that runs beside the tests. It inherits nothing but standard error and blocks no signals: with Foundation's Process it may
 /// inherit pipes and sockets of other tests' processes that start at the same moment, which then seem not to end as long as it runs.
-final class Child {
-    struct NotStarted: Error { let program: String }
+package final class Child {
+    package struct NotStarted: Error { package let program: String }
 
     /// More than the tests have open.
     private static let mostFiles: Int32 = 512
@@ -12,7 +12,8 @@ final class Child {
     private var status: Int32?
 
     /// Standard output goes to a file.
-    init(_ program: String, _ arguments: [String], output: String = "/dev/null", isSilent: Bool = false) throws {
+    package init(_ program: String, _ arguments: [String], output: String = "/dev/null", isSilent: Bool = false) throws
+    {
         #if canImport(Glibc)
             var actions = posix_spawn_file_actions_t()
             var attributes = posix_spawnattr_t()
@@ -55,7 +56,7 @@ final class Child {
         _ = wait()
     }
 
-    var isRunning: Bool {
+    package var isRunning: Bool {
         if status == nil {
             var new: Int32 = 0
             if waitpid(process, &new, WNOHANG) == process { status = new }
@@ -63,10 +64,13 @@ final class Child {
         return status == nil
     }
 
-    func interrupt() { kill(process, SIGINT) }
+    package func interrupt() { kill(process, SIGINT) }
+
+    /// As nobody can prevent.
+    package func killAtOnce() { kill(process, SIGKILL) }
 
     /// The exit code; nil when a signal ended it.
-    func wait() -> Int32? {
+    package func wait() -> Int32? {
         if status == nil {
             var new: Int32 = 0
             while waitpid(process, &new, 0) < 0 && errno == EINTR {}

@@ -1,0 +1,16 @@
+internal import ArgumentParser
+
+struct FollowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follow",
+        abstract: "Keep entities of a store in step with tables of a PostgreSQL source, until interrupted.",
+        discussion: """
+            The follower is a program of its own, fetchindex-follow, beside this one; fetchindex follow --help tells its options.
+            """)
+
+    @Argument(parsing: .captureForPassthrough) var arguments: [String] = []
+
+    func run() throws {
+        try CompanionProgram(name: "fetchindex-follow", purpose: "the program that follows a source").run(arguments)
+    }
+}

@@ -1,9 +1,0 @@
-/// Object numbers that a file had, one bit each: some 3 MB for ten million objects.
-struct SeenObjects {
-    /// By the number of its first bit over 64: numbers may have large gaps.
-    private var words: [UInt64: UInt64] = [:]
-
-    mutating func insert(_ number: UInt64) { words[number >> 6, default: 0] |= 1 << (number & 63) }
-
-    func contains(_ number: UInt64) -> Bool { (words[number >> 6] ?? 0) >> (number & 63) & 1 == 1 }
-}

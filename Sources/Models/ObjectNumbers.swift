@@ -1,0 +1,11 @@
+/// Numbers of objects, one bit each: some 3 MB for ten million objects.
+package struct ObjectNumbers: Sendable {
+    /// By the number of its first bit over 64: numbers may have large gaps.
+    private var words: [UInt64: UInt64] = [:]
+
+    package init() {}
+
+    package mutating func insert(_ number: UInt64) { words[number >> 6, default: 0] |= 1 << (number & 63) }
+
+    package func contains(_ number: UInt64) -> Bool { (words[number >> 6] ?? 0) >> (number & 63) & 1 == 1 }
+}

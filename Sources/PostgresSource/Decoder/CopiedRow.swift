@@ -1,0 +1,62 @@
+internal import SystemBasics
+
+/// A row of COPY's text format: fields between tabs, \N for null, what would be misread behind a backslash.
+/// PostgreSQL documentation, COPY, "Text Format".
+package struct CopiedRow {
+    package private(set) var fields: [StreamedValue] = []
+    /// The bytes that the fields' ranges are in.
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    /// Reads a row with the line end behind it. O(its bytes).
+    package mutating func read(_ row: UnsafeRawBufferPointer) {
+        fields.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+        let row = row.last == 10 ? UnsafeRawBufferPointer(rebasing: row.dropLast()) : row
+        let isPlain = row.baseAddress.map { memchr($0, 92, row.count) == nil } ?? true
+        if isPlain { bytes.append(contentsOf: row) } else { bytes.reserveCapacity(row.count) }
+        var start = 0
+        var isNull = false
+        func end(at place: Int) {
+            fields.append(isNull ? .null : .text(start..<place))
+            isNull = false
+        }
+        if isPlain {
+            for (place, byte) in row.enumerated() where byte == 9 {
+                end(at: place)
+                start = place + 1
+            }
+            return end(at: row.count)
+        }
+        var place = 0
+        while place < row.count {
+            let byte = row[place]
+            place += 1
+            if byte == 9 {
+                end(at: bytes.count)
+                start = bytes.count
+            } else if byte == 92, place < row.count {
+                let escaped = row[place]
+                place += 1
+                // A field that is \N alone; a text has its backslash doubled.
+                if escaped == UInt8(ascii: "N") { isNull = true } else { bytes.append(Self.unescaped(escaped)) }
+            } else {
+                bytes.append(byte)
+            }
+        }
+        end(at: bytes.count)
+    }
+
+    private static func unescaped(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "b"): 8
+        case UInt8(ascii: "t"): 9
+        case UInt8(ascii: "n"): 10
+        case UInt8(ascii: "v"): 11
+        case UInt8(ascii: "f"): 12
+        case UInt8(ascii: "r"): 13
+        default: byte
+        }
+    }
+}

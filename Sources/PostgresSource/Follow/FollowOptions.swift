@@ -1,0 +1,36 @@
+internal import Records
+
+/// What is to be followed, and how.
+package struct FollowOptions: Sendable {
+    /// A URI or a list of parameters, as libpq has them. Nil: that of the last time.
+    package var address: String?
+    /// None: those of the last time.
+    package var tables: [TableChoice] = []
+    /// A slot of the source's; nil: one is made.
+    package var slot: String?
+    package var publication: String?
+    /// Caches that are brought up to date with each transaction.
+    package var caches: [String] = []
+    /// Whether to end when all is here that the source had at the beginning.
+    package var endsWhenCurrent = false
+    /// Whether all tables are copied again.
+    package var recopies = false
+    /// Whether that is done where the slot is lost.
+    package var recopiesWhenLost = false
+    package var threads = 2
+    /// Rows of a transaction of the copy; tests make it small.
+    package var rangeLength = TableCopy.rangeLength
+
+    package init() {}
+}
+
+/// What a follower has to tell.
+package enum FollowEvent: Sendable {
+    case connected(String)
+    case copying(table: String, rows: Int)
+    case copied(table: String, RowCounts, seconds: Double)
+    /// The store equals the source at a position.
+    case consistent(LogPosition)
+    case transaction(LogPosition, RowCounts, lag: Double)
+    case warning(String)
+}

@@ -1,0 +1,131 @@
+internal import FetchIndex
+internal import Models
+internal import OrderCaches
+internal import Records
+internal import SystemBasics
+
+/// What must be right before anything is followed: the source's settings, its tables, and the store's model. Nothing is made while
+/// something is wrong.
+struct FollowPreparation {
+    let container: PersistentContainer
+    let source: FollowedSource
+    let connection: Connection
+
+    private static let oldestServer = 130_000
+    /// The first that publishes some columns and some rows of a table.
+    static let firstWithFilters = 150_000
+
+    init(storeAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
+        if let address = options.address { try SourceAddress.check(address) }
+        let opened = try? PersistentContainer(path: path)
+        if let opened, let stored = try opened.store.snapshot().followedSource() {
+            (container, source) = (opened, stored)
+            if let address = options.address, address != stored.address {
+                throw SourceError(.usage, "the store follows \(stored.address); --end ends that")
+            }
+            try Self.require(options.tables, of: stored)
+            connection = try Connection(stored.address)
+            try Self.checkServer(connection, stored.address, is: stored.systemIdentifier)
+        } else {
+            guard let address = options.address, !options.tables.isEmpty else {
+                throw SourceError(.usage, "the store follows nothing yet: say postgres://… and --table")
+            }
+            let connection = try Connection(address)
+            self.connection = connection
+            let system = try Self.checkServer(connection, address, is: nil)
+            let tables = try options.tables.map { try SourceTable($0, connection) }
+            try Self.requireFilters(tables, connection)
+            let followed = try tables.map { try $0.followed() }
+            let made = try Self.open(path, tables)
+            container = made
+            let identifier = made.store.identifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
+            source = FollowedSource(
+                kind: .replication, address: address, systemIdentifier: system,
+                slot: options.slot ?? "fetchindex_\(identifier ?? "store")",
+                publication: options.publication ?? "fetchindex_\(identifier ?? "store")", tables: followed)
+        }
+        let snapshot = try container.store.snapshot()
+        for name in options.caches where try CacheDirectory.header(name, in: snapshot) == nil {
+            throw StoreError.unknownCache(name)
+        }
+        report(.connected(source.address))
+        if try connection.value("SHOW max_slot_wal_keep_size") == "-1" {
+            report(
+                .warning(
+                    "max_slot_wal_keep_size is not set on the source: its log grows without limit while nobody follows")
+            )
+        }
+    }
+
+    /// Returns what tells the server from others.
+    @discardableResult
+    private static func checkServer(
+        _ connection: Connection, _ address: String, is identifier: String?
+    ) throws -> String {
+        guard connection.serverVersion >= oldestServer else {
+            let version = connection.serverVersion / 10_000
+            throw SourceError(.refused, "the source is PostgreSQL \(version); 13 is the oldest that can be followed")
+        }
+        let level = try connection.value("SHOW wal_level") ?? ""
+        guard level == "logical" else {
+            throw SourceError(
+                .refused,
+                "the source's log says too little (wal_level is \(level)): ALTER SYSTEM SET wal_level = logical, then restart it"
+            )
+        }
+        let found: String
+        do {
+            found = try Connection(address, isReplication: true).value("IDENTIFY_SYSTEM") ?? ""
+        } catch let error as SourceError where error.kind == .connection && error.description.contains("replication") {
+            throw SourceError(
+                .refused,
+                "\(error.description); ALTER ROLE … REPLICATION gives the right, and pg_hba.conf must allow it")
+        }
+        if let identifier, identifier != found {
+            throw SourceError(
+                .refused, "\(address) is another server than the one that the store follows; --end ends that")
+        }
+        return found
+    }
+
+    private static func require(_ tables: [TableChoice], of stored: FollowedSource) throws {
+        if tables.isEmpty { return }
+        let wanted = tables.map { "\($0.title)=\($0.entity)" }.sorted()
+        let known = stored.tables.map { "\($0.schema).\($0.name)=\($0.entity)" }.sorted()
+        guard wanted == known else {
+            throw SourceError(
+                .usage,
+                "the store follows \(known.joined(separator: ", ")); --end ends that, so that others can be followed")
+        }
+    }
+
+    private static func requireFilters(_ tables: [SourceTable], _ connection: Connection) throws {
+        guard connection.serverVersion < firstWithFilters,
+            let table = tables.first(where: { $0.choice.condition != nil })
+        else { return }
+        throw SourceError(
+            .refused,
+            "--where needs PostgreSQL 15, and the source of \(table.choice.title) is \(connection.serverVersion / 10_000)"
+        )
+    }
+
+    /// Opens the store with the tables' entities.
+    private static func open(_ path: String, _ tables: [SourceTable]) throws -> PersistentContainer {
+        let entities = try tables.map { try $0.entity() }
+        guard Set(entities.map(\.name)).count == entities.count else {
+            throw SourceError(.usage, "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another")
+        }
+        let container = try PersistentContainer(path: path, model: Model(entities: entities))
+        let snapshot = try container.store.snapshot()
+        for entity in entities {
+            let count = try snapshot.entityState(snapshot.model.number(of: entity.name)).count
+            if count > 0 {
+                throw SourceError(
+                    .refused,
+                    "the store has \(count) objects of \(entity.name) that do not come from the source: follow into another entity, "
+                        + "--table SCHEMA.TABLE=ENTITY, or drop it first")
+            }
+        }
+        return container
+    }
+}

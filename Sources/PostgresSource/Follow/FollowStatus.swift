@@ -1,0 +1,52 @@
+internal import FetchIndex
+internal import Records
+internal import SystemBasics
+
+/// Says now and then how far a follower is, for `info`.
+struct FollowStatus {
+    private static let interval = Duration.seconds(1)
+    private static let slotInterval = Duration.seconds(10)
+
+    private let store: Store
+    private var lastSaid: ContinuousClock.Instant?
+    private var lastState: SourceStatus.State?
+    private var lastAsked: ContinuousClock.Instant?
+    private var slot: (state: String?, retained: Int?) = (nil, nil)
+
+    init(of store: Store) { self.store = store }
+
+    mutating func say(
+        _ state: SourceStatus.State, _ follower: Follower, sent: LogPosition? = nil, reason: String? = nil
+    ) {
+        let now = ContinuousClock.now
+        if state == lastState, let lastSaid, now - lastSaid < Self.interval { return }
+        // While tables are copied, another thread uses the connection.
+        if state == .streaming { askForSlot(follower, now) }
+        let reached = follower.position.flatMap { LogPosition($0.text) }
+        var status = SourceStatus(time: currentTime(), process: Int(getpid()), state: state)
+        if let sent, let reached {
+            status.lagBytes = Int(clamping: sent.rawValue - min(sent.rawValue, reached.rawValue))
+        }
+        if status.lagBytes == 0 {
+            status.lagSeconds = 0
+        } else if let time = follower.position?.time, time > 0 {
+            status.lagSeconds = max(0, status.time - time)
+        }
+        (status.slotState, status.retainedBytes) = slot
+        status.reason = reason
+        store.setSourceStatus(status)
+        (lastSaid, lastState) = (now, state)
+    }
+
+    private mutating func askForSlot(_ follower: Follower, _ now: ContinuousClock.Instant) {
+        if let lastAsked, now - lastAsked < Self.slotInterval { return }
+        lastAsked = now
+        let row = try? follower.connection.execute(
+            """
+            SELECT wal_status, pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn)
+            FROM pg_catalog.pg_replication_slots WHERE slot_name = $1
+            """, [follower.source.slot]
+        ).first
+        slot = (row?[0], row?[1].flatMap { Int($0) })
+    }
+}

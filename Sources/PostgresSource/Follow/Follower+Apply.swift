@@ -1,0 +1,104 @@
+internal import FetchIndex
+internal import Models
+internal import OrderCaches
+internal import Records
+internal import SystemBasics
+internal import Values
+
+/// A table as the stream has described it last.
+struct FollowedTable {
+    let description: StreamedTable
+    /// Among the source's tables.
+    let index: Int
+    var reader: RowReader
+}
+
+// Transactions of the stream.
+extension Follower {
+    /// Writes a transaction of the source in one of the store's. O(k log n) for k rows.
+    func apply(_ transaction: StreamedTransaction) throws {
+        // Changed tables change the model, which is a transaction of its own; it is made before, so that all rows fit.
+        try transaction.messages.forEach { bytes in
+            guard bytes.first == UInt8(ascii: "R"), case .table(let table) = try StreamMessage(bytes.bytes) else {
+                return
+            }
+            try follow(changesOf: table)
+        }
+        position = SourcePosition(text: transaction.next.description, time: transaction.time)
+        let writer = try container.store.beginWrite(author: "postgres \(transaction.end)")
+        if writer.modelVersion != modelVersion {
+            for table in streamed.values.map(\.description) { try note(table, in: writer.model) }
+            modelVersion = writer.modelVersion
+        }
+        let rows = RowWriter(writer)
+        try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
+        try readIncomplete(rows)
+        try commit(rows)
+        tell(.transaction(transaction.next, rows.counts, lag: max(0, currentTime() - transaction.time)))
+    }
+
+    private func apply(_ message: StreamMessage, _ bytes: UnsafeRawBufferPointer, _ rows: RowWriter) throws {
+        switch message {
+        case .table(let table): try note(table, in: rows.writer.model)
+        case .insert(let table, let row):
+            try withReader(of: table, row) { try rows.insert(row, bytes, &$0) }
+        case .update(let table, let old, let row):
+            try withReader(of: table, row) { reader in
+                if let old { try reader.requireWidth(old) }
+                try rows.update(old, row, bytes, of: table, &reader)
+            }
+        case .delete(let table, let old):
+            try withReader(of: table, old) { try rows.delete(old, bytes, $0) }
+        case .truncate(let tables):
+            for table in tables { if let found = streamed[table] { try rows.truncate(found.reader) } }
+        case .other: break
+        case .begin, .commit: throw StreamMessage.Malformed("a transaction begins or ends within another one")
+        }
+    }
+
+    private func withReader(
+        of table: UInt32, _ row: [StreamedValue], _ body: (inout RowReader) throws -> Void
+    ) throws {
+        // Taken out: a copy would copy what it builds records with.
+        guard var found = streamed.removeValue(forKey: table) else {
+            throw StreamMessage.Malformed("a row is of the unknown table \(table)")
+        }
+        defer { streamed[table] = found }
+        try found.reader.requireWidth(row)
+        try body(&found.reader)
+    }
+
+    /// The index of the followed table that the stream describes.
+    func index(of table: StreamedTable) throws -> Int {
+        guard let index = source.tables.firstIndex(where: { $0.schema == table.schema && $0.name == table.name }) else {
+            throw SourceError(
+                .refused,
+                "the source sends rows of \(table.schema).\(table.name), which is not followed; a renamed table is followed anew after "
+                    + "--end")
+        }
+        return index
+    }
+
+    private func note(_ table: StreamedTable, in model: Model) throws {
+        let index = try index(of: table)
+        let reader = try RowReader(source.tables[index], table.columns.map(\.name), in: model)
+        streamed[table.number] = FollowedTable(description: table, index: index, reader: reader)
+    }
+
+    /// Reads rows of which values were not sent, and that were not copied, as they are now. They are newer than the transaction, so the
+    /// store is consistent only when the stream has come so far.
+    private func readIncomplete(_ rows: RowWriter) throws {
+        for (number, key) in rows.incomplete {
+            guard let index = streamed[number]?.index else { continue }
+            let table = source.tables[index]
+            var reader = try RowReader(table, table.columns.map(\.name), in: rows.writer.model)
+            var row = CopiedRow()
+            try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in
+                row.read(bytes)
+                try reader.requireWidth(row.fields)
+                try row.bytes.withUnsafeBytes { try rows.insert(row.fields, $0, &reader) }
+            }
+        }
+        if !rows.incomplete.isEmpty { source.consistentFrom = try endOfLog().description }
+    }
+}

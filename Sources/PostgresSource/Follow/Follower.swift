@@ -1,0 +1,205 @@
+package import FetchIndex
+internal import Files
+internal import Models
+internal import OrderCaches
+package import Records
+internal import SystemBasics
+
+/// Keeps entities of a store in step with tables of a PostgreSQL source.
+///
+/// First a slot is made, from which on the source keeps its log for this store. Then the tables are copied, and the log is followed
+/// from the slot's beginning on: rows that were copied later than a change are written again, by their keys, so that
+/// nothing is missing and nothing is there twice. When the log has passed the end of the copy, the store equals the source at each
+/// of its positions. The position is stored in the transaction that stores the rows, and the source is told of it only then.
+package final class Follower {
+    /// Tells of what happens. Called on the follower's thread.
+    private let report: (FollowEvent) -> Void
+    let isInterrupted: () -> Bool
+    let options: FollowOptions
+    let container: PersistentContainer
+    private let lock: FolderLock
+    var source: FollowedSource
+    /// Up to where the stream is in the store; what is not stored yet of it has nothing for the store.
+    var position: SourcePosition?
+    private var storedPosition: LogPosition
+    /// For commands.
+    var connection: Connection
+    /// The tables of the stream by their numbers.
+    var streamed: [UInt32: FollowedTable] = [:]
+    /// The model that they were made for.
+    var modelVersion: UInt32 = 0
+    /// Whether a table that changed is to be copied again.
+    var copyIsDue = false
+    var status: FollowStatus
+    var hasRecopied = false
+
+    private static let pollMilliseconds: Int32 = 200
+    /// How often a position that no transaction stores is stored.
+    private static let idleInterval = Duration.seconds(10)
+    private static let longestPause = 30.0
+
+    /// Opens a store, or makes one, and the connection. Throws `SourceError`, `StoreError`.
+    package init(
+        storeAt path: String, _ options: FollowOptions, isInterrupted: @escaping () -> Bool = { false },
+        report: @escaping (FollowEvent) -> Void
+    ) throws {
+        (self.options, self.isInterrupted, self.report) = (options, isInterrupted, report)
+        let preparation = try FollowPreparation(storeAt: path, options, report)
+        container = preparation.container
+        source = preparation.source
+        connection = preparation.connection
+        lock = try Self.lock(path)
+        position = try container.store.snapshot().sourcePosition()
+        storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
+        status = FollowStatus(of: container.store)
+    }
+
+    private static func lock(_ path: String) throws -> FolderLock {
+        guard let lock = try FolderLock(FolderLock.follow, inFolder: path, until: .now) else {
+            throw SourceError(.refused, "another process follows a source for this store already")
+        }
+        lock.write(UInt64(getpid()))
+        return lock
+    }
+
+    func tell(_ event: FollowEvent) { report(event) }
+
+    // MARK: Work
+
+    /// Copies what is not copied yet, and follows the stream until it is interrupted, or everything is here where that is wanted.
+    /// Lost connections are made again. Throws `SourceError`, `StoreError`.
+    package func run() throws {
+        var pause = 1.0
+        defer { status.say(.stopped, self) }
+        while true {
+            do {
+                try prepareSlot()
+                try copyTables()
+                return try follow { pause = 1.0 }
+            } catch is Interrupted {
+                return
+            } catch let error as SourceError where error.kind == .lost && options.recopiesWhenLost {
+                report(.warning("\(error); all tables are copied again"))
+                try prepareAgain()
+            } catch let error as SourceError where error.kind == .connection || error.code == "55006" {
+                // 55006: the server has not noticed yet that the last connection is gone.
+                report(.warning("\(error); trying again in \(Int(pause)) s"))
+                status.say(.disconnected, self, reason: error.description)
+                try reconnect(&pause)
+            }
+        }
+    }
+
+    func requireNotInterrupted() throws { if isInterrupted() { throw Interrupted() } }
+
+    private func wait(seconds: Double) throws {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            try requireNotInterrupted()
+            usleep(50_000)
+        }
+    }
+
+    private func reconnect(_ pause: inout Double) throws {
+        while true {
+            do { try wait(seconds: pause) } catch is Interrupted { return }
+            pause = min(2 * pause, Self.longestPause)
+            do {
+                connection = try Connection(source.address)
+                return
+            } catch let error as SourceError where error.kind == .connection {
+                report(.warning("\(error); trying again in \(Int(pause)) s"))
+            }
+        }
+    }
+
+    private func follow(_ isConnected: () -> Void) throws {
+        guard let start = position.flatMap({ LogPosition($0.text) }) else {
+            throw StoreError.corrupted("the source's position")
+        }
+        streamed = [:]
+        let stream = try ChangeStream(
+            source.address, slot: source.slot, publication: source.publication, from: start,
+            folder: container.store.path)
+        let goal = options.endsWhenCurrent ? try endOfLog() : nil
+        var lastStored = ContinuousClock.now
+        isConnected()
+        while true {
+            try requireNotInterrupted()
+            status.say(.streaming, self, sent: stream.sent)
+            let event = try stream.next(milliseconds: goal == nil ? Self.pollMilliseconds : 20)
+            switch event {
+            case .transaction(let transaction):
+                // The server sends none that is stored; a proxy in between may be of another mind.
+                if transaction.next > storedPosition { try apply(transaction) }
+                if copyIsDue {
+                    copyIsDue = false
+                    try copyTables()
+                }
+                storedPosition = max(storedPosition, transaction.next)
+                lastStored = .now
+                stream.noteStored(storedPosition)
+            case .reached(let reached):
+                try note(reached)
+                let isIdle = ContinuousClock.now - lastStored > Self.idleInterval
+                if reached > storedPosition, isIdle || goal.map({ reached >= $0 }) ?? false {
+                    try storePosition()
+                    storedPosition = reached
+                    lastStored = .now
+                    stream.noteStored(reached)
+                }
+            case nil: break
+            }
+            if let goal {
+                if storedPosition >= goal && source.isConsistent { return try stream.report() }
+                if event == nil { try stream.report(wantsReply: true) }
+            } else if event == nil, source.consistentFrom != nil {
+                try stream.report(wantsReply: true)
+            }
+        }
+    }
+
+    /// Takes a position up to where the source has nothing for this store.
+    private func note(_ reached: LogPosition) throws {
+        guard let text = position?.text, let known = LogPosition(text), reached > known else { return }
+        position?.text = reached.description
+        if let end = source.consistentFrom.flatMap({ LogPosition($0) }), reached >= end { try storePosition() }
+    }
+
+    /// Stores the position without a transaction of the source.
+    private func storePosition() throws {
+        let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
+        try commit(RowWriter(writer))
+    }
+
+    /// The end of the source's log, with a mark behind it that makes the server write it out.
+    func endOfLog() throws -> LogPosition {
+        let text = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()")
+        guard let end = text.flatMap({ LogPosition($0) }) else {
+            throw SourceError(.refused, "the source does not tell the end of its log")
+        }
+        // Without the right to do so, the next change of anything does.
+        _ = try? connection.execute("SELECT pg_catalog.pg_logical_emit_message(false, 'fetchindex', '')")
+        return end
+    }
+
+    /// Commits rows with the position, and the caches that are kept with them.
+    func commit(_ rows: RowWriter) throws {
+        let writer = rows.writer
+        var becameConsistent = false
+        if let end = source.consistentFrom.flatMap({ LogPosition($0) }), let text = position?.text,
+            let reached = LogPosition(text), reached >= end, source.tables.allSatisfy(\.isCopied)
+        {
+            source.consistentFrom = nil
+            becameConsistent = true
+        }
+        if try writer.followedSource() != source { try writer.setFollowedSource(source) }
+        if let position { try writer.setSourcePosition(position) }
+        try writer.seal()
+        let engine = container.cacheEngine
+        try engine.keep(options.caches.compactMap { try CacheRequest(ofStored: $0, in: writer) }, in: writer)
+        try engine.keepAll(in: writer, except: options.caches)
+        try writer.commit()
+        if becameConsistent, let end = position.flatMap({ LogPosition($0.text) }) { report(.consistent(end)) }
+    }
+}

@@ -1,0 +1,127 @@
+internal import Bytes
+internal import Models
+internal import OrderCaches
+internal import Records
+internal import Values
+
+/// How many rows were changed.
+package struct RowCounts: Equatable, Sendable {
+    package var inserted = 0
+    package var updated = 0
+    package var unchanged = 0
+    package var deleted = 0
+
+    package var changed: Int { inserted + updated + deleted }
+
+    mutating func add(_ other: RowCounts) {
+        inserted += other.inserted
+        updated += other.updated
+        unchanged += other.unchanged
+        deleted += other.deleted
+    }
+}
+
+/// Writes rows of a source into a store, in one transaction. Every row is found by its key, so that rows may come twice.
+final class RowWriter {
+    let writer: StoreWriter
+    private(set) var counts = RowCounts()
+    /// Keys of rows of which values were not sent, and that the store does not have: these must be read again.
+    private(set) var incomplete: [(table: UInt32, key: Value)] = []
+
+    init(_ writer: StoreWriter) { self.writer = writer }
+
+    private func object(_ reader: borrowing RowReader, _ key: Value) throws -> RecordKey? {
+        let object = try writer.object(reader.entityNumber, reader.constraint, equalTo: [key])
+        return object.flatMap { $0.entity == reader.entityNumber ? $0 : nil }
+    }
+
+    func note(_ outcome: StoreWriter.PutOutcome) {
+        switch outcome {
+        case .inserted: counts.inserted += 1
+        case .updated: counts.updated += 1
+        case .unchanged: counts.unchanged += 1
+        }
+    }
+
+    /// Inserts a row, or changes the one that has its key. O(log n).
+    func insert(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: inout RowReader) throws {
+        let key = try reader.key(row, bytes)
+        let record = try reader.record(row, bytes)
+        guard let object = try object(reader, key) else {
+            try writer.insert(reader.entityNumber, record.span.bytes)
+            counts.inserted += 1
+            return
+        }
+        try update(object, record, row, reader)
+    }
+
+    private func update(
+        _ object: RecordKey, _ record: [UInt8], _ row: [StreamedValue], _ reader: borrowing RowReader
+    ) throws {
+        let kept = reader.keptSlots(row)
+        var record = record
+        if !kept.isEmpty, let old = try writer.copy(of: object) {
+            record = try reader.entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes)
+        }
+        note(try writer.update(object, record.span.bytes) ? .updated(object) : .unchanged(object))
+    }
+
+    /// Changes a row; `old` has the key that it had, where that is sent. O(log n).
+    func update(
+        _ old: [StreamedValue]?, _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, of table: UInt32,
+        _ reader: inout RowReader
+    ) throws {
+        let key = try reader.key(row, bytes)
+        let oldKey = try old.map { try reader.key($0, bytes) } ?? key
+        var found = try object(reader, oldKey)
+        if oldKey != key, let holder = try object(reader, key) {
+            // Only while what was copied is newer than what is streamed: in a state of the source, no row had the key.
+            if let found { try delete(found) }
+            found = holder
+        }
+        let record = try reader.record(row, bytes)
+        if let found { return try update(found, record, row, reader) }
+        if row.contains(.unchanged) { return incomplete.append((table, key)) }
+        try writer.insert(reader.entityNumber, record.span.bytes)
+        counts.inserted += 1
+    }
+
+    func delete(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: borrowing RowReader) throws {
+        try delete(key: reader.key(row, bytes), reader)
+    }
+
+    func delete(key: Value, _ reader: borrowing RowReader) throws {
+        if let object = try object(reader, key) { try delete(object) }
+    }
+
+    private func delete(_ object: RecordKey) throws { if try writer.delete(object) { counts.deleted += 1 } }
+
+    /// Deletes all rows. O(n log n).
+    func truncate(_ reader: borrowing RowReader) throws { try deleteAll(of: reader) { _ in true } }
+
+    /// Deletes the rows whose objects' numbers a condition holds for.
+    func deleteAll(of reader: borrowing RowReader, where isMember: (UInt64) -> Bool) throws {
+        var objects: [RecordKey] = []
+        try writer.scan(reader.entityNumber) { object, _ in
+            if isMember(object.number) { objects.append(object) }
+            return true
+        }
+        for object in objects { try delete(object) }
+    }
+
+    /// Writes many copied rows. `done` gets the number of each row's object.
+    func put(_ batch: borrowing RecordBatch, _ reader: borrowing RowReader, done: (UInt64) -> Void) throws {
+        let kept = reader.keptSlots([])
+        let entity = reader.entity
+        let merge =
+            kept.isEmpty
+            ? nil : { (old: RawSpan, new: RawSpan) in try entity.record(from: new, keeping: kept, of: old) }
+        try writer.put(reader.entityNumber, batch, by: reader.constraint, merge: merge) { _, outcome in
+            let outcome = try outcome.get()
+            note(outcome)
+            switch outcome {
+            case .inserted(let object), .updated(let object), .unchanged(let object): done(object.number)
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import Bytes
+internal import Files
+internal import SystemBasics
+
+/// The messages of one transaction of the source, until its commit is here. Long ones wait in a temporary file.
+package struct TransactionBuffer {
+    package static let mostBytes = 8 << 20
+
+    private let folder: String
+    private let mostBytes: Int
+    private var bytes: [UInt8] = []
+    private var file: TemporaryFile?
+    package private(set) var count = 0
+
+    package init(folder: String, mostBytes: Int = Self.mostBytes) {
+        (self.folder, self.mostBytes) = (folder, mostBytes)
+    }
+
+    package mutating func append(_ message: UnsafeRawBufferPointer) throws {
+        bytes.appendNumber(UInt32(message.count))
+        bytes.append(contentsOf: message)
+        count += 1
+        guard bytes.count >= mostBytes else { return }
+        let file = try file ?? TemporaryFile(inFolder: folder, prefix: "follow")
+        self.file = file
+        try bytes.withUnsafeBytes { try file.append($0) }
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    /// Hands out the messages in order. O(bytes), in bounded memory but for a single large message.
+    package func forEach(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        if let file {
+            var offset = 0
+            var part: [UInt8] = []
+            while offset < file.length {
+                // A part that begins with a whole message.
+                part = try Self.read(file, offset, max(mostBytes, 4))
+                let length = Self.length(part, 0)
+                if 4 + length > part.count { part = try Self.read(file, offset, 4 + length) }
+                offset += try Self.forEach(in: part, body)
+            }
+        }
+        _ = try Self.forEach(in: bytes, body)
+    }
+
+    private static func read(_ file: TemporaryFile, _ offset: Int, _ length: Int) throws -> [UInt8] {
+        let length = min(length, file.length - offset)
+        var part = [UInt8](repeating: 0, count: length)
+        var done = 0
+        while done < length {
+            let count = try part.withUnsafeMutableBytes { buffer in
+                try file.read(at: offset + done, into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]))
+            }
+            guard count > 0 else { throw SystemError(rawValue: EIO) }
+            done += count
+        }
+        return part
+    }
+
+    private static func length(_ bytes: [UInt8], _ place: Int) -> Int {
+        let span = bytes.span.bytes
+        return Int(span.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self).littleEndian)
+    }
+
+    /// Returns how many bytes whole messages take.
+    private static func forEach(in bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
+        var place = 0
+        while place + 4 <= bytes.count {
+            let length = Self.length(bytes, place)
+            guard place + 4 + length <= bytes.count else { break }
+            try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[place + 4..<place + 4 + length])) }
+            place += 4 + length
+        }
+        return place
+    }
+}

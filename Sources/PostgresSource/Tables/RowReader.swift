@@ -1,0 +1,115 @@
+internal import Bytes
+internal import Models
+internal import Records
+internal import SystemBasics
+internal import Values
+
+/// Turns rows of a table, as they are copied or streamed, into records of its entity.
+struct RowReader {
+    let entityNumber: Int
+    let entity: Entity
+    let constraint: UniqueConstraint
+    private let title: String
+    /// Names and types of the columns that are followed, by their places in a row.
+    private let columns: [(name: String, type: ValueType)?]
+    /// Where the value of each slot stands in a row; nil where it does not.
+    private let places: [Int?]
+    private let keyPlace: Int
+    /// The slots that rows do not have: a stored object keeps its values.
+    private let otherSlots: Set<Int>
+    private var builder = RecordBuilder()
+
+    /// `names` are the names of a row's columns in order.
+    init(_ table: FollowedSource.Table, _ names: [String], in model: Model) throws {
+        let (number, title) = (try model.number(of: table.entity), "\(table.schema).\(table.name)")
+        let entity = model.entities[number]
+        guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: table.key)),
+            let keyPlace = names.firstIndex(of: table.key)
+        else { throw SourceError(.refused, "\(table.entity).\(table.key) is not unique, so that it cannot name rows") }
+        let followed = Set(table.columns.map(\.name))
+        var places = [Int?](repeating: nil, count: entity.slots.count)
+        var columns = [(name: String, type: ValueType)?](repeating: nil, count: names.count)
+        for (place, name) in names.enumerated() where followed.contains(name) {
+            let slot = try entity.requireSlot(of: name)
+            places[slot] = place
+            columns[place] = (name, entity.type(at: slot))
+        }
+        (entityNumber, self.entity, self.constraint, self.title) = (number, entity, constraint, title)
+        (self.columns, self.places, self.keyPlace) = (columns, places, keyPlace)
+        otherSlots = Set(places.indices.filter { places[$0] == nil })
+    }
+
+    /// The slots of a streamed row whose values an object keeps: those that it does not have, and those that were not sent.
+    func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
+        guard row.contains(.unchanged) else { return otherSlots }
+        return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
+    }
+
+    var keepsNothing: Bool { otherSlots.isEmpty }
+
+    /// Throws where a row has not as many values as its table has columns.
+    func requireWidth(_ row: [StreamedValue]) throws {
+        guard row.count == columns.count else {
+            throw StreamMessage.Malformed(
+                "a row of \(title) has \(row.count) values, and the table \(columns.count) columns")
+        }
+    }
+
+    /// Puts a record together, with null for values that were not sent. Throws `SourceError` for a value that cannot be stored.
+    mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
+        builder.begin()
+        for (slot, place) in places.enumerated() {
+            guard let place, let column = columns[place] else {
+                let rest = entity.attribute(at: slot)
+                builder.append(entity.slots[slot].isRemoved ? .null : rest.defaultValue)
+                continue
+            }
+            switch row[place] {
+            case .null, .unchanged: builder.appendNull()
+            case .text(let range):
+                let text = UnsafeRawBufferPointer(rebasing: bytes[range])
+                guard ColumnValue.append(text, as: column.type, to: &builder) else {
+                    throw unstorable(column, row, bytes, text)
+                }
+            }
+        }
+    }
+
+    mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RecordBatch) throws {
+        try build(row, bytes)
+        batch.append(&builder)
+    }
+
+    mutating func record(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
+        try build(row, bytes)
+        return builder.finish()
+    }
+
+    /// The value that names a row. Throws where it was not sent.
+    func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> Value {
+        guard case .text(let range) = row[keyPlace], let column = columns[keyPlace] else {
+            throw StreamMessage.Malformed("a row of \(title) has no \(columns[keyPlace]?.name ?? "key")")
+        }
+        let text = UnsafeRawBufferPointer(rebasing: bytes[range])
+        guard let value = ColumnValue.value(text, as: column.type) else {
+            throw unstorable(column, row, bytes, text)
+        }
+        return value
+    }
+
+    /// The same as the source has it.
+    func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
+        guard case .text(let range) = row[keyPlace] else { return "" }
+        return String(decoding: bytes[range], as: UTF8.self)
+    }
+
+    private func unstorable(
+        _ column: (name: String, type: ValueType), _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer,
+        _ text: UnsafeRawBufferPointer
+    ) -> SourceError {
+        SourceError(
+            .refused,
+            "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type)); "
+                + "the column can be stored as text: --text \(column.name)")
+    }
+}

@@ -1,0 +1,191 @@
+internal import Models
+internal import Records
+internal import Values
+
+/// A table in the source's catalogue.
+struct SourceTable {
+    struct Column {
+        let name: String
+        /// Stays when the column is renamed.
+        let number: Int
+        /// As rows in the stream name it; a domain's own.
+        let type: UInt32
+        /// A domain's is the one below it.
+        let baseType: UInt32
+        let typeName: String
+        let isArray: Bool
+        /// Whether its value is computed by the source, which does not send it.
+        let isGenerated: Bool
+        let isRequired: Bool
+        let hasDefault: Bool
+    }
+
+    let choice: TableChoice
+    let columns: [Column]
+    let key: Column
+    /// The columns that deletions and changed keys are sent with; nil: all.
+    let identity: Set<String>?
+
+    /// Reads a table from the catalogue and checks that it can be followed. Throws `SourceError`.
+    init(_ choice: TableChoice, _ connection: Connection) throws {
+        self.choice = choice
+        let title = choice.title
+        let found = try connection.execute(
+            """
+            SELECT c.oid, c.relkind, c.relreplident, c.relpersistence
+            FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = $1 AND c.relname = $2
+            """, [choice.schema, choice.name])
+        guard let row = found.first, let number = row[0] else {
+            throw SourceError(.refused, "the source has no table \(title)")
+        }
+        guard let kind = row[1], ["r", "p"].contains(kind) else {
+            throw SourceError(.refused, "\(title) is no table, so that its changes cannot be followed")
+        }
+        guard row[3] == "p" else {
+            throw SourceError(
+                .refused, "\(title) is a temporary or unlogged table, whose changes are not in the source's log")
+        }
+        columns = try Self.columns(ofTable: number, connection)
+        let keys = try Self.keys(ofTable: number, connection)
+        let key = try Self.key(choice, keys, columns)
+        self.key = key
+        identity = try Self.identity(row[2], number, keys, key: key.name, choice, connection)
+    }
+
+    private static func columns(ofTable number: String, _ connection: Connection) throws -> [Column] {
+        try connection.execute(
+            """
+            WITH RECURSIVE base(type, below) AS (
+                SELECT DISTINCT atttypid, atttypid FROM pg_catalog.pg_attribute WHERE attrelid = $1::oid AND attnum > 0
+                UNION SELECT b.type, t.typbasetype FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.below
+                WHERE t.typtype = 'd')
+            SELECT a.attname, a.attnum, a.atttypid, t.oid, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory,
+                a.attgenerated, a.attnotnull, a.atthasdef
+            FROM pg_catalog.pg_attribute a JOIN base b ON b.type = a.atttypid
+                JOIN pg_catalog.pg_type t ON t.oid = b.below AND t.typtype <> 'd'
+            WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+            """, [number]
+        ).map { row in
+            Column(
+                name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
+                baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "", isArray: row[5] == "A",
+                isGenerated: row[6] != "", isRequired: row[7] == "t", hasDefault: row[8] == "t")
+        }
+    }
+
+    /// An index that names rows by one column: unique, checked at once, of all rows, without null.
+    private struct Key {
+        let column: String
+        let isPrimary: Bool
+        let isIdentity: Bool
+    }
+
+    private static func keys(ofTable number: String, _ connection: Connection) throws -> [Key] {
+        try connection.execute(
+            """
+            SELECT a.attname, i.indisprimary, i.indisreplident
+            FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+            WHERE i.indrelid = $1::oid AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indnkeyatts = 1
+                AND i.indpred IS NULL AND i.indexprs IS NULL AND a.attnotnull
+            """, [number]
+        ).map { Key(column: $0[0] ?? "", isPrimary: $0[1] == "t", isIdentity: $0[2] == "t") }
+    }
+
+    private static func key(_ choice: TableChoice, _ keys: [Key], _ columns: [Column]) throws -> Column {
+        let title = choice.title
+        guard let name = choice.key ?? keys.first(where: \.isPrimary)?.column else {
+            throw SourceError(
+                .refused,
+                "\(title) has no primary key of one column; --key names a column that is NOT NULL and has a unique index"
+            )
+        }
+        guard let column = columns.first(where: { $0.name == name }) else {
+            throw SourceError(.usage, "\(title) has no column \(name)")
+        }
+        guard keys.contains(where: { $0.column == name }) else {
+            throw SourceError(
+                .refused,
+                "\(title) cannot be followed by \(name): it needs to be NOT NULL and to have a unique index that is not deferrable: "
+                    + "ALTER TABLE \(choice.quoted) ADD UNIQUE (\(name.quotedName))")
+        }
+        return column
+    }
+
+    private static func identity(
+        _ kind: String?, _ number: String, _ keys: [Key], key: String, _ choice: TableChoice, _ connection: Connection
+    ) throws -> Set<String>? {
+        switch kind {
+        case "f": return nil
+        case "d" where keys.contains { $0.isPrimary && $0.column == key }: return [key]
+        case "i" where keys.contains { $0.isIdentity && $0.column == key }: return [key]
+        default: break
+        }
+        let index = try connection.value(
+            """
+            SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+            WHERE i.indrelid = $1::oid AND a.attname = $2 AND i.indisunique AND i.indimmediate AND i.indnkeyatts = 1
+                AND i.indpred IS NULL AND i.indexprs IS NULL
+            """, [number, key])
+        let command = index.map { "USING INDEX \($0.quotedName)" } ?? "FULL"
+        throw SourceError(
+            .refused,
+            "the source does not send the \(key) of deleted rows of \(choice.title): "
+                + "ALTER TABLE \(choice.quoted) REPLICA IDENTITY \(command)")
+    }
+
+    /// The columns that are followed. Throws `SourceError` for one that cannot be.
+    func followedColumns() throws -> [Column] {
+        if let names = choice.columns {
+            for name in names + choice.asText where !columns.contains(where: { $0.name == name }) {
+                throw SourceError(.usage, "\(choice.title) has no column \(name)")
+            }
+        }
+        let chosen = columns.filter { column in
+            column.name == key.name || choice.columns.map { $0.contains(column.name) } ?? !column.isGenerated
+        }
+        for column in chosen {
+            if column.isGenerated {
+                throw SourceError(
+                    .refused,
+                    "\(choice.title).\(column.name) is computed by the source, which does not send it: leave it out of --columns"
+                )
+            }
+            _ = try type(of: column)
+        }
+        return chosen
+    }
+
+    /// What the values of a column are stored as. Throws `SourceError` for an array.
+    func type(of column: Column) throws -> ValueType {
+        if choice.asText.contains(column.name) { return .string }
+        if column.isArray {
+            throw SourceError(
+                .refused,
+                "\(choice.title).\(column.name) is an array (\(column.typeName)), which has no counterpart: store it as text with "
+                    + "--text \(column.name), or leave it out with --columns")
+        }
+        return ColumnValue.type(of: column.baseType)
+    }
+
+    /// The table as the store remembers it.
+    func followed() throws -> FollowedSource.Table {
+        FollowedSource.Table(
+            schema: choice.schema, name: choice.name, entity: choice.entity, key: key.name,
+            columns: try followedColumns().map {
+                FollowedSource.Column(name: $0.name, number: $0.number, type: $0.type)
+            },
+            followsNewColumns: choice.columns == nil, asText: choice.asText, condition: choice.condition)
+    }
+
+    /// The entity that rows become: all optional but the key, since the source may take such a rule back.
+    func entity() throws -> Entity {
+        Entity(
+            choice.entity,
+            try followedColumns().map { column in
+                let isKey = column.name == key.name
+                return AttributeDescription(column.name, try type(of: column), isOptional: !isKey, isUnique: isKey)
+            })
+    }
+}

@@ -1,0 +1,36 @@
+/// A table that is to be followed, as options name it.
+package struct TableChoice: Sendable {
+    package var schema: String
+    package var name: String
+    package var entity: String
+    /// Nil: the primary key.
+    package var key: String?
+    package var condition: String?
+    /// Nil: all columns, also those that are added later.
+    package var columns: [String]?
+    /// Columns that are stored as text, whatever their type.
+    package var asText: [String] = []
+
+    init(
+        schema: String, name: String, entity: String, key: String?, condition: String?, columns: [String]?,
+        asText: [String]
+    ) {
+        (self.schema, self.name, self.entity, self.key) = (schema, name, entity, key)
+        (self.condition, self.columns, self.asText) = (condition, columns, asText)
+    }
+
+    /// Reads schema.name[=Entity]. Without a schema, the table is in public; names with dots or capitals need no quotes, since each is one
+    /// table's. Throws `SourceError`.
+    package init(_ text: String) throws {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let names = parts[0].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        (schema, name) = names.count == 2 ? (names[0], names[1]) : ("public", names[0])
+        entity = parts.count == 2 ? String(parts[1]) : name
+        if schema.isEmpty || name.isEmpty || entity.isEmpty {
+            throw SourceError(.usage, "--table expects SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, not \"\(text)\"")
+        }
+    }
+
+    var title: String { "\(schema).\(name)" }
+    var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
+}

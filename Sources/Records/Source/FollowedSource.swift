@@ -1,0 +1,136 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import SystemBasics
+
+/// A database of others whose tables entities of a store follow: what it takes to go on after a restart. It holds no passwords.
+package struct FollowedSource: Codable, Equatable, Sendable {
+    /// How changes are heard of.
+    package enum Kind: String, Codable, Sendable {
+        /// From a logical replication slot.
+        case replication
+        /// From a table that triggers fill.
+        case changeTable
+    }
+
+    package struct Column: Codable, Equatable, Sendable {
+        /// Also the attribute's.
+        package var name: String
+        /// Stays when the column is renamed; 0 when it is not known.
+        package var number: Int
+        /// The number of the database's type.
+        package var type: UInt32
+
+        package init(name: String, number: Int, type: UInt32) {
+            (self.name, self.number, self.type) = (name, number, type)
+        }
+    }
+
+    package struct Table: Codable, Equatable, Sendable {
+        package var schema: String
+        package var name: String
+        package var entity: String
+        /// The column whose values name rows.
+        package var key: String
+        package var columns: [Column]
+        /// Whether columns that are added later are followed too.
+        package var followsNewColumns: Bool
+        /// Columns that are stored as text, whatever their type.
+        package var asText: [String]
+        /// A condition in the database's language.
+        package var condition: String?
+        package var isCopied = false
+        /// The key of the last row that was copied, as text.
+        package var copiedThrough: String?
+        /// Whether rows that are gone are deleted when it is copied: objects were there before.
+        package var replaces = false
+
+        package init(
+            schema: String, name: String, entity: String, key: String, columns: [Column], followsNewColumns: Bool,
+            asText: [String] = [], condition: String? = nil
+        ) {
+            (self.schema, self.name, self.entity, self.key, self.columns) = (schema, name, entity, key, columns)
+            (self.followsNewColumns, self.asText, self.condition) = (followsNewColumns, asText, condition)
+        }
+    }
+
+    package var kind: Kind
+    /// How it is connected to, without a password.
+    package var address: String
+    /// What tells the server from others.
+    package var systemIdentifier: String
+    package var slot: String
+    package var publication: String
+    package var tables: [Table]
+    /// Until it has followed up to there, the store may have rows of different times. Nil: it is consistent.
+    package var consistentFrom: String?
+
+    package init(
+        kind: Kind, address: String, systemIdentifier: String, slot: String, publication: String, tables: [Table]
+    ) {
+        (self.kind, self.address, self.systemIdentifier) = (kind, address, systemIdentifier)
+        (self.slot, self.publication, self.tables) = (slot, publication, tables)
+    }
+
+    package var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }
+}
+
+/// Up to where a store has followed its source: what came before is in it, in the same transaction.
+package struct SourcePosition: Equatable, Sendable {
+    /// As the source writes its positions.
+    package var text: String
+    /// When the source committed the last transaction that was followed, in seconds since 1970; 0 when there was none.
+    package var time: Double
+
+    package init(text: String, time: Double) { (self.text, self.time) = (text, time) }
+}
+
+extension StoreReader {
+    /// Nil in a store that follows no source. Throws `corrupted`.
+    package func followedSource() throws -> FollowedSource? {
+        var source: FollowedSource?
+        _ = try view.get(StoreLayout.sourceKey, in: tables.meta) { value in
+            var reader = try ByteReader(checked: value, "the description of the source")
+            let text = try reader.text()
+            do { source = try JSONDecoder().decode(FollowedSource.self, from: Data(text.utf8)) } catch {
+                throw StoreError.corrupted("the description of the source cannot be read")
+            }
+        }
+        return source
+    }
+
+    package func sourcePosition() throws -> SourcePosition? {
+        var position: SourcePosition?
+        _ = try view.get(StoreLayout.sourcePositionKey, in: tables.meta) { value in
+            var reader = try ByteReader(checked: value, "the position in the source")
+            let time = Double(bitPattern: try reader.uint64())
+            position = SourcePosition(text: try reader.text(), time: time)
+        }
+        return position
+    }
+}
+
+extension StoreWriter {
+    /// Nil: the store follows no source any more, and has no position in one.
+    package func setFollowedSource(_ source: FollowedSource?) throws {
+        guard let source else {
+            try view.delete(StoreLayout.sourceKey, in: tables.meta)
+            try view.delete(StoreLayout.sourcePositionKey, in: tables.meta)
+            return
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var bytes: [UInt8] = []
+        bytes.appendText(String(decoding: try encoder.encode(source), as: UTF8.self))
+        bytes.appendChecksum()
+        try view.put(bytes, for: StoreLayout.sourceKey, in: tables.meta)
+    }
+
+    package func setSourcePosition(_ position: SourcePosition) throws {
+        var bytes: [UInt8] = []
+        bytes.appendNumber(position.time.bitPattern)
+        bytes.appendText(position.text)
+        bytes.appendChecksum()
+        try view.put(bytes, for: StoreLayout.sourcePositionKey, in: tables.meta)
+    }
+}

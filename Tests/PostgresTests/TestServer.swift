@@ -1,0 +1,116 @@
+import Foundation
+import PostgresSource
+import TestSupport
+
+/// A PostgreSQL server of the tests' own, in a folder that is removed with it.
+final class TestServer {
+    struct NotReady: Error {}
+
+    static let isInstalled: Bool = {
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        return !versions.isEmpty
+    }()
+
+    /// It has to be in a folder that the server's user can enter.
+    let folder = NSTemporaryDirectory() + "fetchindex-postgres-" + UUID().uuidString
+    let port: UInt16
+    private let settings: [String]
+    private var process: Child?
+
+    init(_ settings: [String] = []) throws {
+        port = try Self.freePort()
+        self.settings = settings
+        try start()
+    }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func freePort() throws -> UInt16 {
+        #if canImport(Glibc)
+            let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            let socket = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 ? getsockname(socket, $0, &length) : -1
+            }
+        }
+        guard code == 0 else { throw NotReady() }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    func start() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        process = try Child(
+            root.appendingPathComponent("Scripts/postgres-server").path,
+            [folder, "\(port)", "fsync=off", "wal_sender_timeout=5s"] + settings, isSilent: true)
+        for _ in 0..<600 {
+            if (try? Connection(address())) != nil { return }
+            guard process?.isRunning ?? false else { break }
+            usleep(50_000)
+        }
+        throw NotReady()
+    }
+
+    /// Waits until it has ended.
+    func stop() {
+        process?.interrupt()
+        _ = process?.wait()
+        process = nil
+    }
+
+    /// Ends all its processes as a crash of the machine would; the next start recovers.
+    func crash() {
+        let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?
+            .split(separator: "\n").first.flatMap { pid_t($0) }
+        // Children notice within a moment that the main process is gone.
+        if let main { kill(main, SIGKILL) }
+        _ = process?.wait()
+        process = nil
+        usleep(300_000)
+    }
+
+    func address(user: String = "postgres", database: String = "postgres") -> String {
+        "postgres://\(user)@127.0.0.1:\(port)/\(database)"
+    }
+
+    func connection() throws -> Connection { try Connection(address()) }
+
+    @discardableResult
+    func run(_ command: String) throws -> [[String?]] { try connection().execute(command) }
+
+    /// A database of a test's own.
+    func makeDatabase() throws -> String {
+        let name = "test_" + UUID().uuidString.filter { $0 != "-" }.lowercased()
+        try run("CREATE DATABASE \(name)")
+        return address(database: name)
+    }
+}
+
+extension TestServer {
+    nonisolated(unsafe) private static let made = Result { try TestServer() }
+
+    /// One for all tests that leave it running. It ends with the process.
+    static func shared() throws -> TestServer {
+        _ = endsWithProcess
+        return try made.get()
+    }
+
+    private static let endsWithProcess: Void = {
+        atexit {
+            guard let server = try? TestServer.made.get() else { return }
+            server.stop()
+            try? FileManager.default.removeItem(atPath: server.folder)
+        }
+    }()
+}
