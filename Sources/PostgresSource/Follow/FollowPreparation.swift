@@ -17,7 +17,7 @@ struct FollowPreparation {
 
     init(storeAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
         if let address = options.address { try SourceAddress.check(address) }
-        let opened = try? PersistentContainer(path: path)
+        let opened = try Self.opened(path)
         if let opened, let stored = try opened.store.snapshot().followedSource() {
             (container, source) = (opened, stored)
             if let address = options.address, address != stored.address {
@@ -55,6 +55,13 @@ struct FollowPreparation {
                     "max_slot_wal_keep_size is not set on the source: its log grows without limit while nobody follows")
             )
         }
+    }
+
+    /// Nil where there is no store yet.
+    private static func opened(_ path: String) throws -> PersistentContainer? {
+        var options = Store.Options()
+        options.creates = false
+        do { return try PersistentContainer(path: path, options: options) } catch StoreError.missing { return nil }
     }
 
     /// Returns what tells the server from others.

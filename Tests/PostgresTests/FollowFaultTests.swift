@@ -1,0 +1,171 @@
+import FetchIndex
+import Foundation
+import PostgresSource
+import Records
+import Synchronization
+import TestSupport
+import Testing
+
+/// Stores that follow while the source changes, and while processes are killed: in the end and on the way they equal the tables.
+@Suite(.enabled(if: TestServer.isInstalled), .serialized) struct FollowFaultTests {
+    private static let books = [
+        "id": "id", "title": "title", "publisher": "publisher", "price": "trim_scale(price)", "body": "body",
+    ]
+    private static let notes = [
+        "code": "code", "book": "book",
+        "stamp": "to_char(stamp AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')",
+    ]
+
+    /// How many states are compared.
+    private var points: Int { TestSettings.isLong ? 100 : 6 }
+
+    private func start(_ server: TestServer) throws -> Followed {
+        let followed = Followed(address: try server.makeDatabase())
+        let connection = try Connection(followed.address)
+        for command in Traffic.tables { try connection.execute(command) }
+        try connection.execute(
+            "INSERT INTO public.books SELECT i, 'Title ' || i, 'P' || i % 5, i, 'short' FROM generate_series(1, 150) i")
+        return followed
+    }
+
+    private func fetchOrders(_ followed: Followed) throws {
+        _ = try followed.fetch(
+            OrderDefinition(entity: "Book", sortKeys: [SortKey("publisher"), SortKey("price", .descending)]),
+            cache: "by price")
+        _ = try followed.fetch(OrderDefinition(entity: "notes", sortKeys: [SortKey("stamp")]), cache: "notes")
+    }
+
+    private func requireEqual(_ followed: Followed) throws {
+        let connection = try Connection(followed.address)
+        #expect(
+            try followed.rows("Book", key: "id")
+                == followed.sourceRows("public.books", key: "id", Self.books, in: connection))
+        #expect(
+            try followed.rows("notes", key: "code")
+                == followed.sourceRows("public.notes", key: "code", Self.notes, in: connection))
+        try followed.check()
+    }
+
+    /// Each transaction of the source is in the store's history once, in the order of its positions.
+    private func requireSingleTransactions(_ followed: Followed) throws {
+        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+        let positions = try container.newContext().fetchHistory(after: 0).compactMap {
+            $0.author.hasPrefix("postgres ") ? LogPosition(String($0.author.dropFirst(9))) : nil
+        }
+        #expect(positions == Set(positions).sorted())
+    }
+
+    @Test func theStoreEqualsTheTablesWhileTheyChange() throws {
+        let seed = 18 &+ TestSettings.seed
+        let followed = try start(TestServer.shared())
+        let traffic = Traffic(followed.address, writers: 3, seed: seed)
+        try followed.follow(["books=Book", "notes"])
+        try fetchOrders(followed)
+        for point in 0..<points {
+            usleep(200_000)
+            try traffic.held {
+                try followed.follow { $0.caches = point % 2 == 0 ? ["by price"] : [] }
+                try requireEqual(followed)
+            }
+        }
+        try traffic.stop()
+        try followed.follow()
+        try requireEqual(followed)
+        try requireSingleTransactions(followed)
+        #expect(traffic.transactions > 20, "seed \(seed)")
+    }
+
+    private static var executable: String {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        return (bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL).appendingPathComponent(
+            "fetchindex-follow"
+        ).path
+    }
+
+    @Test func killedFollowersGoOn() throws {
+        let seed = 19 &+ TestSettings.seed
+        var random = SeededGenerator(seed: seed)
+        let followed = try start(TestServer.shared())
+        let traffic = Traffic(followed.address, writers: 2, seed: seed)
+        let tables = ["--table", "public.books=Book", "--table", "notes"]
+        for round in 0..<(TestSettings.isLong ? 200 : 12) {
+            let follower = try Child(Self.executable, [followed.store, followed.address] + tables, isSilent: true)
+            usleep(UInt32.random(in: 20_000...400_000, using: &random))
+            follower.killAtOnce()
+            _ = follower.wait()
+            if round == 6 {
+                try traffic.held {
+                    try followed.follow(); try requireEqual(followed)
+                }
+            }
+        }
+        try traffic.stop()
+        try followed.follow(["books=Book", "notes"])
+        try requireEqual(followed)
+        try requireSingleTransactions(followed)
+    }
+
+    @Test func theServerMayCrashAndConnectionsMayBeCut() throws {
+        let seed = 20 &+ TestSettings.seed
+        let server = try TestServer(["fsync=on"])
+        let followed = try start(server)
+        try followed.follow(["books=Book", "notes"])
+        let traffic = Traffic(followed.address, writers: 2, seed: seed)
+        let follower = try Child(Self.executable, [followed.store], isSilent: true)
+        for round in 0..<(TestSettings.isLong ? 20 : 3) {
+            usleep(400_000)
+            if round % 3 == 1 {
+                try Connection(followed.address).execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fetchindex' AND pid <> pg_backend_pid()"
+                )
+            } else {
+                server.crash()
+                try server.start()
+            }
+        }
+        usleep(1_500_000)
+        #expect(follower.isRunning)
+        try traffic.stop()
+        follower.interrupt()
+        #expect(follower.wait() == 0)
+        try followed.follow()
+        try requireEqual(followed)
+        try requireSingleTransactions(followed)
+    }
+
+    /// A slot that is gone is a sentence; then rows are copied over those that are there, and the difference is exact.
+    @Test func aLostSlotIsNoticed() throws {
+        let followed = try start(TestServer.shared())
+        let connection = try Connection(followed.address)
+        try followed.follow(["books=Book", "notes"])
+        try fetchOrders(followed)
+        let slot = try #require(
+            try PersistentContainer(at: URL(fileURLWithPath: followed.store)).store.snapshot().followedSource()?.slot)
+        try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
+        try connection.execute(
+            "DELETE FROM public.books WHERE id <= 10; UPDATE public.books SET title = 'New' WHERE id = 11; INSERT INTO public.books(id) VALUES (1000)"
+        )
+        let lost = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(lost?.description == "the slot \(slot) is gone from the source; --recopy copies all tables again")
+        let events = try followed.follow { $0.recopiesWhenLost = true }
+        #expect(events.first == "warning: \(lost?.description ?? ""); all tables are copied again", "\(events)")
+        #expect(events.contains("copied public.books: 2"), "\(events)")
+        try requireEqual(followed)
+        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+        let order = OrderDefinition(entity: "Book", sortKeys: [SortKey("publisher"), SortKey("price", .descending)])
+        try container.withOrder(order, .init(cacheName: "by price")) { order in
+            guard case .caughtUp(let change) = order.outcome else { throw Unexpected() }
+            // Ten are gone, one is new, one has another title.
+            #expect(change.rows.count == 12)
+        }
+        // Somebody else has read the slot.
+        try connection.execute("INSERT INTO public.books(id) VALUES (1001)")
+        try connection.execute("SELECT pg_replication_slot_advance('\(slot)', pg_current_wal_lsn())")
+        let passed = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(passed?.description.contains("behind which this store") ?? false)
+        try followed.follow { $0.recopies = true }
+        try requireEqual(followed)
+    }
+
+    private struct Unexpected: Error {}
+}
