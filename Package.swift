@@ -255,8 +255,8 @@ let package = Package(
         .target(
             name: "FuzzBodies",
             dependencies: [
-                "Bytes", "Catalogues", "CountedTree", "FetchIndex", "Models", "OrderCaches", "Predicates", "Records",
-                "Values",
+                "Bytes", "Catalogues", "CountedTree", "FetchIndex", "Models", "OrderCaches", "PostgresSource", "Predicates",
+                "Records", "SystemBasics", "Values",
             ], path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzBodies"], swiftSettings: strict),
     ],
@@ -265,7 +265,7 @@ let package = Package(
 
 if isFuzzing {
     package.targets += [.systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer")]
-    package.targets += ["FuzzPredicate", "FuzzRecord", "FuzzNode", "FuzzImport"].map { name in
+    package.targets += ["FuzzPredicate", "FuzzRecord", "FuzzNode", "FuzzImport", "FuzzStream"].map { name in
         .executableTarget(
             name: name, dependencies: ["CLibFuzzer", "FuzzBodies"], path: "Tests/Fuzz/\(name)", swiftSettings: strict,
             // LLD comes with Swift; gold warns of hundreds of AddressSanitizer's symbols.

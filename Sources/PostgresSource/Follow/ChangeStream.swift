@@ -19,6 +19,11 @@ final class ChangeStream {
     }
 
     /// The server ends a connection that it has not heard of for a minute, unless it is set otherwise.
+    /// Of transactions that are written together: their changed pages are in memory until then.
+    private static let mostMessages = 50_000
+    private static let mostBytes = 32 << 20
+    private static let backlogSeconds = 0.5
+    private static let backlogPause: Int32 = 5
     private static let reportInterval = Duration.seconds(5)
     /// A server that answers nothing for so long is gone.
     private static let mostSilence = Duration.seconds(60)
@@ -56,6 +61,22 @@ final class ChangeStream {
             throw SourceError(.connection, "the source has been silent for a minute")
         }
         return nil
+    }
+
+    /// A transaction with those that are here already behind it, as many as are written together. Of a source that is far ahead, more
+    /// are waited for a moment.
+    func transactions(after first: StreamedTransaction) throws -> [StreamedTransaction] {
+        let isBehind = Date().timeIntervalSince1970 - first.time > Self.backlogSeconds
+        var transactions = [first]
+        var (count, byteCount) = (first.messages.count, first.messages.byteCount)
+        while count < Self.mostMessages, byteCount < Self.mostBytes,
+            case .transaction(let next)? = try next(milliseconds: isBehind ? Self.backlogPause : 0)
+        {
+            transactions.append(next)
+            count += next.messages.count
+            byteCount += next.messages.byteCount
+        }
+        return transactions
     }
 
     private func take() throws -> Event? {

@@ -15,27 +15,60 @@ struct FollowedTable {
 
 // Transactions of the stream.
 extension Follower {
-    /// Writes a transaction of the source in one of the store's. O(k log n) for k rows.
-    func apply(_ transaction: StreamedTransaction) throws {
-        // Changed tables change the model, which is a transaction of its own; it is made before, so that all rows fit.
+    /// Writes transactions of the source, each as a commit of the store. Those that came together reach the disk together: the waiting
+    /// for it, and the pages that they share, are paid once. O(k log n) for k rows.
+    func apply(_ transactions: [StreamedTransaction]) throws {
+        var waiting: [StreamedTransaction] = []
+        for transaction in transactions {
+            // Changed tables change the model, which is a transaction of its own, made before, so that all rows fit.
+            let changed = try changedTables(in: transaction)
+            if !changed.isEmpty {
+                try write(waiting)
+                waiting = []
+                for table in changed { try follow(changesOf: table) }
+            }
+            waiting.append(transaction)
+        }
+        try write(waiting)
+    }
+
+    private func changedTables(in transaction: StreamedTransaction) throws -> [StreamedTable] {
+        var tables: [StreamedTable] = []
         try transaction.messages.forEach { bytes in
             guard bytes.first == UInt8(ascii: "R"), case .table(let table) = try StreamMessage(bytes.bytes) else {
                 return
             }
-            try follow(changesOf: table)
+            if try !isFollowed(table) { tables.append(table) }
         }
-        position = SourcePosition(text: transaction.next.description, time: transaction.time)
-        let writer = try container.store.beginWrite(author: "postgres \(transaction.end)")
+        return tables
+    }
+
+    private func write(_ transactions: [StreamedTransaction]) throws {
+        guard let first = transactions.first else { return }
+        let writer = try container.store.beginWrite(author: Self.author(of: first))
         if writer.modelVersion != modelVersion {
             for table in streamed.values.map(\.description) { try note(table, in: writer.model) }
             modelVersion = writer.modelVersion
         }
         let rows = RowWriter(writer)
-        try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
-        try readIncomplete(rows)
+        var events: [FollowEvent] = []
+        for (index, transaction) in transactions.enumerated() {
+            if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
+            let before = rows.counts
+            try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
+            try readIncomplete(rows)
+            position = SourcePosition(text: transaction.next.description, time: transaction.time)
+            events.append(
+                .transaction(transaction.next, rows.counts.since(before), lag: transaction.time))
+        }
         try commit(rows)
-        tell(.transaction(transaction.next, rows.counts, lag: max(0, currentTime() - transaction.time)))
+        let now = currentTime()
+        for case .transaction(let position, let counts, let time) in events {
+            tell(.transaction(position, counts, lag: max(0, now - time)))
+        }
     }
+
+    private static func author(of transaction: StreamedTransaction) -> String { "postgres \(transaction.end)" }
 
     private func apply(_ message: StreamMessage, _ bytes: UnsafeRawBufferPointer, _ rows: RowWriter) throws {
         switch message {
@@ -88,7 +121,8 @@ extension Follower {
     /// Reads rows of which values were not sent, and that were not copied, as they are now. They are newer than the transaction, so the
     /// store is consistent only when the stream has come so far.
     private func readIncomplete(_ rows: RowWriter) throws {
-        for (number, key) in rows.incomplete {
+        let incomplete = rows.takeIncomplete()
+        for (number, key) in incomplete {
             guard let index = streamed[number]?.index else { continue }
             let table = source.tables[index]
             var reader = try RowReader(table, table.columns.map(\.name), in: rows.writer.model)
@@ -99,6 +133,6 @@ extension Follower {
                 try row.bytes.withUnsafeBytes { try rows.insert(row.fields, $0, &reader) }
             }
         }
-        if !rows.incomplete.isEmpty { source.consistentFrom = try endOfLog().description }
+        if !incomplete.isEmpty { source.consistentFrom = try endOfLog().description }
     }
 }

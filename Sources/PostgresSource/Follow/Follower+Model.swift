@@ -9,12 +9,10 @@ extension Follower {
     /// Lets the entity follow a table whose columns are others now: added, removed and renamed columns are free changes of the model. Throws
     /// `SourceError` for what is none, before anything of the table's new rows is written.
     func follow(changesOf streamed: StreamedTable) throws {
+        if try isFollowed(streamed) { return }
         let index = try index(of: streamed)
         let table = source.tables[index]
-        let sent = Dictionary(streamed.columns.map { ($0.name, $0.type) }) { first, _ in first }
-        let isSame = table.columns.allSatisfy { sent[$0.name] == $0.type }
-        let isWhole = !table.followsNewColumns || table.columns.count == streamed.columns.count
-        if isSame && isWhole { return }
+        let sent = Set(streamed.columns.map(\.name))
         let choice = choice(of: table)
         // As it is now, which may be newer than what the stream describes.
         let now = try SourceTable(choice, connection)
@@ -25,7 +23,7 @@ extension Follower {
             let current = now.columns.first { $0.name == column.name }
             var known = table.columns.first { $0.name == column.name }
             if known == nil, let number = current?.number,
-                let old = table.columns.first(where: { $0.number == number && sent[$0.name] == nil })
+                let old = table.columns.first(where: { $0.number == number && !sent.contains($0.name) })
             {
                 renamed[column.name] = old.name
                 known = old
@@ -47,6 +45,14 @@ extension Follower {
             tell(.warning("\(choice.title) has a new column with a default value: its rows are copied again"))
             copyIsDue = true
         }
+    }
+
+    /// Whether a table has the columns that are followed, and no others that should be.
+    func isFollowed(_ streamed: StreamedTable) throws -> Bool {
+        let table = source.tables[try index(of: streamed)]
+        let sent = Dictionary(streamed.columns.map { ($0.name, $0.type) }) { first, _ in first }
+        return table.columns.allSatisfy { sent[$0.name] == $0.type }
+            && (!table.followsNewColumns || table.columns.count == streamed.columns.count)
     }
 
     private func choice(of table: FollowedSource.Table) -> TableChoice {

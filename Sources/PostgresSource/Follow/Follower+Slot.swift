@@ -78,6 +78,7 @@ extension Follower {
         source.consistentFrom = nil
         let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
         try writer.setFollowedSource(nil)
+        try writer.setFollowedSource(source)
         position = nil
         try commit(RowWriter(writer))
         try makeSlot()

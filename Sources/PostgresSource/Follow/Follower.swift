@@ -19,6 +19,8 @@ package final class Follower {
     let container: PersistentContainer
     private let lock: FolderLock
     var source: FollowedSource
+    /// As the store has it. Only the process that has the lock changes it.
+    private var storedSource: FollowedSource?
     /// Up to where the stream is in the store; what is not stored yet of it has nothing for the store.
     var position: SourcePosition?
     private var storedPosition: LogPosition
@@ -32,6 +34,7 @@ package final class Follower {
     var copyIsDue = false
     var status: FollowStatus
     var hasRecopied = false
+    private var isStreaming = false
 
     private static let pollMilliseconds: Int32 = 200
     /// How often a position that no transaction stores is stored.
@@ -49,7 +52,8 @@ package final class Follower {
         source = preparation.source
         connection = preparation.connection
         lock = try Self.lock(path)
-        position = try container.store.snapshot().sourcePosition()
+        let snapshot = try container.store.snapshot()
+        (storedSource, position) = (try snapshot.followedSource(), try snapshot.sourcePosition())
         storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
         status = FollowStatus(of: container.store)
     }
@@ -124,19 +128,24 @@ package final class Follower {
         let goal = options.endsWhenCurrent ? try endOfLog() : nil
         var lastStored = ContinuousClock.now
         isConnected()
+        isStreaming = true
+        defer { isStreaming = false }
+        // Nothing has happened in the source since the slot was made.
+        if hasReachedEndOfCopy { try storePosition() }
         while true {
             try requireNotInterrupted()
             status.say(.streaming, self, sent: stream.sent)
             let event = try stream.next(milliseconds: goal == nil ? Self.pollMilliseconds : 20)
             switch event {
             case .transaction(let transaction):
+                let transactions = try stream.transactions(after: transaction)
                 // The server sends none that is stored; a proxy in between may be of another mind.
-                if transaction.next > storedPosition { try apply(transaction) }
+                try apply(transactions.filter { $0.next > storedPosition })
                 if copyIsDue {
                     copyIsDue = false
                     try copyTables()
                 }
-                storedPosition = max(storedPosition, transaction.next)
+                storedPosition = max(storedPosition, transactions.last?.next ?? storedPosition)
                 lastStored = .now
                 stream.noteStored(storedPosition)
             case .reached(let reached):
@@ -163,7 +172,15 @@ package final class Follower {
     private func note(_ reached: LogPosition) throws {
         guard let text = position?.text, let known = LogPosition(text), reached > known else { return }
         position?.text = reached.description
-        if let end = source.consistentFrom.flatMap({ LogPosition($0) }), reached >= end { try storePosition() }
+        if hasReachedEndOfCopy { try storePosition() }
+    }
+
+    /// Whether the rows that were copied are of no later time than what is streamed.
+    private var hasReachedEndOfCopy: Bool {
+        guard let end = source.consistentFrom.flatMap({ LogPosition($0) }), let text = position?.text,
+            let reached = LogPosition(text)
+        else { return false }
+        return isStreaming && reached >= end
     }
 
     /// Stores the position without a transaction of the source.
@@ -187,19 +204,18 @@ package final class Follower {
     func commit(_ rows: RowWriter) throws {
         let writer = rows.writer
         var becameConsistent = false
-        if let end = source.consistentFrom.flatMap({ LogPosition($0) }), let text = position?.text,
-            let reached = LogPosition(text), reached >= end, source.tables.allSatisfy(\.isCopied)
-        {
+        if hasReachedEndOfCopy && source.tables.allSatisfy(\.isCopied) {
             source.consistentFrom = nil
             becameConsistent = true
         }
-        if try writer.followedSource() != source { try writer.setFollowedSource(source) }
+        if storedSource != source { try writer.setFollowedSource(source) }
         if let position { try writer.setSourcePosition(position) }
         try writer.seal()
         let engine = container.cacheEngine
         try engine.keep(options.caches.compactMap { try CacheRequest(ofStored: $0, in: writer) }, in: writer)
         try engine.keepAll(in: writer, except: options.caches)
         try writer.commit()
+        storedSource = source
         if becameConsistent, let end = position.flatMap({ LogPosition($0.text) }) { report(.consistent(end)) }
     }
 }

@@ -13,6 +13,12 @@ package struct RowCounts: Equatable, Sendable {
 
     package var changed: Int { inserted + updated + deleted }
 
+    func since(_ before: RowCounts) -> RowCounts {
+        RowCounts(
+            inserted: inserted - before.inserted, updated: updated - before.updated,
+            unchanged: unchanged - before.unchanged, deleted: deleted - before.deleted)
+    }
+
     mutating func add(_ other: RowCounts) {
         inserted += other.inserted
         updated += other.updated
@@ -26,13 +32,18 @@ final class RowWriter {
     let writer: StoreWriter
     private(set) var counts = RowCounts()
     /// Keys of rows of which values were not sent, and that the store does not have: these must be read again.
-    private(set) var incomplete: [(table: UInt32, key: Value)] = []
+    private var incomplete: [(table: UInt32, key: Value)] = []
 
     init(_ writer: StoreWriter) { self.writer = writer }
 
     private func object(_ reader: borrowing RowReader, _ key: Value) throws -> RecordKey? {
         let object = try writer.object(reader.entityNumber, reader.constraint, equalTo: [key])
         return object.flatMap { $0.entity == reader.entityNumber ? $0 : nil }
+    }
+
+    func takeIncomplete() -> [(table: UInt32, key: Value)] {
+        defer { incomplete = [] }
+        return incomplete
     }
 
     func note(_ outcome: StoreWriter.PutOutcome) {

@@ -11,6 +11,7 @@ package struct TransactionBuffer {
     private var bytes: [UInt8] = []
     private var file: TemporaryFile?
     package private(set) var count = 0
+    package private(set) var byteCount = 0
 
     package init(folder: String, mostBytes: Int = Self.mostBytes) {
         (self.folder, self.mostBytes) = (folder, mostBytes)
@@ -20,6 +21,7 @@ package struct TransactionBuffer {
         bytes.appendNumber(UInt32(message.count))
         bytes.append(contentsOf: message)
         count += 1
+        byteCount += 4 + message.count
         guard bytes.count >= mostBytes else { return }
         let file = try file ?? TemporaryFile(inFolder: folder, prefix: "follow")
         self.file = file

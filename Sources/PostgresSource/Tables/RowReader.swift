@@ -1,14 +1,14 @@
 internal import Bytes
-internal import Models
-internal import Records
+package import Models
+package import Records
 internal import SystemBasics
-internal import Values
+package import Values
 
 /// Turns rows of a table, as they are copied or streamed, into records of its entity.
-struct RowReader {
-    let entityNumber: Int
-    let entity: Entity
-    let constraint: UniqueConstraint
+package struct RowReader {
+    package let entityNumber: Int
+    package let entity: Entity
+    package let constraint: UniqueConstraint
     private let title: String
     /// Names and types of the columns that are followed, by their places in a row.
     private let columns: [(name: String, type: ValueType)?]
@@ -20,7 +20,7 @@ struct RowReader {
     private var builder = RecordBuilder()
 
     /// `names` are the names of a row's columns in order.
-    init(_ table: FollowedSource.Table, _ names: [String], in model: Model) throws {
+    package init(_ table: FollowedSource.Table, _ names: [String], in model: Model) throws {
         let (number, title) = (try model.number(of: table.entity), "\(table.schema).\(table.name)")
         let entity = model.entities[number]
         guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: table.key)),
@@ -40,7 +40,7 @@ struct RowReader {
     }
 
     /// The slots of a streamed row whose values an object keeps: those that it does not have, and those that were not sent.
-    func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
+    package func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
         guard row.contains(.unchanged) else { return otherSlots }
         return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
     }
@@ -48,7 +48,7 @@ struct RowReader {
     var keepsNothing: Bool { otherSlots.isEmpty }
 
     /// Throws where a row has not as many values as its table has columns.
-    func requireWidth(_ row: [StreamedValue]) throws {
+    package func requireWidth(_ row: [StreamedValue]) throws {
         guard row.count == columns.count else {
             throw StreamMessage.Malformed(
                 "a row of \(title) has \(row.count) values, and the table \(columns.count) columns")
@@ -56,7 +56,7 @@ struct RowReader {
     }
 
     /// Puts a record together, with null for values that were not sent. Throws `SourceError` for a value that cannot be stored.
-    mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
+    package mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
         builder.begin()
         for (slot, place) in places.enumerated() {
             guard let place, let column = columns[place] else {
@@ -75,18 +75,18 @@ struct RowReader {
         }
     }
 
-    mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RecordBatch) throws {
+    package mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RecordBatch) throws {
         try build(row, bytes)
         batch.append(&builder)
     }
 
-    mutating func record(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
+    package mutating func record(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
         try build(row, bytes)
         return builder.finish()
     }
 
     /// The value that names a row. Throws where it was not sent.
-    func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> Value {
+    package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> Value {
         guard case .text(let range) = row[keyPlace], let column = columns[keyPlace] else {
             throw StreamMessage.Malformed("a row of \(title) has no \(columns[keyPlace]?.name ?? "key")")
         }
@@ -98,7 +98,7 @@ struct RowReader {
     }
 
     /// The same as the source has it.
-    func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
+    package func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
         guard case .text(let range) = row[keyPlace] else { return "" }
         return String(decoding: bytes[range], as: UTF8.self)
     }

@@ -47,7 +47,7 @@ private struct RecentCommits {
             // A damaged header has no time, and what precedes it cannot be dated.
             guard let header = try? snapshot.commitHeader(commit) else { break }
             // A compact copy counts transactions from 1: a greater number belongs to the store that was copied.
-            if header.transaction <= transaction || header.transaction >= headers.last?.transaction ?? .max { return }
+            if header.transaction <= transaction || header.transaction > headers.last?.transaction ?? .max { return }
             headers.append(header)
             commit -= 1
         }

@@ -25,6 +25,7 @@ package final class StoreWriter: StoreReader {
     package var acceptsMissingReferences = false
     private let thread = currentThread()
     private var isSealed = false
+    private var hasCommits = false
     var isStateChanged = false
     /// Whether the transaction is a commit although no object changed.
     var commitsWithoutChanges = false
@@ -248,6 +249,7 @@ package final class StoreWriter: StoreReader {
         if isSealed { return state.commit }
         isSealed = true
         guard log.hasChanges || commitsWithoutChanges else { return state.commit }
+        hasCommits = true
         state.commit += 1
         state.logBytes += try log.finish(in: self)
         for (entity, entityState) in entities {
@@ -258,11 +260,22 @@ package final class StoreWriter: StoreReader {
         return state.commit
     }
 
+    /// Ends a commit, and begins the next one in the same transaction: what follows has a number and an author of its own, but both
+    /// reach the disk together, or neither does.
+    package func beginNextCommit(author: String) throws {
+        try checkThread()
+        try seal()
+        isSealed = false
+        log = LogWriter(author: author)
+        log.commit = state.commit + 1
+        firstInserted = [:]
+    }
+
     private func end() throws {
         precondition(transaction != nil, "A transaction is committed once.")
         try checkThread()
         try seal()
-        if log.hasChanges { try enforceLogLimit() }
+        if hasCommits { try enforceLogLimit() }
         if isStateChanged || transaction?.hasWritten ?? false {
             let entries = [
                 (StoreLayout.stateKey, state.encoded(writtenBy: view)),

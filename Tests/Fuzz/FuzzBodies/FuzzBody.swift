@@ -5,6 +5,7 @@ package enum FuzzBody: String, CaseIterable, Sendable {
     case record = "FuzzRecord"
     case node = "FuzzNode"
     case catalogue = "FuzzImport"
+    case stream = "FuzzStream"
 
     /// O(length of the input), times what the input asks for.
     package func run(_ input: [UInt8]) {
@@ -13,6 +14,7 @@ package enum FuzzBody: String, CaseIterable, Sendable {
         case .record: RecordBody.run(input)
         case .node: NodeBody.run(input)
         case .catalogue: CatalogueBody.run(input)
+        case .stream: StreamBody.run(input)
         }
     }
 }

@@ -1,0 +1,17 @@
+import CLibFuzzer
+import FuzzBodies
+
+/// libFuzzer calls it with one input after the other.
+@_cdecl("LLVMFuzzerTestOneInput")
+func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    FuzzBody.stream.run([UInt8](UnsafeBufferPointer(start: start, count: count)))
+    return 0
+}
+
+@main enum FuzzStream {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+        _ = LLVMFuzzerRunDriver(&count, &arguments) { testOneInput($0, $1) }
+    }
+}
