@@ -255,7 +255,8 @@ let package = Package(
         .target(
             name: "FuzzBodies",
             dependencies: [
-                "Bytes", "Catalogues", "CountedTree", "FetchIndex", "Models", "OrderCaches", "PostgresSource", "Predicates",
+                "Bytes", "Catalogues", "CountedTree", "FetchIndex", "Models", "OrderCaches", "PostgresSource",
+                "Predicates",
                 "Records", "SystemBasics", "Values",
             ], path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzBodies"], swiftSettings: strict),

@@ -129,7 +129,7 @@ struct FollowPreparation {
             if count > 0 {
                 throw SourceError(
                     .refused,
-                    "the store has \(count) objects of \(entity.name) that do not come from the source: follow into another entity, "
+                    "the store has objects of \(entity.name) already (\(count)), which do not come from the source: follow into another entity, "
                         + "--table SCHEMA.TABLE=ENTITY, or drop it first")
             }
         }

@@ -75,7 +75,9 @@ package struct RowReader {
         }
     }
 
-    package mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RecordBatch) throws {
+    package mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RecordBatch)
+        throws
+    {
         try build(row, bytes)
         batch.append(&builder)
     }

@@ -17,8 +17,10 @@ enum StreamBody {
         Entity(
             "T",
             [
-                AttributeDescription("k", .string, isOptional: false, isUnique: true), AttributeDescription("i", .integer),
-                AttributeDescription("d", .date), AttributeDescription("m", .decimal), AttributeDescription("b", .boolean),
+                AttributeDescription("k", .string, isOptional: false, isUnique: true),
+                AttributeDescription("i", .integer),
+                AttributeDescription("d", .date), AttributeDescription("m", .decimal),
+                AttributeDescription("b", .boolean),
                 AttributeDescription("u", .uuid), AttributeDescription("r", .data),
             ])
     ])
@@ -57,7 +59,9 @@ enum StreamBody {
     }
 
     private static func use(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ rows: inout RowReader?) {
-        for case .text(let range) in row { precondition(range.upperBound <= bytes.count, "a value is beyond its message") }
+        for case .text(let range) in row {
+            precondition(range.upperBound <= bytes.count, "a value is beyond its message")
+        }
         guard var reader = rows, (try? reader.requireWidth(row)) != nil else { return }
         _ = try? reader.key(row, bytes)
         if let record = try? reader.record(row, bytes) {

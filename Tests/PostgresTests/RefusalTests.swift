@@ -1,0 +1,147 @@
+import FetchIndex
+import Foundation
+import PostgresSource
+import TestSupport
+import Testing
+
+/// What cannot be followed is one sentence, and makes nothing.
+@Suite(.enabled(if: TestServer.isInstalled)) struct RefusalTests {
+    private func refusal(
+        _ address: String, _ tables: [String] = ["t"], _ change: (inout FollowOptions) throws -> Void = { _ in }
+    ) throws -> String {
+        let followed = Followed(address: address)
+        let error = #expect(throws: SourceError.self) { try followed.follow(tables, change) }
+        let text = error?.description ?? ""
+        #expect(!text.contains("\n"))
+        return text
+    }
+
+    private func database(_ commands: String...) throws -> (address: String, connection: Connection) {
+        let address = try TestServer.shared().makeDatabase()
+        let connection = try Connection(address)
+        for command in commands { try connection.execute(command) }
+        return (address, connection)
+    }
+
+    @Test func addressesAreCheckedBeforeAnythingElse() throws {
+        #expect(try refusal("postgres://user:secret@127.0.0.1/db").contains("has a password, which others could read"))
+        #expect(try refusal("host=127.0.0.1 password=secret").contains("has a password"))
+        #expect(try refusal("postgres://127.0.0.1:port/db").contains("invalid integer value"))
+        #expect(try refusal("postgres://postgres@127.0.0.1:1/db").contains("Connection refused"))
+        let followed = Followed(address: "")
+        let error = #expect(throws: SourceError.self) { try followed.follow { $0.address = nil } }
+        #expect(error?.description == "the store follows nothing yet: say postgres://… and --table")
+        #expect(error?.kind == .usage)
+        for text in ["", ".", "a.", ".b", "a.b="] { #expect(throws: SourceError.self) { try TableChoice(text) } }
+    }
+
+    @Test func serversThatCannotBeFollowedSayWhy() throws {
+        let server = try TestServer(["wal_level=replica", "max_replication_slots=1"])
+        try server.run("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        #expect(try refusal(server.address()).contains("wal_level is replica"))
+        #expect(try refusal(server.address(database: "nowhere")).contains("\"nowhere\" does not exist"))
+        try server.run("CREATE ROLE reader LOGIN")
+        server.stop()
+        let full = try TestServer(["max_replication_slots=1"])
+        try full.run("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        try full.run("CREATE ROLE reader LOGIN")
+        let role = try refusal(full.address(user: "reader"))
+        #expect(role.contains("replication") && role.contains("ALTER ROLE"), "\(role)")
+        try full.run("SELECT pg_create_physical_replication_slot('other')")
+        #expect(try refusal(full.address()).contains("max_replication_slots limits their number"))
+        try full.run("ALTER ROLE reader REPLICATION")
+        #expect(try refusal(full.address(user: "reader")).contains("permission denied"))
+        // A password that is wrong.
+        try full.run("ALTER ROLE reader PASSWORD 'right'")
+        let rules = full.folder + "/cluster/pg_hba.conf"
+        try
+            "host all reader 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n"
+            .write(toFile: rules, atomically: false, encoding: .utf8)
+        try full.run("SELECT pg_reload_conf()")
+        usleep(300_000)
+        #expect(try refusal(full.address(user: "reader")).contains("password"))
+    }
+
+    @Test func tablesThatCannotBeFollowedSayWhy() throws {
+        let (address, connection) = try database(
+            "CREATE TABLE public.bare(v integer)", "CREATE TABLE public.pair(a integer, b integer, PRIMARY KEY (a, b))",
+            "CREATE UNLOGGED TABLE public.fast(id integer PRIMARY KEY)", "CREATE VIEW public.seen AS SELECT 1 AS id",
+            "CREATE TABLE public.late(id integer UNIQUE DEFERRABLE NOT NULL)",
+            "CREATE TABLE public.silent(id integer PRIMARY KEY)", "ALTER TABLE public.silent REPLICA IDENTITY NOTHING",
+            "CREATE TABLE public.made(id integer PRIMARY KEY, twice integer GENERATED ALWAYS AS (id * 2) STORED)")
+        #expect(try refusal(address, ["nowhere"]) == "the source has no table public.nowhere")
+        #expect(try refusal(address, ["bare"]).contains("has no primary key of one column"))
+        #expect(try refusal(address, ["pair"]).contains("has no primary key of one column"))
+        #expect(try refusal(address, ["fast"]).contains("unlogged"))
+        #expect(try refusal(address, ["seen"]) == "public.seen is no table, so that its changes cannot be followed")
+        #expect(
+            try refusal(address, ["late"]) { $0.tables[0].key = "id" }.contains("unique index that is not deferrable"))
+        #expect(try refusal(address, ["bare"]) { $0.tables[0].key = "w" } == "public.bare has no column w")
+        #expect(try refusal(address, ["made"]) { $0.tables[0].columns = ["id", "w"] } == "public.made has no column w")
+        #expect(
+            try refusal(address, ["made"]) { $0.tables[0].columns = ["id", "twice"] }.contains("computed by the source")
+        )
+        #expect(
+            try refusal(address, ["silent"]).hasSuffix(
+                "ALTER TABLE \"public\".\"silent\" REPLICA IDENTITY USING INDEX \"silent_pkey\""))
+        #expect(try refusal(address, ["bare=A", "pair=A"]).contains("primary key"))
+        // Nothing is left in the source.
+        #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
+        // What the source computes is left out.
+        let followed = Followed(address: address)
+        try connection.execute("INSERT INTO public.made VALUES (4)")
+        try followed.follow(["made"])
+        #expect(try followed.rows("made", key: "id") == ["4": ["id": "4"]])
+    }
+
+    @Test func valuesThatCannotBeStoredSayWhereTheyAre() throws {
+        let (address, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, n numeric, d date)",
+            "INSERT INTO public.t VALUES (1, 1.5, '2024-01-01'), (2, 'NaN', NULL)")
+        let followed = Followed(address: address)
+        let error = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
+        #expect(
+            error?.description
+                == "public.t.n of the row with the key 2 is NaN, and a decimal has at most 38 digits; the column can be stored as "
+                + "text: --text n")
+        try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
+        // The same store goes on.
+        try followed.follow()
+        try connection.execute("UPDATE public.t SET d = 'infinity' WHERE id = 1")
+        let streamed = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(
+            streamed?.description.hasPrefix("public.t.d of the row with the key 1 is infinity, which is no date")
+                ?? false)
+        #expect(try followed.rows("t", key: "id")["1"]?["d"] == "2024-01-01T00:00:00Z")
+    }
+
+    @Test func aStoreFollowsOneSource() throws {
+        let (address, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer PRIMARY KEY)")
+        let followed = Followed(address: address)
+        try followed.follow(["t"])
+        let other = #expect(throws: SourceError.self) { try followed.follow(["u"]) }
+        #expect(other?.description == "the store follows public.t=t; --end ends that, so that others can be followed")
+        let unknown = #expect(throws: StoreError.self) { try followed.follow { $0.caches = ["none"] } }
+        #expect(unknown == .unknownCache("none"))
+        var options = FollowOptions()
+        let first = try Follower(storeAt: followed.store, options) { _ in }
+        let second = #expect(throws: SourceError.self) { try Follower(storeAt: followed.store, options) { _ in } }
+        #expect(second?.description == "another process follows a source for this store already")
+        try first.end()
+        #expect(
+            try connection.value("SELECT count(*) FROM pg_replication_slots WHERE database = current_database()") == "0"
+        )
+        #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
+        options.tables = [try TableChoice("t")]
+        options.address = address
+        // Objects of others are not written over.
+        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+        let writer = try BatchWriter(container, entity: "t", key: "id")
+        try writer.insert([1])
+        try writer.commit()
+        let refused = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
+        #expect(
+            refused?.description.contains("has objects of t already (1), which do not come from the source") ?? false)
+    }
+}
