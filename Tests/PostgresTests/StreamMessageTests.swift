@@ -133,7 +133,9 @@ import Values
         #expect(value("0.10000000000000000000000000000000000000000000", .decimal) == .decimal(Decimal(string: "0.1")!))
         #expect(value("123456789012345678901234567890123456789.5", .decimal) == nil)
         #expect(value("1.23456789012345678901234567890123456789012", .decimal) == nil && value("NaN", .decimal) == nil)
-        #expect(value("Infinity", .double) == .double(.infinity) && value("1e-310", .double) == .double(1e-310))
+        #expect(
+            value("Infinity", .double) == .double(.infinity)
+                && value("1e-310", .double) == Double("1e-310").map { .double($0) })
         #expect(value("2024-02-29", .date) == date("1709164800"))
         #expect(value("2024-02-29 23:59:59.25+00", .date) == date("1709251199.25"))
         #expect(value("1969-12-31 23:59:59", .date) == date("-1"))

@@ -1,8 +1,8 @@
-package import FetchIndex
+internal import FetchIndex
 internal import Files
 internal import Models
 internal import OrderCaches
-package import Records
+internal import Records
 internal import SystemBasics
 
 /// Keeps entities of a store in step with tables of a PostgreSQL source.
