@@ -35,8 +35,8 @@ struct FollowPreparation {
             let system = try Self.checkServer(connection, address, is: nil)
             let tables = try options.tables.map { try SourceTable($0, connection) }
             try Self.requireFilters(tables, connection)
-            let followed = try tables.map { try $0.followed() }
-            let made = try Self.open(path, tables)
+            let (followed, entities) = try SourceTable.followed(tables)
+            let made = try Self.open(path, entities)
             container = made
             let identifier = made.store.identifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
             source = FollowedSource(
@@ -117,8 +117,7 @@ struct FollowPreparation {
     }
 
     /// Opens the store with the tables' entities.
-    private static func open(_ path: String, _ tables: [SourceTable]) throws -> PersistentContainer {
-        let entities = try tables.map { try $0.entity() }
+    private static func open(_ path: String, _ entities: [Entity]) throws -> PersistentContainer {
         guard Set(entities.map(\.name)).count == entities.count else {
             throw SourceError(.usage, "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another")
         }

@@ -57,6 +57,7 @@ extension Follower {
             let before = rows.counts
             try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
             try readIncomplete(rows)
+            try rows.linkLater(streamed.values.map(\.reader))
             position = SourcePosition(text: transaction.next.description, time: transaction.time)
             events.append(
                 .transaction(transaction.next, rows.counts.since(before), lag: transaction.time))
@@ -114,7 +115,7 @@ extension Follower {
 
     private func note(_ table: StreamedTable, in model: Model) throws {
         let index = try index(of: table)
-        let reader = try RowReader(source.tables[index], table.columns.map(\.name), in: model)
+        let reader = try RowReader(source.tables[index], table.columns.map(\.name), of: source, in: model)
         streamed[table.number] = FollowedTable(description: table, index: index, reader: reader)
     }
 
@@ -125,7 +126,7 @@ extension Follower {
         for (number, key) in incomplete {
             guard let index = streamed[number]?.index else { continue }
             let table = source.tables[index]
-            var reader = try RowReader(table, table.columns.map(\.name), in: rows.writer.model)
+            var reader = try RowReader(table, table.columns.map(\.name), of: source, in: rows.writer.model)
             var row = CopiedRow()
             try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in
                 row.read(bytes)

@@ -8,7 +8,7 @@ internal import SystemBasics
 extension Follower {
     func copyTables() throws {
         guard source.tables.contains(where: { !$0.isCopied }) else { return }
-        for index in source.tables.indices where !source.tables[index].isCopied { try copy(index) }
+        for index in source.copyOrder where !source.tables[index].isCopied { try copy(index) }
     }
 
     private func copy(_ index: Int) throws {
@@ -20,7 +20,8 @@ extension Follower {
         var seen = ObjectNumbers()
         var (counts, rowCount) = (RowCounts(), 0)
         let copy = TableCopy(
-            container: container, connection: connection, table: table, rangeLength: options.rangeLength,
+            container: container, connection: connection, source: source, table: table,
+            rangeLength: options.rangeLength,
             threads: options.threads)
         tell(.copying(table: title, rows: 0))
         try copy.run(
@@ -44,7 +45,7 @@ extension Follower {
     private func finishCopy(_ index: Int, _ rows: RowWriter, _ seen: ObjectNumbers) throws {
         if source.tables[index].replaces {
             let reader = try RowReader(
-                source.tables[index], source.tables[index].columns.map(\.name), in: rows.writer.model)
+                source.tables[index], source.tables[index].columns.map(\.name), of: source, in: rows.writer.model)
             try rows.deleteAll(of: reader) { !seen.contains($0) }
         }
         source.tables[index].isCopied = true

@@ -111,5 +111,11 @@ extension Follower {
             to: Model(entities: model.entities.map { $0.name == entity.name ? entity : $0 }))
         source.tables[index].columns = columns
         if let key = newNames[table.key] { source.tables[index].key = key }
+        source.tables[index].references = table.references.compactMap { reference in
+            guard !removed.contains(reference.column) else { return nil }
+            var reference = reference
+            reference.column = newNames[reference.column] ?? reference.column
+            return reference
+        }
     }
 }

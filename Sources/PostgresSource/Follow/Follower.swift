@@ -205,6 +205,9 @@ package final class Follower {
         let writer = rows.writer
         var becameConsistent = false
         if hasReachedEndOfCopy && source.tables.allSatisfy(\.isCopied) {
+            for table in source.tables where !table.references.isEmpty {
+                try rows.linkAll(RowReader(table, table.columns.map(\.name), of: source, in: writer.model))
+            }
             source.consistentFrom = nil
             becameConsistent = true
         }

@@ -34,6 +34,9 @@ final class RowWriter {
     /// Keys of rows of which values were not sent, and that the store does not have: these must be read again.
     private var incomplete: [(table: UInt32, key: Value)] = []
 
+    /// Objects that name others which were not there when they were written.
+    private var unlinked: [RecordKey] = []
+
     init(_ writer: StoreWriter) { self.writer = writer }
 
     private func object(_ reader: borrowing RowReader, _ key: Value) throws -> RecordKey? {
@@ -58,12 +61,15 @@ final class RowWriter {
     func insert(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: inout RowReader) throws {
         let key = try reader.key(row, bytes)
         let record = try reader.record(row, bytes)
-        guard let object = try object(reader, key) else {
-            try writer.insert(reader.entityNumber, record.span.bytes)
-            counts.inserted += 1
-            return
-        }
-        try update(object, record, row, reader)
+        if let object = try object(reader, key) { return try update(object, record, row, reader) }
+        try insert(record, reader)
+    }
+
+    private func insert(_ record: [UInt8], _ reader: borrowing RowReader) throws {
+        let (record, isLinked) = try linked(record, reader)
+        let object = try writer.insert(reader.entityNumber, record.span.bytes)
+        if !isLinked { unlinked.append(object) }
+        counts.inserted += 1
     }
 
     private func update(
@@ -74,7 +80,61 @@ final class RowWriter {
         if !kept.isEmpty, let old = try writer.copy(of: object) {
             record = try reader.entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes)
         }
-        note(try writer.update(object, record.span.bytes) ? .updated(object) : .unchanged(object))
+        let (linked, isLinked) = try linked(record, reader)
+        if !isLinked { unlinked.append(object) }
+        note(try writer.update(object, linked.span.bytes) ? .updated(object) : .unchanged(object))
+    }
+
+    /// A record that refers to the objects that its foreign keys name; whether all of these are there.
+    private func linked(
+        _ record: [UInt8], _ reader: borrowing RowReader
+    ) throws -> ([UInt8], Bool) {
+        if reader.foreignKeys.isEmpty { return (record, true) }
+        var values: [Int: Value] = [:]
+        var isLinked = true
+        for key in reader.foreignKeys {
+            let value = try key.value(in: record.span.bytes, of: reader.entity)
+            var object: RecordKey?
+            if !value.isNull {
+                object = try writer.object(key.destination, key.constraint, equalTo: [value])
+                isLinked = isLinked && object != nil
+            }
+            values[key.reference] = object.map { .integer(Int64(bitPattern: $0.rawValue)) } ?? .null
+        }
+        return (try reader.entity.record(record.span.bytes, setting: values), isLinked)
+    }
+
+    /// Links the objects that named others which were not there yet: rows of a transaction may refer to later ones. What is still not
+    /// there, another table's copy brings.
+    func linkLater(_ readers: [RowReader]) throws {
+        let objects = unlinked
+        unlinked = []
+        for object in objects {
+            guard let reader = readers.first(where: { $0.entityNumber == object.entity }) else { continue }
+            try link(object, reader)
+        }
+    }
+
+    private func link(_ object: RecordKey, _ reader: borrowing RowReader) throws {
+        guard let old = try writer.copy(of: object) else { return }
+        let record = try linked(old, reader).0
+        try writer.update(object, record.span.bytes)
+    }
+
+    /// Links all objects whose foreign keys name objects that they do not refer to. O(n).
+    func linkAll(_ reader: borrowing RowReader) throws {
+        var objects: [RecordKey] = []
+        let (entity, keys) = (reader.entity, reader.foreignKeys)
+        try writer.scan(reader.entityNumber) { object, record in
+            for key in keys where try !key.value(in: record, of: entity).isNull {
+                if try RecordView(record, of: entity).integer(at: key.reference) == nil {
+                    objects.append(object)
+                    break
+                }
+            }
+            return true
+        }
+        for object in objects { try link(object, reader) }
     }
 
     /// Changes a row; `old` has the key that it had, where that is sent. O(log n).
@@ -93,8 +153,7 @@ final class RowWriter {
         let record = try reader.record(row, bytes)
         if let found { return try update(found, record, row, reader) }
         if row.contains(.unchanged) { return incomplete.append((table, key)) }
-        try writer.insert(reader.entityNumber, record.span.bytes)
-        counts.inserted += 1
+        try insert(record, reader)
     }
 
     func delete(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: borrowing RowReader) throws {
@@ -122,11 +181,29 @@ final class RowWriter {
 
     /// Writes many copied rows. `done` gets the number of each row's object.
     func put(_ batch: borrowing RecordBatch, _ reader: borrowing RowReader, done: (UInt64) -> Void) throws {
-        let kept = reader.keptSlots([])
+        let kept = reader.keptSlots([]).subtracting(reader.foreignKeys.map(\.reference))
         let entity = reader.entity
         let merge =
             kept.isEmpty
             ? nil : { (old: RawSpan, new: RawSpan) in try entity.record(from: new, keeping: kept, of: old) }
+        if !reader.foreignKeys.isEmpty { return try put(linked(batch, reader), entity, merge, reader, done) }
+        try put(batch, entity, merge, reader, done)
+    }
+
+    /// Objects of tables that are copied later are linked at the end of all copies.
+    private func linked(_ batch: borrowing RecordBatch, _ reader: borrowing RowReader) throws -> RecordBatch {
+        var result = RecordBatch()
+        for index in 0..<batch.count {
+            let record = try linked(batch.copy(at: index), reader).0
+            result.append(record.span.bytes)
+        }
+        return result
+    }
+
+    private func put(
+        _ batch: borrowing RecordBatch, _ entity: Entity, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?,
+        _ reader: borrowing RowReader, _ done: (UInt64) -> Void
+    ) throws {
         try writer.put(reader.entityNumber, batch, by: reader.constraint, merge: merge) { _, outcome in
             let outcome = try outcome.get()
             note(outcome)

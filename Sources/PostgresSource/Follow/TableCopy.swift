@@ -15,6 +15,7 @@ struct TableCopy {
 
     let container: PersistentContainer
     let connection: Connection
+    let source: FollowedSource
     let table: FollowedSource.Table
     let rangeLength: Int
     let threads: Int
@@ -50,7 +51,7 @@ struct TableCopy {
         seen: (UInt64) -> Void, commit: (RowWriter, _ end: String?, _ isLast: Bool) throws -> Void
     ) throws {
         let model = try container.store.snapshot().model
-        let reader = try RowReader(table, table.columns.map(\.name), in: model)
+        let reader = try RowReader(table, table.columns.map(\.name), of: source, in: model)
         var open: RowWriter?
         try Threads.pipe(threads, capacity: 2) { deliver in
             try produce(reader, deliver)

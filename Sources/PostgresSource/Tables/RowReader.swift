@@ -17,10 +17,13 @@ package struct RowReader {
     private let keyPlace: Int
     /// The slots that rows do not have: a stored object keeps its values.
     private let otherSlots: Set<Int>
+    let foreignKeys: [ForeignKey]
     private var builder = RecordBuilder()
 
     /// `names` are the names of a row's columns in order.
-    package init(_ table: FollowedSource.Table, _ names: [String], in model: Model) throws {
+    package init(
+        _ table: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil, in model: Model
+    ) throws {
         let (number, title) = (try model.number(of: table.entity), "\(table.schema).\(table.name)")
         let entity = model.entities[number]
         guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: table.key)),
@@ -37,6 +40,7 @@ package struct RowReader {
         (entityNumber, self.entity, self.constraint, self.title) = (number, entity, constraint, title)
         (self.columns, self.places, self.keyPlace) = (columns, places, keyPlace)
         otherSlots = Set(places.indices.filter { places[$0] == nil })
+        foreignKeys = try source?.foreignKeys(of: table, in: model) ?? []
     }
 
     /// The slots of a streamed row whose values an object keeps: those that it does not have, and those that were not sent.
@@ -44,8 +48,6 @@ package struct RowReader {
         guard row.contains(.unchanged) else { return otherSlots }
         return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
     }
-
-    var keepsNothing: Bool { otherSlots.isEmpty }
 
     /// Throws where a row has not as many values as its table has columns.
     package func requireWidth(_ row: [StreamedValue]) throws {

@@ -25,6 +25,7 @@ struct SourceTable {
     let key: Column
     /// The columns that deletions and changed keys are sent with; nil: all.
     let identity: Set<String>?
+    let references: [Reference]
 
     /// Reads a table from the catalogue and checks that it can be followed. Throws `SourceError`.
     init(_ choice: TableChoice, _ connection: Connection) throws {
@@ -47,6 +48,7 @@ struct SourceTable {
                 .refused, "\(title) is a temporary or unlogged table, whose changes are not in the source's log")
         }
         columns = try Self.columns(ofTable: number, connection)
+        references = try Self.references(ofTable: number, connection)
         let keys = try Self.keys(ofTable: number, connection)
         let key = try Self.key(choice, keys, columns)
         self.key = key

@@ -26,6 +26,17 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         }
     }
 
+    /// A foreign key that is a relationship.
+    package struct Reference: Codable, Equatable, Sendable {
+        package var column: String
+        package var relationship: String
+        package var entity: String
+
+        package init(column: String, relationship: String, entity: String) {
+            (self.column, self.relationship, self.entity) = (column, relationship, entity)
+        }
+    }
+
     package struct Table: Codable, Equatable, Sendable {
         package var schema: String
         package var name: String
@@ -39,6 +50,7 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var asText: [String]
         /// A condition in the database's language.
         package var condition: String?
+        package var references: [Reference] = []
         package var isCopied = false
         /// The key of the last row that was copied, as text.
         package var copiedThrough: String?
