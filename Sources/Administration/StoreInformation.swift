@@ -69,8 +69,7 @@ package struct StoreInformation: Encodable {
         }
 
         package let address: String
-        package let kind: String
-        @NullWhenMissing package private(set) var slot: String?
+        package let slot: String
         package let tables: [Table]
         /// Up to where the store has followed it; nil before the first copy.
         @NullWhenMissing package private(set) var position: String?
@@ -78,12 +77,12 @@ package struct StoreInformation: Encodable {
         package let isConsistent: Bool
         /// Seconds since 1970 of the last transaction of the source that is here; nil before the first.
         @NullWhenMissing package private(set) var committed: Double?
-        /// What the process that follows said last: copying, streaming, disconnected, stopped; nil: nothing.
+        /// The last report of the process that follows: copying, streaming, disconnected, stopped; nil: none.
         @NullWhenMissing package private(set) var state: String?
         /// Whether that process runs now.
         package let isRunning: Bool
         @NullWhenMissing package private(set) var process: Int?
-        /// Seconds since it said so.
+        /// Seconds since the report.
         @NullWhenMissing package private(set) var age: Double?
         @NullWhenMissing package private(set) var lagBytes: Int?
         @NullWhenMissing package private(set) var lagSeconds: Double?

@@ -22,6 +22,7 @@ struct EventPrinter {
         var deleted: Int?
         var seconds: Double?
         var source: String?
+        var slot: String?
         var reason: String?
 
         mutating func take(_ counts: RowCounts) {
@@ -33,6 +34,10 @@ struct EventPrinter {
         switch event {
         case .connected(let address):
             show("following \(address.visible)", Line(event: "connected", source: address))
+        case .makingSlot(let name):
+            show(
+                "making the slot \(name.visible): the source waits for transactions that are open",
+                Line(event: "makingSlot", slot: name))
         case .copying(let table, let rows):
             // People see the end of it.
             if isJSON { show("", Line(event: "copying", table: table, rows: rows)) }

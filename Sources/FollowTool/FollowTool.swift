@@ -21,8 +21,8 @@ struct FollowTool: ParsableCommand {
         discussion: """
             The tables are copied, and then their changes are read from the source's log (logical replication). A transaction of \
             the source is one of the store. What is interrupted goes on where it was. Passwords are taken from where libpq has \
-            them: ~/.pgpass, PGPASSWORD, a service file. Options that end with [TABLE:] are for all tables, or for the one \
-            that is named as its entity is.
+            them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [TABLE:] is the \
+            entity of the table that an option is for.
             """)
 
     @Argument(help: "The store's folder; made where there is none.") var store: String
@@ -30,11 +30,11 @@ struct FollowTool: ParsableCommand {
         String?
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "A table, as SCHEMA.TABLE or SCHEMA.TABLE=ENTITY; the entity is called as the table unless it is said.")
+        help: "A table, as SCHEMA.TABLE or SCHEMA.TABLE=ENTITY; by default the entity has the name of the table.")
     var table: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[TABLE:]COLUMN whose values name rows: NOT NULL with a unique index. The primary key unless it is said.")
+        help: "[TABLE:]COLUMN whose values name rows: NOT NULL with a unique index. The primary key by default.")
     var key: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
@@ -44,7 +44,7 @@ struct FollowTool: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[TABLE:]COLUMN,… that are followed, and the key; all columns, also those that are added later, unless it is said."
+            "[TABLE:]COLUMN,… that are followed, and the key; all columns by default, also those that are added later."
     )
     var columns: [String] = []
     @Option(
@@ -54,8 +54,8 @@ struct FollowTool: ParsableCommand {
     @Option(parsing: .unconditionalSingleValue, help: "A cache that is brought up to date with each transaction.")
     var cache: [String] = []
     @Option(help: "The replication slot; one is made where it is not there.") var slot: String?
-    @Option(help: "A publication that is there; one is made unless it is said.") var publication: String?
-    @Flag(help: "End when all is here that the source had at the beginning.") var once = false
+    @Option(help: "A publication that is there; one is made by default.") var publication: String?
+    @Flag(help: "End when the store has caught up with what the source had at the beginning.") var once = false
     @Flag(help: "Copy all tables again; rows that are gone are deleted at the end.") var recopy = false
     @Flag(help: "Copy all tables again where the slot is lost.") var recopyWhenLost = false
     @Flag(help: "End following: drop the slot and the publication; the rows stay.") var end = false
@@ -75,12 +75,12 @@ struct FollowTool: ParsableCommand {
         (options.slot, options.publication, options.caches) = (slot, publication, cache)
         (options.endsWhenCurrent, options.recopies, options.recopiesWhenLost) = (once, recopy, recopyWhenLost)
         let events = EventPrinter(isJSON: output == .json)
-        let follower = try Follower(
-            storeAt: store, options, isInterrupted: { Interruption.isAsked }, report: { events.print($0) })
         if end {
-            try follower.end()
+            if let left = try Follower.end(storeAt: store) { EventPrinter.error(left) }
             return events.line("the store follows nothing any more; its rows stay")
         }
+        let follower = try Follower(
+            storeAt: store, options, isInterrupted: { Interruption.isAsked }, report: { events.print($0) })
         try follower.run()
     }
 

@@ -26,7 +26,7 @@ struct Followed {
         var events: [String] = []
         let follower = try Follower(storeAt: store, options) { event in
             switch event {
-            case .connected: break
+            case .connected, .makingSlot: break
             case .copying: break
             case .copied(let table, let counts, _):
                 events.append("copied \(table): \(counts.inserted + counts.updated)")

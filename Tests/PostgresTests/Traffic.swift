@@ -15,7 +15,9 @@ final class Traffic: @unchecked Sendable {
     private let address: String
     private let seed: UInt64
     private let ended = Atomic(false)
-    private let gate = NSLock()
+    private let gate = NSCondition()
+    private var isHeld = false
+    private var open = 0
     private let done = DispatchGroup()
     private let failure = Mutex<(any Error)?>(nil)
     private let committed = Atomic(0)
@@ -39,8 +41,30 @@ final class Traffic: @unchecked Sendable {
     /// Runs while no transaction is open.
     func held<Result>(_ body: () throws -> Result) rethrows -> Result {
         gate.lock()
-        defer { gate.unlock() }
+        isHeld = true
+        while open > 0 { gate.wait() }
+        gate.unlock()
+        defer {
+            gate.lock()
+            isHeld = false
+            gate.broadcast()
+            gate.unlock()
+        }
         return try body()
+    }
+
+    private func begin() {
+        gate.lock()
+        while isHeld { gate.wait() }
+        open += 1
+        gate.unlock()
+    }
+
+    private func end() {
+        gate.lock()
+        open -= 1
+        gate.broadcast()
+        gate.unlock()
     }
 
     /// Waits until the writers have ended.
@@ -55,15 +79,13 @@ final class Traffic: @unchecked Sendable {
         var connection: Connection?
         while !ended.load(ordering: .relaxed) {
             let commands = transaction(&random)
-            // Writers hold each other up only now and then, so that transactions do overlap.
-            let isAlone = gate.try()
-            if !isAlone { usleep(2000) }
-            defer { if isAlone { gate.unlock() } }
-            guard isAlone else { continue }
+            begin()
+            defer { end() }
             do {
                 let open = try connection ?? Connection(address)
                 connection = open
-                try open.execute(commands.joined(separator: "; "))
+                // One by one, so that transactions overlap.
+                for command in commands { try open.execute(command) }
                 committed.add(1, ordering: .relaxed)
             } catch let error as SourceError {
                 // The server was killed, or the transaction was in another's way.

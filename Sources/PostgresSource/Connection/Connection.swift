@@ -12,6 +12,10 @@ package final class Connection {
         "DateStyle = ISO", "TimeZone = 'UTC'", "IntervalStyle = postgres", "extra_float_digits = 3",
         "bytea_output = hex",
         "standard_conforming_strings = on", "lc_monetary = 'C'", "search_path = ''",
+        // Rows that the role may not see would be missing without a word; with this, reading them fails.
+        "row_security = off",
+        // The role's limits are for people.
+        "statement_timeout = 0", "lock_timeout = 0", "idle_in_transaction_session_timeout = 0",
         // Ranges of a copy are read by the index of the key: sorting the table for each of them would take O(n) each time.
         "enable_sort = off", "max_parallel_workers_per_gather = 0",
     ]
@@ -19,7 +23,11 @@ package final class Connection {
     /// Connects by a URI or a list of parameters, as libpq has them. Throws `SourceError`.
     package init(_ address: String, isReplication: Bool = false) throws {
         // Later parameters go before earlier ones, so that an address may have a timeout of its own.
-        var parameters = [("connect_timeout", "10"), ("dbname", address)]
+        var parameters = [
+            ("connect_timeout", "10"), ("keepalives_idle", "20"), ("keepalives_interval", "10"),
+            ("keepalives_count", "3"),
+            ("tcp_user_timeout", "60000"), ("dbname", address),
+        ]
         if isReplication { parameters.append(("replication", "database")) }
         parameters += [("client_encoding", "UTF8"), ("fallback_application_name", "fetchindex")]
         let connection = Self.withStrings(parameters.map(\.0)) { keys in
@@ -60,9 +68,11 @@ package final class Connection {
 
     // MARK: Commands
 
-    /// The rows of a command's result, as texts.
+    /// The rows of a command's result, as texts. Throws `SourceError`, also where rows have not as many columns as are expected.
     @discardableResult
-    package func execute(_ command: String, _ arguments: [String?] = []) throws -> [[String?]] {
+    package func execute(
+        _ command: String, _ arguments: [String?] = [], columns expected: Int? = nil
+    ) throws -> [[String?]] {
         let result: OpaquePointer?
         if arguments.isEmpty {
             result = PQexec(raw, command)
@@ -80,6 +90,9 @@ package final class Connection {
         default: throw error(of: result)
         }
         let columns = PQnfields(result)
+        if let expected, Int(columns) != expected {
+            throw SourceError(.refused, "the source has answered with \(columns) columns instead of \(expected)")
+        }
         return (0..<PQntuples(result)).map { row in
             (0..<columns).map { column in
                 if PQgetisnull(result, row, column) == 1 { return nil }
@@ -88,10 +101,46 @@ package final class Connection {
         }
     }
 
+    /// One command and no more.
+    func executeSingle(_ command: String) throws {
+        let result = PQexecParams(raw, command, 0, nil, nil, nil, nil, 0)
+        defer { PQclear(result) }
+        switch PQresultStatus(result) {
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK: break
+        default: throw error(of: result)
+        }
+    }
+
+    /// The first value of a command that may take long. Throws `Interrupted`.
+    func slowValue(_ command: String, isInterrupted: () -> Bool) throws -> String? {
+        guard PQsendQuery(raw, command) == 1 else { throw lost }
+        var wasInterrupted = false
+        while PQisBusy(raw) == 1 {
+            _ = try wait(milliseconds: 100)
+            if isInterrupted(), !wasInterrupted {
+                wasInterrupted = true
+                cancel()
+            }
+        }
+        let result = PQgetResult(raw)
+        defer {
+            PQclear(result)
+            drain()
+        }
+        if wasInterrupted { throw Interrupted() }
+        guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw error(of: result) }
+        guard PQntuples(result) > 0, PQnfields(result) > 0, PQgetisnull(result, 0, 0) == 0 else { return nil }
+        return PQgetvalue(result, 0, 0).map { String(cString: $0) }
+    }
+
     /// The first column of the first row.
     package func value(_ command: String, _ arguments: [String?] = []) throws -> String? {
         try execute(command, arguments).first?.first ?? nil
     }
+
+    /// Classes of errors that a later attempt may not meet: connections, conflicts, a lack of memory or disk, a server that ends or
+    /// starts; and a lock that is not available. 53400 is a limit of the configuration.
+    private static let passingErrors = ["08", "40", "53", "57", "55P03"]
 
     func error(of result: OpaquePointer?) -> SourceError {
         let isLost = PQstatus(raw) != CONNECTION_OK
@@ -102,8 +151,7 @@ package final class Connection {
                 PQresultErrorField(result, CInt(name.value)).map { String(cString: $0) }
             }
             let sentence = [field("M"), field("D")].compactMap { $0 }.joined(separator: ": ")
-            // The server is shutting down, or has just started.
-            let passes = code.hasPrefix("57P") || code.hasPrefix("08")
+            let passes = Self.passingErrors.contains { code.hasPrefix($0) } && code != "53400"
             return SourceError(isLost || passes ? .connection : .refused, "the source says: \(sentence)", code: code)
         }
         return lost
@@ -193,19 +241,10 @@ package final class Connection {
     /// Waits until the server has sent something, at most some milliseconds. False when it has not.
     func wait(milliseconds: Int32) throws -> Bool {
         var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-        guard poll(&state, 1, milliseconds) > 0 else { return false }
+        let isReady = poll(&state, 1, milliseconds) > 0
+        // TLS may have bytes that the socket does not show.
         guard PQconsumeInput(raw) == 1 else { throw lost }
-        return true
-    }
-
-    /// The channels on which there were notifications since the last call.
-    func takeNotifications() -> [String] {
-        var channels: [String] = []
-        while let notification = PQnotifies(raw) {
-            channels.append(String(cString: notification.pointee.relname))
-            PQfreemem(notification)
-        }
-        return channels
+        return isReady
     }
 }
 
@@ -224,16 +263,16 @@ package enum SourceAddress {
     package static func check(_ address: String) throws {
         var reason: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(address, &reason) else {
-            let text = reason.map { String(cString: $0) } ?? ""
+            // libpq's reason may repeat a password.
             PQfreemem(reason)
-            let sentence = text.split(separator: "\n").joined(separator: " ")
-            throw SourceError(.usage, "the source's address cannot be read: \(sentence)")
+            throw SourceError(
+                .usage, "the source's address cannot be read; it has the form postgres://user@host:port/database")
         }
         defer { PQconninfoFree(options) }
         var option = options
-        while let keyword = option.pointee.keyword {
-            let name = String(cString: keyword)
-            if ["password", "sslpassword"].contains(name), let value = option.pointee.val, value.pointee != 0 {
+        while option.pointee.keyword != nil {
+            let isSecret = option.pointee.dispchar.map { String(cString: $0) == "*" } ?? false
+            if isSecret, let value = option.pointee.val, value.pointee != 0 {
                 throw SourceError(
                     .usage,
                     "the source's address has a password, which others could read: put it into ~/.pgpass, or into PGPASSWORD"

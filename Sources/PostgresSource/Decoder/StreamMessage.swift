@@ -4,6 +4,7 @@ package struct StreamedTable: Equatable {
         package let isIdentity: Bool
         package let name: String
         package let type: UInt32
+        package let modifier: Int32
     }
 
     package let number: UInt32
@@ -164,8 +165,9 @@ struct MessageReader: ~Escapable {
             let flags = try byte()
             let name = try text()
             let type = try uint32()
-            _ = try uint32()  // The type's modifier.
-            columns.append(StreamedTable.Column(isIdentity: flags & 1 != 0, name: name, type: type))
+            let modifier = Int32(bitPattern: try uint32())
+            columns.append(
+                StreamedTable.Column(isIdentity: flags & 1 != 0, name: name, type: type, modifier: modifier))
         }
         return StreamedTable(number: number, schema: schema, name: name, columns: columns)
     }

@@ -18,12 +18,12 @@ final class ChangeStream {
         case reached(LogPosition)
     }
 
-    /// The server ends a connection that it has not heard of for a minute, unless it is set otherwise.
     /// Of transactions that are written together: their changed pages are in memory until then.
     private static let mostMessages = 50_000
     private static let mostBytes = 32 << 20
     private static let backlogSeconds = 0.5
     private static let backlogPause: Int32 = 5
+    /// The server ends a connection that it has not heard of for a minute, unless it is set otherwise.
     private static let reportInterval = Duration.seconds(5)
     /// A server that answers nothing for so long is gone.
     private static let mostSilence = Duration.seconds(60)
@@ -37,7 +37,7 @@ final class ChangeStream {
     private var stored: LogPosition
     private var lastReport = ContinuousClock.now
     private var lastHeard = ContinuousClock.now
-    private var isReplyWanted = false
+    private(set) var isReplyWanted = false
 
     /// Streams what comes after a position. Throws `SourceError`.
     init(
@@ -54,7 +54,8 @@ final class ChangeStream {
     /// Waits for the next event, at most some milliseconds. Throws `SourceError` and `StreamMessage.Malformed`.
     func next(milliseconds: Int32) throws -> Event? {
         let now = ContinuousClock.now
-        if now - lastReport > Self.reportInterval || isReplyWanted { try report() }
+        let wantsReply = now - lastHeard > Self.reportInterval
+        if now - lastReport > Self.reportInterval || isReplyWanted { try report(wantsReply: wantsReply) }
         if let event = try take() { return event }
         if try connection.wait(milliseconds: milliseconds) { return try take() }
         if ContinuousClock.now - lastHeard > Self.mostSilence {
@@ -70,8 +71,9 @@ final class ChangeStream {
         var transactions = [first]
         var (count, byteCount) = (first.messages.count, first.messages.byteCount)
         while count < Self.mostMessages, byteCount < Self.mostBytes,
-            case .transaction(let next)? = try next(milliseconds: isBehind ? Self.backlogPause : 0)
+            let event = try next(milliseconds: isBehind ? Self.backlogPause : 0)
         {
+            guard case .transaction(let next) = event else { continue }
             transactions.append(next)
             count += next.messages.count
             byteCount += next.messages.byteCount

@@ -11,7 +11,7 @@ package struct FollowOptions: Sendable {
     package var publication: String?
     /// Caches that are brought up to date with each transaction.
     package var caches: [String] = []
-    /// Whether to end when all is here that the source had at the beginning.
+    /// Whether to end when the store has caught up with what the source had at the beginning.
     package var endsWhenCurrent = false
     /// Whether all tables are copied again.
     package var recopies = false
@@ -27,6 +27,8 @@ package struct FollowOptions: Sendable {
 /// What a follower has to tell.
 package enum FollowEvent: Sendable {
     case connected(String)
+    /// The source waits for the transactions that are open in it.
+    case makingSlot(String)
     case copying(table: String, rows: Int)
     case copied(table: String, RowCounts, seconds: Double)
     /// The store equals the source at a position.

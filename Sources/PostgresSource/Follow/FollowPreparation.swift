@@ -18,12 +18,14 @@ struct FollowPreparation {
     init(storeAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
         if let address = options.address { try SourceAddress.check(address) }
         let opened = try Self.opened(path)
-        if let opened, let stored = try opened.store.snapshot().followedSource() {
+        if let opened, let stored = try opened.store.snapshot().followedSource(),
+            try !Self.isAbandoned(stored, opened, options)
+        {
             (container, source) = (opened, stored)
             if let address = options.address, address != stored.address {
                 throw SourceError(.usage, "the store follows \(stored.address); --end ends that")
             }
-            try Self.require(options.tables, of: stored)
+            try Self.require(options, of: stored)
             connection = try Connection(stored.address)
             try Self.checkServer(connection, stored.address, is: stored.systemIdentifier)
         } else {
@@ -39,10 +41,11 @@ struct FollowPreparation {
             let made = try Self.open(path, entities)
             container = made
             let identifier = made.store.identifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
+            let name = "fetchindex_\(identifier ?? "store")"
             source = FollowedSource(
-                kind: .replication, address: address, systemIdentifier: system,
-                slot: options.slot ?? "fetchindex_\(identifier ?? "store")",
-                publication: options.publication ?? "fetchindex_\(identifier ?? "store")", tables: followed)
+                address: address, systemIdentifier: system, slot: options.slot ?? name,
+                publication: options.publication ?? name, ownsSlot: options.slot == nil,
+                ownsPublication: options.publication == nil, tables: followed)
         }
         let snapshot = try container.store.snapshot()
         for name in options.caches where try CacheDirectory.header(name, in: snapshot) == nil {
@@ -61,7 +64,13 @@ struct FollowPreparation {
     private static func opened(_ path: String) throws -> PersistentContainer? {
         var options = Store.Options()
         options.creates = false
-        do { return try PersistentContainer(path: path, options: options) } catch StoreError.missing { return nil }
+        do { return try PersistentContainer(path: path, options: options) } catch {
+            switch error {
+            // One that was being made when its process was killed is none yet; what is no store is refused when one is made there.
+            case StoreError.missing, StoreError.notAStore: return nil
+            default: throw error
+            }
+        }
     }
 
     /// Returns what tells the server from others.
@@ -95,14 +104,32 @@ struct FollowPreparation {
         return found
     }
 
-    private static func require(_ tables: [TableChoice], of stored: FollowedSource) throws {
-        if tables.isEmpty { return }
-        let wanted = tables.map { "\($0.title)=\($0.entity)" }.sorted()
-        let known = stored.tables.map { "\($0.schema).\($0.name)=\($0.entity)" }.sorted()
-        guard wanted == known else {
-            throw SourceError(
-                .usage,
-                "the store follows \(known.joined(separator: ", ")); --end ends that, so that others can be followed")
+    /// Whether a first attempt got no further than the names: then others may be chosen. Its entities, which are empty, are dropped.
+    private static func isAbandoned(
+        _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions
+    ) throws -> Bool {
+        guard try container.store.snapshot().sourcePosition() == nil, options.address != nil, !options.tables.isEmpty,
+            source.tables.allSatisfy({ !$0.isCopied && $0.copiedThrough == nil })
+        else { return false }
+        for table in source.tables where try container.model().entity(named: table.entity) != nil {
+            _ = try? container.dropEmptyEntity(named: table.entity)
+        }
+        return true
+    }
+
+    private static func require(_ options: FollowOptions, of stored: FollowedSource) throws {
+        func refuse(_ what: String) -> SourceError {
+            SourceError(.usage, "the store follows \(what); --end ends that, so that others can be followed")
+        }
+        let names = stored.tables.map { "\($0.title)=\($0.entity)" }.joined(separator: ", ")
+        if !options.tables.isEmpty {
+            guard options.tables.count == stored.tables.count,
+                options.tables.allSatisfy({ choice in stored.tables.contains { choice.matches($0) } })
+            else { throw refuse("\(names), with options that are not all the same") }
+        }
+        if let slot = options.slot, slot != stored.slot { throw refuse("the slot \(stored.slot)") }
+        if let publication = options.publication, publication != stored.publication {
+            throw refuse("the publication \(stored.publication)")
         }
     }
 

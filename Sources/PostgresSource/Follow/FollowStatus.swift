@@ -2,24 +2,24 @@ internal import FetchIndex
 internal import Records
 internal import SystemBasics
 
-/// Says now and then how far a follower is, for `info`.
+/// Writes now and then how far a follower is, for `info`.
 struct FollowStatus {
     private static let interval = Duration.seconds(1)
     private static let slotInterval = Duration.seconds(10)
 
     private let store: Store
-    private var lastSaid: ContinuousClock.Instant?
+    private var lastWritten: ContinuousClock.Instant?
     private var lastState: SourceStatus.State?
     private var lastAsked: ContinuousClock.Instant?
     private var slot: (state: String?, retained: Int?) = (nil, nil)
 
     init(of store: Store) { self.store = store }
 
-    mutating func say(
+    mutating func write(
         _ state: SourceStatus.State, _ follower: Follower, sent: LogPosition? = nil, reason: String? = nil
     ) {
         let now = ContinuousClock.now
-        if state == lastState, let lastSaid, now - lastSaid < Self.interval { return }
+        if state == lastState, let lastWritten, now - lastWritten < Self.interval { return }
         // While tables are copied, another thread uses the connection.
         if state == .streaming { askForSlot(follower, now) }
         let reached = follower.position.flatMap { LogPosition($0.text) }
@@ -35,7 +35,7 @@ struct FollowStatus {
         (status.slotState, status.retainedBytes) = slot
         status.reason = reason
         store.setSourceStatus(status)
-        (lastSaid, lastState) = (now, state)
+        (lastWritten, lastState) = (now, state)
     }
 
     private mutating func askForSlot(_ follower: Follower, _ now: ContinuousClock.Instant) {

@@ -25,22 +25,27 @@ extension Follower {
             if !changed.isEmpty {
                 try write(waiting)
                 waiting = []
-                for table in changed { try follow(changesOf: table) }
+                for (table, isTruncated) in changed { try follow(changesOf: table, isTruncated: isTruncated) }
             }
             waiting.append(transaction)
         }
         try write(waiting)
     }
 
-    private func changedTables(in transaction: StreamedTransaction) throws -> [StreamedTable] {
+    private func changedTables(
+        in transaction: StreamedTransaction
+    ) throws -> [(table: StreamedTable, isTruncated: Bool)] {
         var tables: [StreamedTable] = []
+        var truncated: Set<UInt32> = []
         try transaction.messages.forEach { bytes in
-            guard bytes.first == UInt8(ascii: "R"), case .table(let table) = try StreamMessage(bytes.bytes) else {
-                return
+            guard let kind = bytes.first, [UInt8(ascii: "R"), UInt8(ascii: "T")].contains(kind) else { return }
+            switch try StreamMessage(bytes.bytes) {
+            case .table(let table): tables.append(table)
+            case .truncate(let numbers): truncated.formUnion(numbers)
+            default: break
             }
-            if try !isFollowed(table) { tables.append(table) }
         }
-        return tables
+        return try tables.map { ($0, truncated.contains($0.number)) }.filter { try !isFollowed($0, isTruncated: $1) }
     }
 
     private func write(_ transactions: [StreamedTransaction]) throws {
@@ -50,7 +55,7 @@ extension Follower {
             for table in streamed.values.map(\.description) { try note(table, in: writer.model) }
             modelVersion = writer.modelVersion
         }
-        let rows = RowWriter(writer)
+        let rows = RowWriter(writer, isCatchingUp: !source.isConsistent)
         var events: [FollowEvent] = []
         for (index, transaction) in transactions.enumerated() {
             if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
@@ -75,7 +80,7 @@ extension Follower {
         switch message {
         case .table(let table): try note(table, in: rows.writer.model)
         case .insert(let table, let row):
-            try withReader(of: table, row) { try rows.insert(row, bytes, &$0) }
+            try withReader(of: table, row) { try rows.insert(row, bytes, of: table, &$0) }
         case .update(let table, let old, let row):
             try withReader(of: table, row) { reader in
                 if let old { try reader.requireWidth(old) }
@@ -93,6 +98,7 @@ extension Follower {
     private func withReader(
         of table: UInt32, _ row: [StreamedValue], _ body: (inout RowReader) throws -> Void
     ) throws {
+        if others.contains(table) { return }
         // Taken out: a copy would copy what it builds records with.
         guard var found = streamed.removeValue(forKey: table) else {
             throw StreamMessage.Malformed("a row is of the unknown table \(table)")
@@ -102,19 +108,18 @@ extension Follower {
         try body(&found.reader)
     }
 
-    /// The index of the followed table that the stream describes.
-    func index(of table: StreamedTable) throws -> Int {
-        guard let index = source.tables.firstIndex(where: { $0.schema == table.schema && $0.name == table.name }) else {
-            throw SourceError(
-                .refused,
-                "the source sends rows of \(table.schema).\(table.name), which is not followed; a renamed table is followed anew after "
-                    + "--end")
-        }
-        return index
+    /// The index of the followed table that the stream describes. Nil: a publication of others has more tables.
+    func index(of table: StreamedTable) throws -> Int? {
+        if let index = source.tables.firstIndex(where: { $0.number == table.number }) { return index }
+        guard source.ownsPublication else { return nil }
+        throw SourceError(
+            .lost,
+            "the source sends rows of \(table.schema).\(table.name), which is another table than the one that was copied; --recopy "
+                + "copies all tables again")
     }
 
     private func note(_ table: StreamedTable, in model: Model) throws {
-        let index = try index(of: table)
+        guard let index = try index(of: table) else { return others.formUnion([table.number]) }
         let reader = try RowReader(source.tables[index], table.columns.map(\.name), of: source, in: model)
         streamed[table.number] = FollowedTable(description: table, index: index, reader: reader)
     }
@@ -128,10 +133,16 @@ extension Follower {
             let table = source.tables[index]
             var reader = try RowReader(table, table.columns.map(\.name), of: source, in: rows.writer.model)
             var row = CopiedRow()
-            try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in
-                row.read(bytes)
-                try reader.requireWidth(row.fields)
-                try row.bytes.withUnsafeBytes { try rows.insert(row.fields, $0, &reader) }
+            do {
+                try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in
+                    row.read(bytes)
+                    try reader.requireWidth(row.fields)
+                    try row.bytes.withUnsafeBytes { try rows.insert(row.fields, $0, of: number, &reader) }
+                }
+            } catch let error as SourceError where error.code == "42703" {
+                // A column is gone by now.
+                source.tables[index].isCopied = false
+                copyIsDue = true
             }
         }
         if !incomplete.isEmpty { source.consistentFrom = try endOfLog().description }

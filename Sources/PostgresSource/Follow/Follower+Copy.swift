@@ -15,8 +15,9 @@ extension Follower {
         let start = ContinuousClock.now
         // Which objects were seen is known only to the process that copies.
         if source.tables[index].replaces { source.tables[index].copiedThrough = nil }
+        try adoptCatalogue(index)
         let table = source.tables[index]
-        let title = "\(table.schema).\(table.name)"
+        let title = table.title
         var seen = ObjectNumbers()
         var (counts, rowCount) = (RowCounts(), 0)
         let copy = TableCopy(
@@ -36,13 +37,14 @@ extension Follower {
                 container.store.releasePages()
                 counts.add(rows.counts)
                 tell(.copying(table: title, rows: rowCount))
-                status.say(.copying, self)
+                status.write(.copying, self)
             })
         tell(.copied(table: title, counts, seconds: (ContinuousClock.now - start) / .seconds(1)))
     }
 
     /// The last range: rows that are gone are deleted, and the store is consistent when the stream has come to now.
     private func finishCopy(_ index: Int, _ rows: RowWriter, _ seen: ObjectNumbers) throws {
+        let end = try endOfLog()
         if source.tables[index].replaces {
             let reader = try RowReader(
                 source.tables[index], source.tables[index].columns.map(\.name), of: source, in: rows.writer.model)
@@ -51,6 +53,6 @@ extension Follower {
         source.tables[index].isCopied = true
         source.tables[index].copiedThrough = nil
         source.tables[index].replaces = false
-        source.consistentFrom = try endOfLog().description
+        source.consistentFrom = end.description
     }
 }

@@ -6,116 +6,176 @@ internal import Values
 
 // Tables that change while they are followed.
 extension Follower {
-    /// Lets the entity follow a table whose columns are others now: added, removed and renamed columns are free changes of the model. Throws
-    /// `SourceError` for what is none, before anything of the table's new rows is written.
-    func follow(changesOf streamed: StreamedTable) throws {
-        if try isFollowed(streamed) { return }
-        let index = try index(of: streamed)
+    /// Whether the stream describes a table as the store has it. What it does not tell, the catalogue does: it is asked for each
+    /// description, which are few.
+    func isFollowed(_ streamed: StreamedTable, isTruncated: Bool) throws -> Bool {
+        guard let index = try index(of: streamed) else { return true }
         let table = source.tables[index]
-        let sent = Set(streamed.columns.map(\.name))
-        let choice = choice(of: table)
-        // As it is now, which may be newer than what the stream describes.
-        let now = try SourceTable(choice, connection)
-        var columns: [FollowedSource.Column] = []
+        guard streamed.columns.contains(where: { $0.isIdentity && $0.name == table.key }) else { return false }
+        let change = try change(of: index, streamed, isTruncated: isTruncated)
+        if change.isNone { return true }
+        guard !change.needsCopy, change.followed.isSame(as: table) else { return false }
+        source.tables[index].file = change.followed.file
+        return true
+    }
+
+    /// Lets the entity follow a table that is another one now: added, removed and renamed columns are free changes of the model; where
+    /// the source has changed rows without sending them, or that cannot be known, the table is copied again. Throws `SourceError`
+    /// for what is no free change, before anything is written.
+    func follow(changesOf streamed: StreamedTable, isTruncated: Bool) throws {
+        guard let index = try index(of: streamed) else { return }
+        let change = try change(of: index, streamed, isTruncated: isTruncated)
+        if change.isNone { return }
+        try adopt(change, index)
+        guard change.needsCopy else { return }
+        source.tables[index].isCopied = false
+        copyIsDue = true
+        tell(
+            .warning(
+                "\(source.tables[index].title) was changed in a way that its rows do not tell; they are copied again"))
+    }
+
+    /// Takes over what the catalogue has now, before a table is copied.
+    func adoptCatalogue(_ index: Int) throws {
+        let change = try change(of: index, nil)
+        if change.isNone { return }
+        try adopt(change, index)
+        // What was copied has other columns.
+        if change.needsCopy { source.tables[index].copiedThrough = nil }
+    }
+
+    /// What has become of a table since the store last looked.
+    private struct TableChange {
+        var table: SourceTable
+        /// Old names by new ones.
         var renamed: [String: String] = [:]
+        var followed: FollowedSource.Table
         var needsCopy = false
-        for column in streamed.columns {
-            let current = now.columns.first { $0.name == column.name }
-            var known = table.columns.first { $0.name == column.name }
-            if known == nil, let number = current?.number,
-                let old = table.columns.first(where: { $0.number == number && !sent.contains($0.name) })
-            {
-                renamed[column.name] = old.name
-                known = old
+        var isNone = false
+    }
+
+    /// A table that the stream empties has a new file, which tells nothing.
+    private func change(
+        of index: Int, _ streamed: StreamedTable?, isTruncated: Bool = false
+    ) throws -> TableChange {
+        let stored = source.tables[index]
+        var choice = TableChoice(stored)
+        let numbers = Dictionary(stored.columns.map { ($0.name, $0.number) }) { first, _ in first }
+        // Columns are the same by their numbers, whatever they are called now.
+        let names = try connection.execute(
+            """
+            SELECT a.attnum, a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
+            """, [stored.schema, stored.name], columns: 2)
+        func present(_ name: String) -> String? {
+            names.first { $0[0].flatMap { Int($0) } == numbers[name] }.flatMap { $0[1] }
+        }
+        guard let key = present(stored.key) else {
+            throw SourceError(.refused, "\(stored.title) has lost its column \(stored.key), which names its rows")
+        }
+        choice.key = key
+        choice.columns = choice.columns.map { $0.compactMap { present($0) } }
+        choice.asText = choice.asText.map { present($0) ?? $0 }.filter { name in names.contains { $0[1] == name } }
+        let table = try SourceTable(choice, connection)
+        var change = TableChange(table: table, followed: try table.followed())
+        change.followed.references = stored.references
+        change.followed.followsNewColumns = stored.followsNewColumns
+        (change.followed.isCopied, change.followed.copiedThrough) = (stored.isCopied, stored.copiedThrough)
+        change.followed.replaces = stored.replaces
+        change.isNone = change.followed == stored
+        if change.isNone { return change }
+        for column in change.followed.columns {
+            let old = stored.columns.first { $0.number == column.number }
+            if let old, old.name != column.name { change.renamed[column.name] = old.name }
+            let isNew = old == nil && (table.columns.first { $0.number == column.number }?.hasDefault ?? true)
+            let isRetyped = old.map { $0.type != column.type || $0.modifier != column.modifier } ?? false
+            change.needsCopy = change.needsCopy || isNew || isRetyped
+        }
+        // A name that means another column now: all values are copied under the names that they have.
+        if change.followed.columns.contains(where: { column in
+            stored.columns.contains { $0.name == column.name && $0.number != column.number }
+        }) {
+            (change.renamed, change.needsCopy) = ([:], true)
+        }
+        // Rows were written anew, or the stream is older than the catalogue: then what was between is not known.
+        let sent = streamed?.columns.map {
+            FollowedSource.Column(name: $0.name, number: 0, type: $0.type, modifier: $0.modifier)
+        }
+        let isOlder = sent.map { sent in
+            change.followed.columns.contains { column in
+                !sent.contains { $0.name == column.name && $0.type == column.type && $0.modifier == column.modifier }
             }
-            guard known != nil || table.followsNewColumns else { continue }
-            if let known, known.type != column.type { try requireSameType(known, column, current, table) }
-            if known == nil {
-                if let current { _ = try now.type(of: current) }
-                // Rows that are there have it without having been changed.
-                needsCopy = needsCopy || (current?.hasDefault ?? false)
-            }
-            columns.append(
-                FollowedSource.Column(
-                    name: column.name, number: current?.number ?? known?.number ?? 0, type: column.type))
         }
-        try adopt(columns, renamed, now, index)
-        if needsCopy {
-            source.tables[index].isCopied = false
-            tell(.warning("\(choice.title) has a new column with a default value: its rows are copied again"))
-            copyIsDue = true
-        }
+        let isRewritten = table.file != stored.file && !isTruncated
+        change.needsCopy = change.needsCopy || isRewritten || table.number != stored.number || isOlder ?? false
+        return change
     }
 
-    /// Whether a table has the columns that are followed, and no others that should be.
-    func isFollowed(_ streamed: StreamedTable) throws -> Bool {
-        let table = source.tables[try index(of: streamed)]
-        let sent = Dictionary(streamed.columns.map { ($0.name, $0.type) }) { first, _ in first }
-        return table.columns.allSatisfy { sent[$0.name] == $0.type }
-            && (!table.followsNewColumns || table.columns.count == streamed.columns.count)
-    }
-
-    private func choice(of table: FollowedSource.Table) -> TableChoice {
-        TableChoice(
-            schema: table.schema, name: table.name, entity: table.entity, key: table.key, condition: table.condition,
-            columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText)
-    }
-
-    private func requireSameType(
-        _ known: FollowedSource.Column, _ column: StreamedTable.Column, _ current: SourceTable.Column?,
-        _ table: FollowedSource.Table
-    ) throws {
-        let snapshot = try container.store.snapshot()
-        let entity = snapshot.model.entities[try snapshot.model.number(of: table.entity)]
-        let stored = entity.type(at: try entity.requireSlot(of: known.name))
-        let isText = table.asText.contains(known.name)
-        let new = isText ? .string : ColumnValue.type(of: current?.baseType ?? column.type)
-        guard new == stored, isText || !(current?.isArray ?? false) else {
-            throw SourceError(
-                .refused,
-                "\(table.schema).\(table.name).\(column.name) is of another type now, \(current?.typeName ?? new.name), and "
-                    + "\(table.entity).\(known.name) is stored as \(stored.name): `fetchindex model migrate STORE --entity \(table.entity) "
-                    + "--change \(known.name):\(new.name)` converts it, then follow again")
-        }
-    }
-
-    private func adopt(
-        _ columns: [FollowedSource.Column], _ renamed: [String: String], _ now: SourceTable, _ index: Int
-    ) throws {
+    private func adopt(_ change: TableChange, _ index: Int) throws {
         let table = source.tables[index]
-        guard columns.contains(where: { $0.name == table.key || renamed[$0.name] == table.key }) else {
-            throw SourceError(
-                .refused, "\(table.schema).\(table.name) has lost its column \(table.key), which names its rows")
-        }
+        var followed = change.followed
         let model = try container.model()
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
-        let kept = Set(columns.map { renamed[$0.name] ?? $0.name })
+        let kept = Set(followed.columns.map { change.renamed[$0.name] ?? $0.name })
         let removed = table.columns.map(\.name).filter { !kept.contains($0) }
-        let newNames = Dictionary(uniqueKeysWithValues: renamed.map { ($1, $0) })
+        let newNames = Dictionary(change.renamed.map { ($1, $0) }) { first, _ in first }
         var attributes = stored.attributes.filter { !removed.contains($0.name) }.map { attribute in
             guard let name = newNames[attribute.name] else { return attribute }
             return AttributeDescription(
                 name, attribute.type, isOptional: attribute.isOptional, isUnique: attribute.isUnique,
                 defaultValue: attribute.defaultValue, renamedFrom: attribute.name, derivation: attribute.derivation)
         }
-        for column in columns where !attributes.contains(where: { $0.name == column.name }) {
-            let current = now.columns.first { $0.name == column.name }
-            let type = try current.map { try now.type(of: $0) } ?? ColumnValue.type(of: column.type)
-            attributes.append(AttributeDescription(column.name, type))
+        for column in followed.columns {
+            guard let current = change.table.columns.first(where: { $0.number == column.number }) else { continue }
+            let type = try change.table.type(of: current)
+            if let known = attributes.first(where: { $0.name == column.name }) {
+                try require(known, type, current, table)
+            } else {
+                if stored.slot(of: column.name) != nil, !removed.contains(column.name) {
+                    throw SourceError(
+                        .refused,
+                        "\(table.title).\(column.name) has a name that another column of \(table.entity) had: --end ends following, "
+                            + "and `fetchindex model drop-entity` drops the entity, so that it can be followed anew")
+                }
+                attributes.append(AttributeDescription(column.name, type))
+            }
         }
         let entity = Entity(
             stored.name, attributes, relationships: stored.relationships,
-            unique: stored.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) }, removed: removed,
-            superentity: stored.superentity, isAbstract: stored.isAbstract)
+            unique: stored.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) },
+            removed: removed.filter { name in !attributes.contains { $0.name == name } },
+            superentity: stored.superentity,
+            isAbstract: stored.isAbstract)
         try container.migrate(
             to: Model(entities: model.entities.map { $0.name == entity.name ? entity : $0 }))
-        source.tables[index].columns = columns
-        if let key = newNames[table.key] { source.tables[index].key = key }
-        source.tables[index].references = table.references.compactMap { reference in
+        followed.references = table.references.compactMap { reference in
             guard !removed.contains(reference.column) else { return nil }
             var reference = reference
             reference.column = newNames[reference.column] ?? reference.column
             return reference
         }
+        source.tables[index] = followed
+    }
+
+    private func require(
+        _ known: AttributeDescription, _ type: ValueType, _ column: SourceTable.Column, _ table: FollowedSource.Table
+    ) throws {
+        guard known.type != type else { return }
+        let name = known.renamedFrom ?? known.name
+        throw SourceError(
+            .refused,
+            "\(table.title).\(column.name) is of another type now, \(column.typeName), and \(table.entity).\(name) is stored as "
+                + "\(known.type.name): `fetchindex model migrate STORE --entity \(table.entity) --change \(name):\(type.name)` converts "
+                + "it, then follow again")
+    }
+}
+
+extension FollowedSource.Table {
+    /// Whether nothing but the number of its file is different.
+    fileprivate func isSame(as other: FollowedSource.Table) -> Bool {
+        var other = other
+        other.file = file
+        return self == other
     }
 }

@@ -1,19 +1,16 @@
 internal import FetchIndex
 internal import OrderCaches
 internal import Records
+internal import SystemBasics
 
 // The publication and the slot in the source.
 extension Follower {
     /// Makes the slot where the store has no position yet, and else checks that it still holds what comes after it.
     func prepareSlot() throws {
-        if options.recopies, !hasRecopied {
-            hasRecopied = true
-            return try prepareAgain()
-        }
         guard let position, let reached = LogPosition(position.text) else { return try makeSlot() }
         let found = try connection.execute(
-            "SELECT confirmed_flush_lsn, wal_status, plugin FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-            [source.slot])
+            "SELECT confirmed_flush_lsn, wal_status FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+            [source.slot], columns: 2)
         guard let slot = found.first else {
             throw SourceError(
                 .lost, "the slot \(source.slot) is gone from the source; --recopy copies all tables again")
@@ -27,20 +24,61 @@ extension Follower {
         if let confirmed = slot[0].flatMap({ LogPosition($0) }), confirmed > reached {
             throw SourceError(
                 .lost,
-                "the slot \(source.slot) is at \(confirmed), behind which this store, at \(reached), lacks changes: another store "
+                "the slot \(source.slot) is at \(confirmed), ahead of this store (\(reached)): the changes between are lost; another store "
                     + "reads it, or this one is an old copy; --recopy copies all tables again")
+        }
+        if let end = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()").flatMap({ LogPosition($0) }),
+            end < reached
+        {
+            throw SourceError(
+                .lost,
+                "the source ends at \(end), before this store (\(reached)): it is an older copy; --recopy copies all tables again"
+            )
+        }
+        try checkTables()
+        if !source.ownsPublication { try checkPublication() }
+    }
+
+    /// Checks that the names of the tables are still those of the same tables.
+    func checkTables() throws {
+        for table in source.tables {
+            let number = try connection.value(
+                """
+                SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                    JOIN pg_catalog.pg_publication_tables p ON p.pubname = $3 AND p.schemaname = n.nspname AND p.tablename = c.relname
+                WHERE n.nspname = $1 AND c.relname = $2
+                """, [table.schema, table.name, source.publication])
+            guard number.flatMap({ UInt32($0) }) == table.number else {
+                let what =
+                    number == nil ? "was dropped or renamed, or its publication is gone" : "is another table now"
+                throw SourceError(
+                    .lost,
+                    "\(table.schema).\(table.name) \(what); --recopy copies all tables again, --end ends following")
+            }
         }
     }
 
+    /// Takes over from the catalogue what the tables are now.
+    private func adoptTables() throws {
+        for index in source.tables.indices { try adoptCatalogue(index) }
+    }
+
     private func makeSlot() throws {
-        // First the names: what a follower that is killed here has made, the next one finds.
+        try adoptTables()
+        if source.ownsPublication { try makePublication() } else { try checkPublication() }
+        // The names first: what a follower that is killed here has made, the next one finds.
+        for index in source.tables.indices
+        where source.tables[index].isCopied || source.tables[index].copiedThrough != nil {
+            source.tables[index].replaces = true
+            source.tables[index].isCopied = false
+        }
         try store(position: nil)
-        if options.publication == nil { try makePublication() } else { try checkPublication() }
         var start: String?
         let known = try connection.execute(
             "SELECT confirmed_flush_lsn, plugin FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-            [source.slot])
-        if let slot = known.first, options.slot != nil {
+            [source.slot],
+            columns: 2)
+        if let slot = known.first, !source.ownsSlot {
             guard slot[1] == "pgoutput" else {
                 throw SourceError(
                     .refused, "the slot \(source.slot) is one of \(slot[1] ?? "no plugin"), not of pgoutput")
@@ -48,18 +86,36 @@ extension Follower {
             start = slot[0]
         } else {
             if !known.isEmpty { try dropSlot() }
+            source.ownsSlot = true
             do {
-                start = try connection.value(
-                    "SELECT lsn FROM pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput')", [source.slot])
+                tell(.makingSlot(source.slot))
+                start = try connection.slowValue(
+                    "SELECT lsn FROM pg_catalog.pg_create_logical_replication_slot(\(source.slot.quotedText), 'pgoutput')",
+                    isInterrupted: isInterrupted)
             } catch let error as SourceError where error.code == "53400" {
                 throw SourceError(
-                    .refused, "\(error); max_replication_slots limits their number, and unused ones can be dropped")
+                    .refused,
+                    "\(error.description.withoutEnd); max_replication_slots limits their number, and unused ones can be dropped"
+                )
             }
         }
         guard let start, LogPosition(start) != nil else {
             throw SourceError(.refused, "the slot \(source.slot) has no position")
         }
+        try waitForOpenTransactions()
         try store(position: SourcePosition(text: start, time: 0))
+    }
+
+    /// A transaction may be in the log before the slot and not be seen yet: it waits for a standby. Neither the stream nor a copy would
+    /// have it.
+    private func waitForOpenTransactions() throws {
+        let end = try connection.value("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())")
+        while try connection.value(
+            "SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) >= $1::pg_catalog.xid8", [end]) == "f"
+        {
+            try requireNotInterrupted()
+            usleep(50_000)
+        }
     }
 
     private func store(position: SourcePosition?) throws {
@@ -68,9 +124,9 @@ extension Follower {
         try commit(RowWriter(writer))
     }
 
-    /// Drops the slot, so that the next preparation makes another one and copies all tables again, over the rows that are here.
+    /// Drops the slot and makes another one; all tables are copied again, over the rows that are here.
     func prepareAgain() throws {
-        try dropSlot()
+        if source.ownsSlot { try dropSlot() }
         for index in source.tables.indices {
             source.tables[index].isCopied = false
             source.tables[index].replaces = true
@@ -84,11 +140,7 @@ extension Follower {
         try makeSlot()
     }
 
-    func dropSlot() throws {
-        _ = try connection.execute(
-            "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-            [source.slot])
-    }
+    private func dropSlot() throws { try Self.dropSlot(source.slot, connection) }
 
     private func makePublication() throws {
         let name = source.publication.quotedName
@@ -128,14 +180,12 @@ extension Follower {
         for table in source.tables where table.condition != nil && !isFull(table) {
             let read = try connection.execute(
                 """
-                SELECT DISTINCT a.attname
+                SELECT a.attname
                 FROM pg_catalog.pg_publication p JOIN pg_catalog.pg_publication_rel r ON r.prpubid = p.oid
-                    JOIN pg_catalog.pg_class c ON c.oid = r.prrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                    JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_publication_rel'::pg_catalog.regclass AND d.objid = r.oid
-                        AND d.refobjid = c.oid AND d.refobjsubid > 0
-                    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid
-                WHERE p.pubname = $1 AND n.nspname = $2 AND c.relname = $3
-                """, [source.publication, table.schema, table.name])
+                    CROSS JOIN LATERAL pg_catalog.regexp_matches(r.prqual::text, ':varattno (\\d+)', 'g') AS m(number)
+                    JOIN pg_catalog.pg_attribute a ON a.attrelid = r.prrelid AND a.attnum = m.number[1]::integer
+                WHERE p.pubname = $1 AND r.prrelid = $2::oid
+                """, [source.publication, "\(table.number)"], columns: 1)
             if let column = read.compactMap({ $0[0] }).first(where: { $0 != table.key }) {
                 let name = "\(table.schema.quotedName).\(table.name.quotedName)"
                 throw SourceError(
@@ -147,23 +197,79 @@ extension Follower {
     }
 
     private func checkPublication() throws {
-        let published = try connection.execute(
-            "SELECT schemaname, tablename FROM pg_catalog.pg_publication_tables WHERE pubname = $1",
-            [source.publication])
-        for table in source.tables where !published.contains([table.schema, table.name]) {
+        let name = source.publication
+        let kinds = try connection.execute(
+            "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate FROM pg_catalog.pg_publication WHERE pubname = $1",
+            [name],
+            columns: 1)
+        guard let kind = kinds.first else { throw SourceError(.refused, "the source has no publication \(name)") }
+        guard kind[0] == "t" else {
             throw SourceError(
-                .refused, "the publication \(source.publication) does not have the table \(table.schema).\(table.name)")
+                .refused,
+                "the publication \(name) does not publish all of insert, update, delete, truncate: ALTER PUBLICATION "
+                    + "\(name.quotedName) SET (publish = 'insert, update, delete, truncate')")
+        }
+        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
+        let published = try connection.execute(
+            "SELECT schemaname, tablename, \(hasFilters ? "rowfilter, attnames::text" : "NULL, NULL") "
+                + "FROM pg_catalog.pg_publication_tables WHERE pubname = $1", [name], columns: 4)
+        for table in source.tables {
+            let title = "\(table.schema).\(table.name)"
+            guard let row = published.first(where: { $0[0] == table.schema && $0[1] == table.name }) else {
+                throw SourceError(.refused, "the publication \(name) does not have the table \(title)")
+            }
+            guard row[2] == nil else {
+                throw SourceError(
+                    .refused,
+                    "the publication \(name) has a condition for \(title), which the copy would not know: use --where instead"
+                )
+            }
+            let sent = row[3].map {
+                Set($0.dropFirst().dropLast().split(separator: ",").map { $0.filter { $0 != "\"" } })
+            }
+            if let sent, let missing = table.columns.first(where: { !sent.contains($0.name) }) {
+                throw SourceError(
+                    .refused,
+                    "the publication \(name) does not send \(title).\(missing.name): leave it out with --columns")
+            }
         }
     }
 
-    /// Ends following: the slot and the publication are dropped, the rows stay.
-    package func end() throws {
-        try dropSlot()
-        if options.publication == nil {
-            try connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
+    /// Ends following: the slot and the publication are dropped where they were made for the store, and the rows stay. Returns what
+    /// stays in the source, because it cannot be reached.
+    package static func end(storeAt path: String) throws -> String? {
+        var options = Store.Options()
+        options.creates = false
+        let store = try PersistentContainer(path: path, options: options).store
+        let lock = try lock(path)
+        guard let source = try store.snapshot().followedSource() else {
+            throw SourceError(.usage, "the store follows nothing")
         }
-        let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
+        var left: String?
+        do {
+            let connection = try Connection(source.address)
+            if source.ownsSlot { try dropSlot(source.slot, connection) }
+            if source.ownsPublication {
+                try connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
+            }
+        } catch let error as SourceError where error.kind == .connection {
+            left = "\(error); the slot \(source.slot) and the publication \(source.publication) may be left in it"
+        }
+        let writer = try store.beginWrite(author: "postgres", changesRecords: false)
         try writer.setFollowedSource(nil)
         try writer.commit()
+        withExtendedLifetime(lock) {}
+        return left
     }
+
+    private static func dropSlot(_ name: String, _ connection: Connection) throws {
+        try connection.execute(
+            "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+            [name])
+    }
+}
+
+extension String {
+    /// For a sentence that goes on.
+    fileprivate var withoutEnd: String { hasSuffix(".") ? String(dropLast()) : self }
 }

@@ -23,17 +23,18 @@ package final class Follower {
     private var storedSource: FollowedSource?
     /// Up to where the stream is in the store; what is not stored yet of it has nothing for the store.
     var position: SourcePosition?
-    private var storedPosition: LogPosition
+    private var storedPosition = LogPosition(0)
     /// For commands.
     var connection: Connection
     /// The tables of the stream by their numbers.
     var streamed: [UInt32: FollowedTable] = [:]
+    /// The numbers of tables that a publication of others has too.
+    var others: Set<UInt32> = []
     /// The model that they were made for.
     var modelVersion: UInt32 = 0
     /// Whether a table that changed is to be copied again.
     var copyIsDue = false
     var status: FollowStatus
-    var hasRecopied = false
     private var isStreaming = false
 
     private static let pollMilliseconds: Int32 = 200
@@ -52,13 +53,21 @@ package final class Follower {
         source = preparation.source
         connection = preparation.connection
         lock = try Self.lock(path)
-        let snapshot = try container.store.snapshot()
-        (storedSource, position) = (try snapshot.followedSource(), try snapshot.sourcePosition())
-        storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
         status = FollowStatus(of: container.store)
+        try readStored()
     }
 
-    private static func lock(_ path: String) throws -> FolderLock {
+    /// Takes what the store has: after an error, memory may be ahead of it.
+    private func readStored() throws {
+        let snapshot = try container.store.snapshot()
+        storedSource = try snapshot.followedSource()
+        if let storedSource { source = storedSource }
+        position = try snapshot.sourcePosition()
+        storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
+        (streamed, copyIsDue) = ([:], false)
+    }
+
+    static func lock(_ path: String) throws -> FolderLock {
         guard let lock = try FolderLock(FolderLock.follow, inFolder: path, until: .now) else {
             throw SourceError(.refused, "another process follows a source for this store already")
         }
@@ -74,22 +83,30 @@ package final class Follower {
     /// Lost connections are made again. Throws `SourceError`, `StoreError`.
     package func run() throws {
         var pause = 1.0
-        defer { status.say(.stopped, self) }
+        var copiesAgain = options.recopies
+        var reason: String?
+        defer { status.write(.stopped, self, reason: reason) }
         while true {
             do {
-                try prepareSlot()
+                try requireNotInterrupted()
+                try readStored()
+                if copiesAgain { try prepareAgain() } else { try prepareSlot() }
+                copiesAgain = false
                 try copyTables()
                 return try follow { pause = 1.0 }
             } catch is Interrupted {
                 return
-            } catch let error as SourceError where error.kind == .lost && options.recopiesWhenLost {
+            } catch let error as SourceError where error.kind == .lost && options.recopiesWhenLost && !copiesAgain {
                 report(.warning("\(error); all tables are copied again"))
-                try prepareAgain()
+                copiesAgain = true
             } catch let error as SourceError where error.kind == .connection || error.code == "55006" {
                 // 55006: the server has not noticed yet that the last connection is gone.
                 report(.warning("\(error); trying again in \(Int(pause)) s"))
-                status.say(.disconnected, self, reason: error.description)
+                status.write(.disconnected, self, reason: error.description)
                 try reconnect(&pause)
+            } catch {
+                reason = "\(error)"
+                throw error
             }
         }
     }
@@ -118,15 +135,11 @@ package final class Follower {
     }
 
     private func follow(_ isConnected: () -> Void) throws {
-        guard let start = position.flatMap({ LogPosition($0.text) }) else {
-            throw StoreError.corrupted("the source's position")
-        }
-        streamed = [:]
         let stream = try ChangeStream(
-            source.address, slot: source.slot, publication: source.publication, from: start,
+            source.address, slot: source.slot, publication: source.publication, from: storedPosition,
             folder: container.store.path)
         let goal = options.endsWhenCurrent ? try endOfLog() : nil
-        var lastStored = ContinuousClock.now
+        var (lastStored, lastChecked) = (ContinuousClock.now, ContinuousClock.now)
         isConnected()
         isStreaming = true
         defer { isStreaming = false }
@@ -134,33 +147,39 @@ package final class Follower {
         if hasReachedEndOfCopy { try storePosition() }
         while true {
             try requireNotInterrupted()
-            status.say(.streaming, self, sent: stream.sent)
+            status.write(.streaming, self, sent: stream.sent)
+            if ContinuousClock.now - lastChecked > Self.idleInterval {
+                try checkTables()
+                lastChecked = .now
+            }
             let event = try stream.next(milliseconds: goal == nil ? Self.pollMilliseconds : 20)
             switch event {
             case .transaction(let transaction):
                 let transactions = try stream.transactions(after: transaction)
-                // The server sends none that is stored; a proxy in between may be of another mind.
+                // The server sends none that is stored already.
                 try apply(transactions.filter { $0.next > storedPosition })
                 if copyIsDue {
                     copyIsDue = false
                     try copyTables()
                 }
-                storedPosition = max(storedPosition, transactions.last?.next ?? storedPosition)
                 lastStored = .now
                 stream.noteStored(storedPosition)
             case .reached(let reached):
                 try note(reached)
-                let isIdle = ContinuousClock.now - lastStored > Self.idleInterval
+                // A server that ends waits for it.
+                let isIdle = stream.isReplyWanted || ContinuousClock.now - lastStored > Self.idleInterval
                 if reached > storedPosition, isIdle || goal.map({ reached >= $0 }) ?? false {
                     try storePosition()
-                    storedPosition = reached
                     lastStored = .now
-                    stream.noteStored(reached)
+                    stream.noteStored(storedPosition)
                 }
             case nil: break
             }
             if let goal {
-                if storedPosition >= goal && source.isConsistent { return try stream.report() }
+                if storedPosition >= goal && source.isConsistent {
+                    try checkTables()
+                    return try stream.report()
+                }
                 if event == nil { try stream.report(wantsReply: true) }
             } else if event == nil, source.consistentFrom != nil {
                 try stream.report(wantsReply: true)
@@ -219,6 +238,7 @@ package final class Follower {
         try engine.keepAll(in: writer, except: options.caches)
         try writer.commit()
         storedSource = source
+        storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
         if becameConsistent, let end = position.flatMap({ LogPosition($0.text) }) { report(.consistent(end)) }
     }
 }

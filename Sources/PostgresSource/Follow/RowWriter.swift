@@ -37,7 +37,12 @@ final class RowWriter {
     /// Objects that name others which were not there when they were written.
     private var unlinked: [RecordKey] = []
 
-    init(_ writer: StoreWriter) { self.writer = writer }
+    /// Whether rows may be of a later time than the changes that are written.
+    private let isCatchingUp: Bool
+
+    init(_ writer: StoreWriter, isCatchingUp: Bool = false) {
+        (self.writer, self.isCatchingUp) = (writer, isCatchingUp)
+    }
 
     private func object(_ reader: borrowing RowReader, _ key: Value) throws -> RecordKey? {
         let object = try writer.object(reader.entityNumber, reader.constraint, equalTo: [key])
@@ -58,8 +63,12 @@ final class RowWriter {
     }
 
     /// Inserts a row, or changes the one that has its key. O(log n).
-    func insert(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: inout RowReader) throws {
+    func insert(
+        _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, of table: UInt32, _ reader: inout RowReader
+    ) throws {
         let key = try reader.key(row, bytes)
+        // A row that enters a condition by a change of its key.
+        if row.contains(.unchanged) { return incomplete.append((table, key)) }
         let record = try reader.record(row, bytes)
         if let object = try object(reader, key) { return try update(object, record, row, reader) }
         try insert(record, reader)
@@ -149,6 +158,11 @@ final class RowWriter {
             // Only while what was copied is newer than what is streamed: in a state of the source, no row had the key.
             if let found { try delete(found) }
             found = holder
+        }
+        if isCatchingUp, oldKey != key, row.contains(.unchanged) {
+            // What has the old key may be a later row, whose values are not this one's.
+            if let found { try delete(found) }
+            return incomplete.append((table, key))
         }
         let record = try reader.record(row, bytes)
         if let found { return try update(found, record, row, reader) }

@@ -75,7 +75,7 @@ package enum ColumnValue {
         if text.firstInvalidUTF8 != nil { return "is not UTF-8" }
         let shown = String(decoding: text.prefix(60), as: UTF8.self) + (text.count > 60 ? "…" : "")
         switch type {
-        case .decimal: return "is \(shown), and a decimal has at most 38 digits"
+        case .decimal: return "is \(shown), which is no decimal of at most 38 digits"
         default: return "is \(shown), which is no \(type.name)"
         }
     }
@@ -119,20 +119,23 @@ package enum ColumnValue {
         guard var year = reader.number(), reader.skip("-"), let month = reader.number(), (1...12).contains(month),
             reader.skip("-"), let day = reader.number(), year > 0
         else { return nil }
-        var seconds = 0.0
+        var (seconds, fraction) = (0.0, 0.0)
         if reader.skip(" "), let hour = reader.number() {
             guard reader.skip(":"), let minute = reader.number(), reader.skip(":"), let second = reader.number() else {
                 return nil
             }
             seconds = Double(hour * 3600 + minute * 60 + second)
-            if reader.skip(".") { seconds += reader.fraction() }
+            if reader.skip(".") { fraction = reader.fraction() }
             if reader.skip("+") { guard reader.number() == 0 else { return nil } }
             _ = reader.skip(" ")
         }
         if reader.skip("B"), reader.skip("C") { year = 1 - year }
         guard reader.isAtEnd else { return nil }
         let days = CalendarDay.daysSince1970(year: year, month: month) + day - 1
-        return Date(timeIntervalSinceReferenceDate: Double((days - daysBeforeReference) * 86_400) + seconds)
+        let whole = Double((days - daysBeforeReference) * 86_400) + seconds
+        // Far from 2001, a date has no microseconds.
+        guard ((whole + fraction - whole) * 1e6).rounded() == (fraction * 1e6).rounded() else { return nil }
+        return Date(timeIntervalSinceReferenceDate: whole + fraction)
     }
 
     /// From 1970 to 2001.

@@ -26,14 +26,16 @@ package struct RowReader {
     ) throws {
         let (number, title) = (try model.number(of: table.entity), "\(table.schema).\(table.name)")
         let entity = model.entities[number]
-        guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: table.key)),
-            let keyPlace = names.firstIndex(of: table.key)
+        let keySlot = try entity.requireSlot(of: table.key)
+        guard let constraint = entity.uniqueConstraint(ofSlot: keySlot),
+            let keyPlace = names.firstIndex(where: { entity.slot(of: $0) == keySlot })
         else { throw SourceError(.refused, "\(table.entity).\(table.key) is not unique, so that it cannot name rows") }
         let followed = Set(table.columns.map(\.name))
         var places = [Int?](repeating: nil, count: entity.slots.count)
         var columns = [(name: String, type: ValueType)?](repeating: nil, count: names.count)
-        for (place, name) in names.enumerated() where followed.contains(name) {
-            let slot = try entity.requireSlot(of: name)
+        for (place, name) in names.enumerated() {
+            // Rows that are older than a rename have the former name.
+            guard let slot = entity.slot(of: name), followed.contains(entity.attribute(at: slot).name) else { continue }
             places[slot] = place
             columns[place] = (name, entity.type(at: slot))
         }
@@ -114,6 +116,7 @@ package struct RowReader {
         SourceError(
             .refused,
             "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type)); "
-                + "the column can be stored as text: --text \(column.name)")
+                + "the column can be stored as text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with "
+                + "--text \(column.name)")
     }
 }

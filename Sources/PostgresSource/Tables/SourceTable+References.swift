@@ -21,7 +21,7 @@ extension SourceTable {
                 JOIN pg_catalog.pg_attribute f ON f.attrelid = k.confrelid AND f.attnum = k.confkey[1]
             WHERE k.conrelid = $1::oid AND k.contype = 'f' AND k.convalidated AND pg_catalog.cardinality(k.conkey) = 1
             ORDER BY a.attnum, k.conname
-            """, [number]
+            """, [number], columns: 4
         ).map { Reference(column: $0[0] ?? "", schema: $0[1] ?? "", table: $0[2] ?? "", key: $0[3] ?? "") }
     }
 

@@ -10,6 +10,7 @@ struct SourceTable {
         let number: Int
         /// As rows in the stream name it; a domain's own.
         let type: UInt32
+        let modifier: Int32
         /// A domain's is the one below it.
         let baseType: UInt32
         let typeName: String
@@ -17,10 +18,15 @@ struct SourceTable {
         /// Whether its value is computed by the source, which does not send it.
         let isGenerated: Bool
         let isRequired: Bool
+        /// Whether rows that were there when it was added have a value.
         let hasDefault: Bool
+        /// Whether the source compares its values without an extension.
+        let hasOwnOrder: Bool
     }
 
     let choice: TableChoice
+    let number: UInt32
+    let file: UInt32
     let columns: [Column]
     let key: Column
     /// The columns that deletions and changed keys are sent with; nil: all.
@@ -33,20 +39,28 @@ struct SourceTable {
         let title = choice.title
         let found = try connection.execute(
             """
-            SELECT c.oid, c.relkind, c.relreplident, c.relpersistence
+            SELECT c.oid, c.relkind, c.relreplident, c.relpersistence,
+                EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), pg_catalog.pg_relation_filenode(c.oid)
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = $2
-            """, [choice.schema, choice.name])
+            """, [choice.schema, choice.name], columns: 6)
         guard let row = found.first, let number = row[0] else {
             throw SourceError(.refused, "the source has no table \(title)")
         }
-        guard let kind = row[1], ["r", "p"].contains(kind) else {
+        if row[1] == "p" || row[4] == "t" {
+            throw SourceError(
+                .refused,
+                "\(title) consists of other tables; each of its partitions can be followed as a table of its own")
+        }
+        guard row[1] == "r" else {
             throw SourceError(.refused, "\(title) is no table, so that its changes cannot be followed")
         }
         guard row[3] == "p" else {
             throw SourceError(
                 .refused, "\(title) is a temporary or unlogged table, whose changes are not in the source's log")
         }
+        (self.number, file) = (UInt32(number) ?? 0, row[5].flatMap { UInt32($0) } ?? 0)
+        if let condition = choice.condition { try Self.check(condition, choice, connection) }
         columns = try Self.columns(ofTable: number, connection)
         references = try Self.references(ofTable: number, connection)
         let keys = try Self.keys(ofTable: number, connection)
@@ -63,16 +77,20 @@ struct SourceTable {
                 UNION SELECT b.type, t.typbasetype FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.below
                 WHERE t.typtype = 'd')
             SELECT a.attname, a.attnum, a.atttypid, t.oid, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory,
-                a.attgenerated, a.attnotnull, a.atthasdef
+                a.attgenerated, a.attnotnull, a.atthasdef OR a.atthasmissing OR a.attnotnull OR a.attidentity <> '' OR d.typdefault IS NOT NULL, a.atttypmod,
+                tn.nspname = 'pg_catalog' OR t.typtype = 'e'
             FROM pg_catalog.pg_attribute a JOIN base b ON b.type = a.atttypid
                 JOIN pg_catalog.pg_type t ON t.oid = b.below AND t.typtype <> 'd'
+                JOIN pg_catalog.pg_type d ON d.oid = a.atttypid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
             WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
-            """, [number]
+            """, [number], columns: 11
         ).map { row in
             Column(
                 name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
+                modifier: Int32(row[9] ?? "") ?? -1,
                 baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "", isArray: row[5] == "A",
-                isGenerated: row[6] != "", isRequired: row[7] == "t", hasDefault: row[8] == "t")
+                isGenerated: row[6] != "", isRequired: row[7] == "t", hasDefault: row[8] == "t",
+                hasOwnOrder: row[10] == "t")
         }
     }
 
@@ -90,8 +108,17 @@ struct SourceTable {
             FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
             WHERE i.indrelid = $1::oid AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indnkeyatts = 1
                 AND i.indpred IS NULL AND i.indexprs IS NULL AND a.attnotnull
-            """, [number]
+            """, [number], columns: 3
         ).map { Key(column: $0[0] ?? "", isPrimary: $0[1] == "t", isIdentity: $0[2] == "t") }
+    }
+
+    /// Throws where a condition is none, or hides another command.
+    private static func check(_ condition: String, _ choice: TableChoice, _ connection: Connection) throws {
+        do {
+            try connection.executeSingle("SELECT FROM \(choice.quoted) WHERE (\(condition)) LIMIT 0")
+        } catch let error as SourceError where error.kind == .refused {
+            throw SourceError(.usage, "--where \(condition) is no condition: \(error)")
+        }
     }
 
     private static func key(_ choice: TableChoice, _ keys: [Key], _ columns: [Column]) throws -> Column {
@@ -104,6 +131,12 @@ struct SourceTable {
         }
         guard let column = columns.first(where: { $0.name == name }) else {
             throw SourceError(.usage, "\(title) has no column \(name)")
+        }
+        guard column.hasOwnOrder else {
+            throw SourceError(
+                .refused,
+                "\(title) cannot be followed by \(name): values of the type \(column.typeName) are compared by an extension's rules"
+            )
         }
         guard keys.contains(where: { $0.column == name }) else {
             throw SourceError(
@@ -139,8 +172,8 @@ struct SourceTable {
 
     /// The columns that are followed. Throws `SourceError` for one that cannot be.
     func followedColumns() throws -> [Column] {
-        if let names = choice.columns {
-            for name in names + choice.asText where !columns.contains(where: { $0.name == name }) {
+        do {
+            for name in (choice.columns ?? []) + choice.asText where !columns.contains(where: { $0.name == name }) {
                 throw SourceError(.usage, "\(choice.title) has no column \(name)")
             }
         }
@@ -174,9 +207,10 @@ struct SourceTable {
     /// The table as the store remembers it.
     func followed() throws -> FollowedSource.Table {
         FollowedSource.Table(
-            schema: choice.schema, name: choice.name, entity: choice.entity, key: key.name,
+            schema: choice.schema, name: choice.name, number: number, file: file, entity: choice.entity,
+            key: key.name,
             columns: try followedColumns().map {
-                FollowedSource.Column(name: $0.name, number: $0.number, type: $0.type)
+                FollowedSource.Column(name: $0.name, number: $0.number, type: $0.type, modifier: $0.modifier)
             },
             followsNewColumns: choice.columns == nil, asText: choice.asText, condition: choice.condition)
     }

@@ -1,3 +1,5 @@
+internal import Records
+
 /// A table that is to be followed, as options name it.
 package struct TableChoice: Sendable {
     package var schema: String
@@ -29,6 +31,21 @@ package struct TableChoice: Sendable {
         if schema.isEmpty || name.isEmpty || entity.isEmpty {
             throw SourceError(.usage, "--table expects SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, not \"\(text)\"")
         }
+    }
+
+    /// A followed table.
+    init(_ table: FollowedSource.Table) {
+        self.init(
+            schema: table.schema, name: table.name, entity: table.entity, key: table.key, condition: table.condition,
+            columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText)
+    }
+
+    /// Whether options ask for a table as it is followed; what they leave out may be anything.
+    func matches(_ table: FollowedSource.Table) -> Bool {
+        table.schema == schema && table.name == name && table.entity == entity && key.map { $0 == table.key } ?? true
+            && condition.map { $0 == table.condition } ?? true && (asText.isEmpty || Set(asText) == Set(table.asText))
+            && columns.map { !table.followsNewColumns && Set($0 + [table.key]) == Set(table.columns.map(\.name)) }
+                ?? true
     }
 
     var title: String { "\(schema).\(name)" }

@@ -5,24 +5,17 @@ internal import SystemBasics
 
 /// A database of others whose tables entities of a store follow: what it takes to go on after a restart. It holds no passwords.
 package struct FollowedSource: Codable, Equatable, Sendable {
-    /// How changes are heard of.
-    package enum Kind: String, Codable, Sendable {
-        /// From a logical replication slot.
-        case replication
-        /// From a table that triggers fill.
-        case changeTable
-    }
-
     package struct Column: Codable, Equatable, Sendable {
         /// Also the attribute's.
         package var name: String
         /// Stays when the column is renamed; 0 when it is not known.
         package var number: Int
-        /// The number of the database's type.
+        /// The number of the database's type, and its modifier: lengths, digits.
         package var type: UInt32
+        package var modifier: Int32
 
-        package init(name: String, number: Int, type: UInt32) {
-            (self.name, self.number, self.type) = (name, number, type)
+        package init(name: String, number: Int, type: UInt32, modifier: Int32 = -1) {
+            (self.name, self.number, self.type, self.modifier) = (name, number, type, modifier)
         }
     }
 
@@ -40,6 +33,10 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package struct Table: Codable, Equatable, Sendable {
         package var schema: String
         package var name: String
+        /// The database's number of the table: another table of the name has another one.
+        package var number: UInt32
+        /// The number of its file, which changes when its rows are written anew without saying so.
+        package var file: UInt32
         package var entity: String
         /// The column whose values name rows.
         package var key: String
@@ -57,31 +54,38 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         /// Whether rows that are gone are deleted when it is copied: objects were there before.
         package var replaces = false
 
+        package var title: String { "\(schema).\(name)" }
+
         package init(
-            schema: String, name: String, entity: String, key: String, columns: [Column], followsNewColumns: Bool,
-            asText: [String] = [], condition: String? = nil
+            schema: String, name: String, number: UInt32, file: UInt32, entity: String, key: String, columns: [Column],
+            followsNewColumns: Bool, asText: [String] = [], condition: String? = nil
         ) {
+            (self.number, self.file) = (number, file)
             (self.schema, self.name, self.entity, self.key, self.columns) = (schema, name, entity, key, columns)
             (self.followsNewColumns, self.asText, self.condition) = (followsNewColumns, asText, condition)
         }
     }
 
-    package var kind: Kind
     /// How it is connected to, without a password.
     package var address: String
     /// What tells the server from others.
     package var systemIdentifier: String
     package var slot: String
     package var publication: String
+    /// Whether they were made for this store, and are dropped with it.
+    package var ownsSlot: Bool
+    package var ownsPublication: Bool
     package var tables: [Table]
     /// Until it has followed up to there, the store may have rows of different times. Nil: it is consistent.
     package var consistentFrom: String?
 
     package init(
-        kind: Kind, address: String, systemIdentifier: String, slot: String, publication: String, tables: [Table]
+        address: String, systemIdentifier: String, slot: String, publication: String, ownsSlot: Bool,
+        ownsPublication: Bool, tables: [Table]
     ) {
-        (self.kind, self.address, self.systemIdentifier) = (kind, address, systemIdentifier)
-        (self.slot, self.publication, self.tables) = (slot, publication, tables)
+        (self.address, self.systemIdentifier, self.tables) = (address, systemIdentifier, tables)
+        (self.slot, self.publication) = (slot, publication)
+        (self.ownsSlot, self.ownsPublication) = (ownsSlot, ownsPublication)
     }
 
     package var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }

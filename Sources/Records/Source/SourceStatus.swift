@@ -1,8 +1,8 @@
 internal import Files
 internal import SystemBasics
 
-/// What the process that follows a source has last said of itself, in a file beside the store: it says so every second, and that must
-/// not be a transaction. It is lost with the file, and nothing else is.
+/// The last report of the process that follows a source. It is written every second to a file beside the store, not in a
+/// transaction: only the report is lost with the file.
 package struct SourceStatus: Codable, Equatable, Sendable {
     package enum State: String, Codable, Sendable {
         case copying
@@ -12,7 +12,7 @@ package struct SourceStatus: Codable, Equatable, Sendable {
         case stopped
     }
 
-    /// When it was said, in seconds since 1970.
+    /// When it was reported, in seconds since 1970.
     package var time: Double
     package var process: Int
     package var state: State
@@ -39,7 +39,7 @@ extension Store {
     static let statusFile = "source.status"
     private static let mostStatusBytes = 4096
 
-    /// Nil where nobody has said anything, or it cannot be read.
+    /// Nil where there is no report, or it cannot be read.
     package var sourceStatus: SourceStatus? {
         guard let file = try? OpenFile(path + "/" + Self.statusFile, O_RDONLY | O_NONBLOCK) else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.mostStatusBytes)
@@ -48,8 +48,11 @@ extension Store {
         return try? JSONDecoder().decode(SourceStatus.self, from: Data(bytes[..<count].filter { $0 != 0 }))
     }
 
-    /// Says it; where that is not possible, nothing is said.
+    /// Writes a report. Errors are ignored.
     package func setSourceStatus(_ status: SourceStatus) {
+        var status = status
+        // The report must fit.
+        status.reason = status.reason.map { String($0.prefix(500)) }
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
             let file = try? OpenFile(path + "/" + Self.statusFile, O_RDWR | O_CREAT | O_NONBLOCK)
         else { return }

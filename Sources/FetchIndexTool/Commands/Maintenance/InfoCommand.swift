@@ -73,10 +73,8 @@ struct InfoCommand: ParsableCommand {
             source.lagSeconds.map { Numbers.span(seconds: $0) },
         ].compactMap { $0 }
         if !lag.isEmpty { Output.line("  behind by \(lag.joined(separator: ", "))") }
-        if let slot = source.slot {
-            let retained = source.retainedBytes.map { ", \(Numbers.bytes($0)) of the log retained for it" } ?? ""
-            Output.line("  slot \(slot.visible): \(source.slotState ?? "not asked for")\(retained)")
-        }
+        let retained = source.retainedBytes.map { ", \(Numbers.bytes($0)) of the log retained for it" } ?? ""
+        Output.line("  slot \(source.slot.visible): \(source.slotState ?? "state unknown")\(retained)")
     }
 
     /// process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB
