@@ -45,7 +45,7 @@ struct FollowStatus {
             """
             SELECT wal_status, pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn)
             FROM pg_catalog.pg_replication_slots WHERE slot_name = $1
-            """, [follower.source.slot]
+            """, [follower.source.slot], columns: 2
         ).first
         slot = (row?[0], row?[1].flatMap { Int($0) })
     }

@@ -156,8 +156,13 @@ package final class Follower {
             switch event {
             case .transaction(let transaction):
                 let transactions = try stream.transactions(after: transaction)
-                // The server sends none that is stored already.
-                try apply(transactions.filter { $0.next > storedPosition })
+                // None that is stored already, nor those that have nothing for this store: older servers send these.
+                let new = transactions.filter { $0.next > storedPosition && $0.messages.count > 0 }
+                if new.isEmpty {
+                    if let last = transactions.last { try note(last.next) }
+                    continue
+                }
+                try apply(new)
                 if copyIsDue {
                     copyIsDue = false
                     try copyTables()

@@ -50,7 +50,8 @@ struct TableCopy {
     func run(
         seen: (UInt64) -> Void, commit: (RowWriter, _ end: String?, _ isLast: Bool) throws -> Void
     ) throws {
-        let model = try container.store.snapshot().model
+        let snapshot = try container.store.snapshot()
+        let (model, version) = (snapshot.model, snapshot.modelVersion)
         let reader = try RowReader(table, table.columns.map(\.name), of: source, in: model)
         var open: RowWriter?
         try Threads.pipe(threads, capacity: 2) { deliver in
@@ -58,6 +59,9 @@ struct TableCopy {
         } consume: { (batch: Batch) in
             let rows = try open ?? RowWriter(container.store.beginWrite(author: "postgres copy"))
             open = rows
+            guard rows.writer.modelVersion == version else {
+                throw SourceError(.connection, "another process has changed the model while \(table.title) was copied")
+            }
             try rows.put(batch.records, reader, done: seen)
             guard batch.endOfRange != nil || batch.isLast else { return }
             open = nil
