@@ -21,8 +21,8 @@ struct FollowTool: ParsableCommand {
         discussion: """
             The tables are copied, and then their changes are read from the source's log (logical replication). A transaction of \
             the source is one of the store. What is interrupted goes on where it was. Passwords are taken from where libpq has \
-            them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [TABLE:] is the \
-            entity of the table that an option is for.
+            them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [ENTITY:] \
+            tells which table an option is for.
             """)
 
     @Argument(help: "The store's folder; made where there is none.") var store: String
@@ -34,22 +34,23 @@ struct FollowTool: ParsableCommand {
     var table: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[TABLE:]COLUMN whose values name rows: NOT NULL with a unique index. The primary key by default.")
+        help: "[ENTITY:]COLUMN whose values name rows: NOT NULL with a unique index. The primary key by default.")
     var key: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[TABLE:]CONDITION in the source's SQL: only rows that it holds for are followed (PostgreSQL 15 or later).")
+            "[ENTITY:]CONDITION in the source's SQL: only rows that it holds for are followed (PostgreSQL 15 or later)."
+    )
     var `where`: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[TABLE:]COLUMN,… that are followed, and the key; all columns by default, also those that are added later."
+            "[ENTITY:]COLUMN,… that are followed, and the key; all columns by default, also those that are added later."
     )
     var columns: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[TABLE:]COLUMN,… that are stored as text: arrays, numbers of more than 38 digits.")
+        help: "[ENTITY:]COLUMN,… that are stored as text: arrays, numbers of more than 38 digits.")
     var text: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "A cache that is brought up to date with each transaction.")
     var cache: [String] = []

@@ -197,11 +197,15 @@ extension RecordedOpening {
     /// Texts that are too long are cut after a character.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(OpeningLayout.openingLength)
         bytes.appendNumber(time.bitPattern)
         bytes.appendNumber(milliseconds.bitPattern)
         bytes.append(kind.rawValue)
         bytes.append(isStored ? 1 : 0)
-        let texts = zip([reason?.rawValue ?? "", process, author], Self.textLengths).map(Self.cut)
+        let texts = [
+            Self.cut(reason?.rawValue ?? "", Self.textLengths[0]), Self.cut(process, Self.textLengths[1]),
+            Self.cut(author, Self.textLengths[2]),
+        ]
         for text in texts { bytes.append(UInt8(text.count)) }
         bytes.appendNumber(UInt64(clamping: rowCount))
         bytes.appendNumber(start)
@@ -212,6 +216,7 @@ extension RecordedOpening {
     }
 
     private static func cut(_ text: String, _ length: Int) -> [UInt8] {
+        if text.utf8.count <= length { return Array(text.utf8) }
         var bytes: [UInt8] = []
         for character in text {
             if bytes.count + character.utf8.count > length { break }
