@@ -74,7 +74,7 @@ import Testing
         #expect(try refusal(address, ["bare"]).contains("has no primary key of one column"))
         #expect(try refusal(address, ["pair"]).contains("has no primary key of one column"))
         #expect(try refusal(address, ["fast"]).contains("unlogged"))
-        #expect(try refusal(address, ["seen"]) == "public.seen is no table, so that its changes cannot be followed")
+        #expect(try refusal(address, ["seen"]) == "public.seen is not a table, so that its changes cannot be followed")
         #expect(
             try refusal(address, ["late"]) { $0.tables[0].key = "id" }.contains("unique index that is not deferrable"))
         #expect(try refusal(address, ["bare"]) { $0.tables[0].key = "w" } == "public.bare has no column w")
@@ -103,7 +103,7 @@ import Testing
         let error = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
         #expect(
             error?.description
-                == "public.t.n of the row with the key 2 is NaN, which is no decimal of at most 38 digits; the column can be stored as "
+                == "public.t.n of the row with the key 2 is NaN, not a decimal of at most 38 digits; the column can be stored as "
                 + "text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with --text n")
         try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
         // The same store goes on.
@@ -111,7 +111,7 @@ import Testing
         try connection.execute("UPDATE public.t SET d = 'infinity' WHERE id = 1")
         let streamed = #expect(throws: SourceError.self) { try followed.follow() }
         #expect(
-            streamed?.description.hasPrefix("public.t.d of the row with the key 1 is infinity, which is no date")
+            streamed?.description.hasPrefix("public.t.d of the row with the key 1 is infinity, not a date")
                 ?? false)
         #expect(try followed.rows("t", key: "id")["1"]?["d"] == "2024-01-01T00:00:00Z")
     }

@@ -191,7 +191,7 @@ import Testing
             let error = #expect(throws: SourceError.self) {
                 try followed.follow(["t"]) { $0.tables[0].condition = condition }
             }
-            #expect(error?.kind == .usage && error?.description.contains("is no condition") ?? false)
+            #expect(error?.kind == .usage && error?.description.contains("is not a condition") ?? false)
         }
         #expect(try connection.value("SELECT count(*) FROM public.t") == "9")
         // The next attempt has other options.

@@ -133,6 +133,7 @@ extension Follower {
         }
         source.consistentFrom = nil
         let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
+        // The stored position goes with the description.
         try writer.setFollowedSource(nil)
         try writer.setFollowedSource(source)
         position = nil
@@ -156,7 +157,7 @@ extension Follower {
         do {
             try connection.execute("DROP PUBLICATION IF EXISTS \(name)")
             try connection.execute(
-                "CREATE PUBLICATION \(name) FOR TABLE \(tables.joined(separator: ", ")) WITH (publish_via_partition_root = true)"
+                "CREATE PUBLICATION \(name) FOR TABLE \(tables.joined(separator: ", "))"
             )
             try requireIdentities()
             try connection.execute("COMMIT")

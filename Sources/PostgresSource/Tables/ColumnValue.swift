@@ -75,8 +75,8 @@ package enum ColumnValue {
         if text.firstInvalidUTF8 != nil { return "is not UTF-8" }
         let shown = String(decoding: text.prefix(60), as: UTF8.self) + (text.count > 60 ? "…" : "")
         switch type {
-        case .decimal: return "is \(shown), which is no decimal of at most 38 digits"
-        default: return "is \(shown), which is no \(type.name)"
+        case .decimal: return "is \(shown), not a decimal of at most 38 digits"
+        default: return "is \(shown), not \(type.nameWithArticle)"
         }
     }
 

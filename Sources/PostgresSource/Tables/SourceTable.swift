@@ -53,7 +53,7 @@ struct SourceTable {
                 "\(title) consists of other tables; each of its partitions can be followed as a table of its own")
         }
         guard row[1] == "r" else {
-            throw SourceError(.refused, "\(title) is no table, so that its changes cannot be followed")
+            throw SourceError(.refused, "\(title) is not a table, so that its changes cannot be followed")
         }
         guard row[3] == "p" else {
             throw SourceError(
@@ -117,7 +117,7 @@ struct SourceTable {
         do {
             try connection.executeSingle("SELECT FROM \(choice.quoted) WHERE (\(condition)) LIMIT 0")
         } catch let error as SourceError where error.kind == .refused {
-            throw SourceError(.usage, "--where \(condition) is no condition: \(error)")
+            throw SourceError(.usage, "--where \(condition) is not a condition: \(error)")
         }
     }
 
