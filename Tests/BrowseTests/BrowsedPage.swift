@@ -67,15 +67,8 @@ final class BrowsedPage {
     /// Runs the tool, and returns its exit code and its errors. They go through a file.
     func status(of arguments: [String]) throws -> (code: Int32, errors: String) {
         let path = folder.path + "/errors-" + UUID().uuidString
-        try Data().write(to: URL(fileURLWithPath: path))
-        let process = Process()
-        process.executableURL = Self.executable
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        try process.run()
-        process.waitUntilExit()
-        return (process.terminationStatus, try String(contentsOfFile: path, encoding: .utf8))
+        let code = try Child(Self.executable.path, arguments, errors: path).wait()
+        return (code ?? -1, try String(contentsOfFile: path, encoding: .utf8))
     }
 
     /// Files: how many files and sockets the server may open.

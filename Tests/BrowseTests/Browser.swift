@@ -18,7 +18,7 @@ final class Browser {
         // A port that was free a moment ago.
         let port = UInt16.random(in: 20_000..<30_000)
         client = Loopback(port: port)
-        process = try Child(Self.driver ?? "", ["--port=\(port)"], isSilent: true)
+        process = try Child(Self.driver ?? "", ["--port=\(port)"], errors: "/dev/null")
         for _ in 0..<200 {
             if (try? client.get("/status").status) == 200 { break }
             usleep(50_000)

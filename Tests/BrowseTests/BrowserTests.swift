@@ -117,9 +117,9 @@ struct BrowserTests {
     @Test func hostileValuesAreText() throws {
         try openRows("plain%20%26%20%22odd%22%20%3Cname%3E")
         #expect(try browser.text("document.getElementById('cacheName').textContent") == "plain & \"odd\" <name>")
-        let shown = try browser.text(
-            "[...document.querySelectorAll('#rows .row')].map(row => row.textContent).find(text => text.includes('script'))"
-        )
+        let texts = "[...document.querySelectorAll('#rows .row')].map(row => row.textContent)"
+        #expect(try browser.wait(for: "\(texts).some(text => text.includes('script'))"))
+        let shown = try browser.text("\(texts).find(text => text.includes('script'))")
         #expect(shown.contains("<img src=x onerror='window.hostile = 1'>"))
         try browser.run("part('where').value = 'name CONTAINS \"script\"'; part('tools').requestSubmit()")
         #expect(try browser.wait(for: "document.querySelector('#matches li')"))

@@ -90,7 +90,7 @@ import Testing
         let traffic = Traffic(followed.address, writers: 2, seed: seed)
         let tables = ["--table", "public.books=Book", "--table", "notes"]
         for round in 0..<(TestSettings.isLong ? 200 : 12) {
-            let follower = try Child(Self.executable, [followed.store, followed.address] + tables, isSilent: true)
+            let follower = try Child(Self.executable, [followed.store, followed.address] + tables, errors: "/dev/null")
             usleep(UInt32.random(in: 20_000...800_000, using: &random))
             follower.killAtOnce()
             _ = follower.wait()
@@ -113,7 +113,7 @@ import Testing
         let followed = try start(server)
         try followed.follow(["books=Book", "notes"])
         let traffic = Traffic(followed.address, writers: 2, seed: seed)
-        let follower = try Child(Self.executable, [followed.store], isSilent: true)
+        let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")
         for round in 0..<(TestSettings.isLong ? 20 : 3) {
             usleep(400_000)
             if round % 3 == 1 {
@@ -172,7 +172,7 @@ import Testing
         let server = try TestServer()
         let followed = try start(server)
         try followed.follow(["books=Book", "notes"])
-        let follower = try Child(Self.executable, [followed.store], isSilent: true)
+        let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")
         usleep(400_000)
         server.stop()
         usleep(1_500_000)

@@ -14,6 +14,8 @@ struct Followed {
 
     var store: String { folder.path }
 
+    struct NeverCurrent: Error {}
+
     /// Follows until all is here that the source has now.
     @discardableResult
     func follow(_ tables: [String] = [], _ change: (inout FollowOptions) throws -> Void = { _ in }) throws -> [String] {
@@ -24,7 +26,8 @@ struct Followed {
         options.rangeLength = 7
         try change(&options)
         var events: [String] = []
-        let follower = try Follower(storeAt: store, options) { event in
+        let end = Date() + 180
+        let follower = try Follower(storeAt: store, options, isInterrupted: { Date() > end }) { event in
             switch event {
             case .connected, .makingSlot: break
             case .copying: break
@@ -37,6 +40,7 @@ struct Followed {
             }
         }
         try follower.run()
+        if Date() > end { throw NeverCurrent() }
         return events
     }
 

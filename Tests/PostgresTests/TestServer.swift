@@ -53,10 +53,10 @@ final class TestServer {
             .deletingLastPathComponent()
         process = try Child(
             root.appendingPathComponent("Scripts/postgres-server").path,
-            [folder, "\(port)", "fsync=off", "wal_sender_timeout=5s"] + settings, isSilent: true)
-        for _ in 0..<600 {
+            [folder, "\(port)", "fsync=off", "wal_sender_timeout=5s"] + settings, errors: "/dev/null")
+        let end = Date() + 60
+        while process?.isRunning ?? false, Date() < end {
             if (try? Connection(address())) != nil { return }
-            guard process?.isRunning ?? false else { break }
             usleep(50_000)
         }
         throw NotReady()

@@ -39,11 +39,14 @@ final class Traffic: @unchecked Sendable {
     var transactions: Int { committed.load(ordering: .relaxed) }
 
     /// Runs while no transaction is open.
-    func held<Result>(_ body: () throws -> Result) rethrows -> Result {
+    func held<Result>(_ body: () throws -> Result) throws -> Result {
         gate.lock()
         isHeld = true
-        while open > 0 { gate.wait() }
+        let end = Date() + 120
+        while open > 0, gate.wait(until: end) {}
+        let isStuck = open > 0
         gate.unlock()
+        if isStuck { throw Stuck() }
         defer {
             gate.lock()
             isHeld = false
@@ -67,10 +70,12 @@ final class Traffic: @unchecked Sendable {
         gate.unlock()
     }
 
+    struct Stuck: Error {}
+
     /// Waits until the writers have ended.
     func stop() throws {
         ended.store(true, ordering: .relaxed)
-        done.wait()
+        guard done.wait(timeout: .now() + 120) == .success else { throw Stuck() }
         if let failure = failure.withLock({ $0 }) { throw failure }
     }
 

@@ -43,7 +43,7 @@ import Testing
         let store = try Store(at: folder.path, model: TestStore.books)
         let away = folder.path + "-away"
         defer { try? FileManager.default.removeItem(atPath: away) }
-        let lock = open(store.path + "/writer.lock", O_RDWR)
+        let lock = open(store.path + "/writer.lock", O_RDWR | O_CLOEXEC)
         try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
         defer { close(lock) }
         let moved = StoreError.moved(path: store.path)

@@ -5,15 +5,11 @@ internal import Foundation
 package final class Child {
     package struct NotStarted: Error { package let program: String }
 
-    /// More than the tests have open.
-    private static let mostFiles: Int32 = 512
-
     private let process: pid_t
     private var status: Int32?
 
-    /// Standard output goes to a file.
-    package init(_ program: String, _ arguments: [String], output: String = "/dev/null", isSilent: Bool = false) throws
-    {
+    /// Standard output goes to a file, and standard error too where one is named.
+    package init(_ program: String, _ arguments: [String], output: String = "/dev/null", errors: String? = nil) throws {
         #if canImport(Glibc)
             var actions = posix_spawn_file_actions_t()
             var attributes = posix_spawnattr_t()
@@ -29,13 +25,14 @@ package final class Child {
         }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        if isSilent { posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) }
+        if let errors { posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600) }
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
         #if canImport(Glibc)
-            // Those that are not open are passed over.
-            for file in 3..<Self.mostFiles { posix_spawn_file_actions_addclose(&actions, file) }
+            // All that may be open: hundreds of them are in a run of all tests. Those that are not are passed over.
+            let count = min(sysconf(Int32(_SC_OPEN_MAX)), 1 << 16)
+            for file in 3..<Int32(count) { posix_spawn_file_actions_addclose(&actions, file) }
             posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         #else
             posix_spawn_file_actions_addinherit_np(&actions, 2)
@@ -52,7 +49,7 @@ package final class Child {
     }
 
     deinit {
-        if isRunning { kill(process, SIGKILL) }
+        killAtOnce()
         _ = wait()
     }
 
@@ -64,14 +61,22 @@ package final class Child {
         return status == nil
     }
 
-    package func interrupt() { kill(process, SIGINT) }
+    package func interrupt() { send(SIGINT) }
 
     /// As nobody can prevent.
-    package func killAtOnce() { kill(process, SIGKILL) }
+    package func killAtOnce() { send(SIGKILL) }
 
-    /// The exit code; nil when a signal ended it.
-    package func wait() -> Int32? {
+    /// The number of one that has ended may be another's.
+    private func send(_ signal: Int32) { if isRunning { kill(process, signal) } }
+
+    /// The exit code; nil when a signal ended it. A program that does not end by itself is killed.
+    package func wait(seconds: Double = 120) -> Int32? {
+        let end = Date() + seconds
+        while isRunning, Date() < end { usleep(2000) }
         if status == nil {
+            FileHandle.standardError.write(
+                Data("process \(process) has not ended in \(seconds) s and is killed\n".utf8))
+            kill(process, SIGKILL)
             var new: Int32 = 0
             while waitpid(process, &new, 0) < 0 && errno == EINTR {}
             status = new

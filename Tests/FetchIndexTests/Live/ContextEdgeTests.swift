@@ -158,7 +158,7 @@ import Testing
         let container = store.container
         try container.newContext().save()
         // As another process that writes: a transaction of this one would belong to a thread.
-        let lock = open(store.folder.path + "/writer.lock", O_RDWR | O_CREAT, 0o600)
+        let lock = open(store.folder.path + "/writer.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(flock(lock, LOCK_EX) == 0)
         let waiting = (0..<8).map { number in
             Task {
@@ -176,6 +176,8 @@ import Testing
             return await group.reduce(0, +)
         }
         #expect(others == 6)
+        // Programs of other tests that started meanwhile may have the file too.
+        flock(lock, LOCK_UN)
         close(lock)
         for task in waiting { try await task.value }
         #expect(try container.newContext().count(for: FetchRequest<Account>()) == 8)
