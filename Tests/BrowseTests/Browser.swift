@@ -60,11 +60,12 @@ final class Browser {
 
     func number(_ script: String) throws -> Int { (try run("return \(script)") as? NSNumber)?.intValue ?? -1 }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true. What it reads may not be there yet.
     func wait(for expression: String, seconds: Double = 20) throws -> Bool {
         let end = Date() + seconds
         while Date() < end {
-            if (try run("return Boolean(\(expression))") as? NSNumber)?.boolValue == true { return true }
+            let script = "try { return Boolean(\(expression)) } catch { return false }"
+            if (try run(script) as? NSNumber)?.boolValue == true { return true }
             usleep(20_000)
         }
         return false

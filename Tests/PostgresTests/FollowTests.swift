@@ -275,4 +275,49 @@ import Values
         try followed.follow()
         try requireEqual()
     }
+
+    /// A source that replicates itself does not enforce foreign keys.
+    @Test func rowsWaitForThoseThatTheyReferTo() throws {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
+            "CREATE TABLE public.books(isbn text PRIMARY KEY, author_id integer REFERENCES public.authors)",
+            "SET session_replication_role = replica", "INSERT INTO public.authors VALUES (1, 'A1')",
+            "INSERT INTO public.books VALUES ('a', 1), ('b', 2), ('c', 3), ('d', NULL)")
+        func authors() throws -> [String: String] {
+            let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+            var authors: [String: String] = [:]
+            try container.withOrder(OrderDefinition(entity: "Book", sortKeys: [SortKey("isbn")]), .init()) { order in
+                let column = try order.column("author.name")
+                try order.forEachRow { row in
+                    authors[try row.value(of: "isbn").stringValue ?? ""] = try row.value(of: column).stringValue
+                }
+            }
+            return authors
+        }
+        func follow(_ command: String) throws {
+            try connection.execute("BEGIN; SET LOCAL session_replication_role = replica; \(command); COMMIT")
+            try followed.follow()
+        }
+        try followed.follow(["books=Book", "authors=Author"])
+        #expect(try authors() == ["a": "A1"])
+        // Of the copy, and after a restart.
+        try follow("INSERT INTO public.authors VALUES (2, 'A2')")
+        #expect(try authors() == ["a": "A1", "b": "A2"])
+        // Of the stream.
+        try follow("INSERT INTO public.books VALUES ('e', 4), ('f', 4)")
+        try follow("INSERT INTO public.authors VALUES (4, 'A4')")
+        #expect(try authors() == ["a": "A1", "b": "A2", "e": "A4", "f": "A4"])
+        // A key that becomes the one that is waited for.
+        try follow("INSERT INTO public.authors VALUES (30, 'A3')")
+        try follow("UPDATE public.authors SET id = 3 WHERE id = 30")
+        #expect(try authors()["c"] == "A3")
+        // Deleted and inserted again, in one transaction and in two.
+        try follow("DELETE FROM public.authors WHERE id = 4; INSERT INTO public.authors VALUES (4, 'A5')")
+        #expect(try authors()["e"] == "A5")
+        try follow("DELETE FROM public.authors WHERE id = 4")
+        #expect(try authors()["e"] == nil)
+        try follow("INSERT INTO public.authors VALUES (4, 'A6')")
+        #expect(try authors() == ["a": "A1", "b": "A2", "c": "A3", "e": "A6", "f": "A6"])
+        try followed.check()
+    }
 }

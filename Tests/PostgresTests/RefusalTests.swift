@@ -50,6 +50,9 @@ import Testing
         #expect(role.contains("replication") && role.contains("ALTER ROLE"), "\(role)")
         try full.run("SELECT pg_create_physical_replication_slot('other')")
         #expect(try refusal(full.address()).contains("max_replication_slots limits their number"))
+        #expect(try full.connection().value("SELECT count(*) FROM pg_publication") == "0")
+        #expect(try refusal(full.address()) { $0.slot = "other" }.contains("is one of no plugin, not of pgoutput"))
+        #expect(try refusal(full.address()) { $0.slot = "a-b" }.contains("and this is another one: a-b"))
         try full.run("ALTER ROLE reader REPLICATION")
         #expect(try refusal(full.address(user: "reader")).contains("permission denied"))
         // A password that is wrong.

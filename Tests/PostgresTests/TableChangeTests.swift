@@ -68,6 +68,69 @@ import Testing
         try followed.check()
     }
 
+    /// The stream tells of a change with the table's next row, which does not come here.
+    @Test(arguments: changes.indices) func changesWithoutRowsAreFollowed(index: Int) throws {
+        let change = Self.changes[index]
+        let followed = Followed(address: try TestServer.shared().makeDatabase())
+        let connection = try Connection(followed.address)
+        try connection.execute(
+            "CREATE DOMAIN public.five AS integer DEFAULT 5; CREATE TABLE public.t(id integer PRIMARY KEY, \(change.table))"
+        )
+        try connection.execute("INSERT INTO public.t VALUES (1, \(change.rows)), (2, \(change.rows))")
+        try followed.follow(["t"])
+        try connection.execute("UPDATE public.t SET id = 3 WHERE id = 2")
+        try connection.execute("ALTER TABLE public.t \(change.change)")
+        try followed.follow()
+        let key = change.columns["code"] == nil ? "id" : "code"
+        #expect(
+            try followed.rows("t", key: key) == followed.sourceRows("public.t", key: key, change.columns),
+            "\(change.change)")
+        try followed.check()
+    }
+
+    @Test func whatChangesNoRowCopiesNone() throws {
+        let (followed, connection) = try followedTable()
+        try connection.execute("ALTER TABLE public.t ADD v varchar(10)")
+        try followed.follow(["t"])
+        for command in [
+            "TRUNCATE public.t; INSERT INTO public.t VALUES (1, 'new', 'v')", "VACUUM FULL public.t",
+            "CLUSTER public.t USING t_pkey", "ALTER TABLE public.t ALTER v TYPE varchar(20)",
+            "ALTER TABLE public.t ALTER v TYPE varchar(30); INSERT INTO public.t VALUES (2, 'second', 'v')",
+            "ALTER TABLE public.t ALTER a SET STATISTICS 10",
+            "BEGIN; TRUNCATE public.t; INSERT INTO public.t VALUES (3); COMMIT",
+        ] {
+            try connection.execute(command)
+            let events = try followed.follow()
+            #expect(!events.contains { $0.hasPrefix("copied") || $0.hasPrefix("warning") }, "\(command): \(events)")
+            #expect(
+                try followed.rows("t", key: "id")
+                    == followed.sourceRows("public.t", key: "id", Self.same("id", "a", "v")), "\(command)")
+        }
+    }
+
+    @Test func aChangedPublicationIsNoticed() throws {
+        let (followed, connection) = try followedTable()
+        try connection.execute("CREATE PUBLICATION mine FOR TABLE public.t")
+        try followed.follow(["t"]) { $0.publication = "mine" }
+        for command in [
+            "ALTER PUBLICATION mine DROP TABLE public.t; INSERT INTO public.t VALUES (100, 'lost'); ALTER PUBLICATION mine ADD TABLE public.t",
+            "ALTER PUBLICATION mine SET (publish = 'insert'); DELETE FROM public.t; ALTER PUBLICATION mine SET (publish = 'insert, update, delete, truncate')",
+        ] {
+            for part in command.split(separator: "; ") { try connection.execute(String(part)) }
+            let error = #expect(throws: SourceError.self) { try followed.follow() }
+            #expect(error?.kind == .lost)
+            #expect(error?.description.hasPrefix("the publication mine was changed while it was followed") ?? false)
+            try followed.follow { $0.recopiesWhenLost = true }
+            #expect(
+                try followed.rows("t", key: "id")
+                    == followed.sourceRows("public.t", key: "id", Self.same("id", "a")))
+        }
+        // Tables of others are no matter.
+        try connection.execute(
+            "CREATE TABLE public.u(id integer PRIMARY KEY); ALTER PUBLICATION mine ADD TABLE public.u")
+        try followed.follow()
+    }
+
     private func followedTable() throws -> (Followed, Connection) {
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)

@@ -53,7 +53,10 @@ final class TestServer {
             .deletingLastPathComponent()
         process = try Child(
             root.appendingPathComponent("Scripts/postgres-server").path,
-            [folder, "\(port)", "fsync=off", "wal_sender_timeout=5s"] + settings, errors: "/dev/null")
+            [
+                folder, "\(port)", "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
+                "max_wal_senders=60",
+            ] + settings, errors: "/dev/null")
         let end = Date() + 60
         while process?.isRunning ?? false, Date() < end {
             if (try? Connection(address())) != nil { return }

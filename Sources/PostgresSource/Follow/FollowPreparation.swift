@@ -17,6 +17,10 @@ struct FollowPreparation {
 
     init(storeAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
         if let address = options.address { try SourceAddress.check(address) }
+        if let slot = options.slot, !Self.isSlotName(slot) {
+            throw SourceError(
+                .usage, "a slot's name is of at most 63 letters a to z, digits and _, and this is another one: \(slot)")
+        }
         let opened = try Self.opened(path)
         if let opened, let stored = try opened.store.snapshot().followedSource(),
             try !Self.isAbandoned(stored, opened, options)
@@ -58,6 +62,11 @@ struct FollowPreparation {
                     "max_slot_wal_keep_size is not set on the source: its log grows without limit while nobody follows")
             )
         }
+    }
+
+    private static func isSlotName(_ name: String) -> Bool {
+        let allowed = "abcdefghijklmnopqrstuvwxyz0123456789_"
+        return !name.isEmpty && name.utf8.count <= 63 && name.allSatisfy { allowed.contains($0) }
     }
 
     /// Nil where there is no store yet.

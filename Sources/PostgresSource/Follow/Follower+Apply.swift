@@ -25,27 +25,22 @@ extension Follower {
             if !changed.isEmpty {
                 try write(waiting)
                 waiting = []
-                for (table, isTruncated) in changed { try follow(changesOf: table, isTruncated: isTruncated) }
+                for table in changed {
+                    if let index = try index(of: table) { try followChanges(ofTable: index, table) }
+                }
             }
             waiting.append(transaction)
         }
         try write(waiting)
     }
 
-    private func changedTables(
-        in transaction: StreamedTransaction
-    ) throws -> [(table: StreamedTable, isTruncated: Bool)] {
+    private func changedTables(in transaction: StreamedTransaction) throws -> [StreamedTable] {
         var tables: [StreamedTable] = []
-        var truncated: Set<UInt32> = []
         try transaction.messages.forEach { bytes in
-            guard let kind = bytes.first, [UInt8(ascii: "R"), UInt8(ascii: "T")].contains(kind) else { return }
-            switch try StreamMessage(bytes.bytes) {
-            case .table(let table): tables.append(table)
-            case .truncate(let numbers): truncated.formUnion(numbers)
-            default: break
-            }
+            guard bytes.first == UInt8(ascii: "R") else { return }
+            if case .table(let table) = try StreamMessage(bytes.bytes) { tables.append(table) }
         }
-        return try tables.map { ($0, truncated.contains($0.number)) }.filter { try !isFollowed($0, isTruncated: $1) }
+        return try tables.filter { try !isFollowed($0) }
     }
 
     private func write(_ transactions: [StreamedTransaction]) throws {
@@ -55,14 +50,14 @@ extension Follower {
             for table in streamed.values.map(\.description) { try note(table, in: writer.model) }
             modelVersion = writer.modelVersion
         }
-        let rows = RowWriter(writer, isCatchingUp: !source.isConsistent)
+        let rows = RowWriter(writer, isCatchingUp: !source.isConsistent, waiting: waiting)
         var events: [FollowEvent] = []
         for (index, transaction) in transactions.enumerated() {
             if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
             let before = rows.counts
             try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
             try readIncomplete(rows)
-            try rows.linkLater(streamed.values.map(\.reader))
+            try rows.linkLater { try reader(ofEntity: $0, in: writer.model) }
             position = SourcePosition(text: transaction.next.description, time: transaction.time)
             events.append(
                 .transaction(transaction.next, rows.counts.since(before), lag: transaction.time))
@@ -71,6 +66,13 @@ extension Follower {
         let now = currentTime()
         for case .transaction(let position, let counts, let time) in events {
             tell(.transaction(position, counts, lag: max(0, now - time)))
+        }
+    }
+
+    private func reader(ofEntity number: Int, in model: Model) throws -> RowReader? {
+        if let known = streamed.values.first(where: { $0.reader.entityNumber == number }) { return known.reader }
+        return try source.tables.first { $0.entity == model.entities[number].name }.map {
+            try RowReader($0, $0.columns.map(\.name), of: source, in: model)
         }
     }
 

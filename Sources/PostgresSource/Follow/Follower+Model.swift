@@ -8,24 +8,18 @@ internal import Values
 extension Follower {
     /// Whether the stream describes a table as the store has it. What it does not tell, the catalogue does: it is asked for each
     /// description, which are few.
-    func isFollowed(_ streamed: StreamedTable, isTruncated: Bool) throws -> Bool {
+    func isFollowed(_ streamed: StreamedTable) throws -> Bool {
         guard let index = try index(of: streamed) else { return true }
         let table = source.tables[index]
         guard streamed.columns.contains(where: { $0.isIdentity && $0.name == table.key }) else { return false }
-        let change = try change(of: index, streamed, isTruncated: isTruncated)
-        if change.isNone { return true }
-        guard !change.needsCopy, change.followed.isSame(as: table) else { return false }
-        source.tables[index].file = change.followed.file
-        return true
+        return try relevantChange(of: index, streamed) == nil
     }
 
     /// Lets the entity follow a table that is another one now: added, removed and renamed columns are free changes of the model; where
     /// the source has changed rows without sending them, or that cannot be known, the table is copied again. Throws `SourceError`
     /// for what is no free change, before anything is written.
-    func follow(changesOf streamed: StreamedTable, isTruncated: Bool) throws {
-        guard let index = try index(of: streamed) else { return }
-        let change = try change(of: index, streamed, isTruncated: isTruncated)
-        if change.isNone { return }
+    func followChanges(ofTable index: Int, _ streamed: StreamedTable? = nil) throws {
+        guard let change = try relevantChange(of: index, streamed) else { return }
         try adopt(change, index)
         guard change.needsCopy else { return }
         source.tables[index].isCopied = false
@@ -33,6 +27,15 @@ extension Follower {
         tell(
             .warning(
                 "\(source.tables[index].title) was changed in a way that its rows do not tell; they are copied again"))
+    }
+
+    /// What has changed of a table that the store depends on. The rest is taken over at once.
+    func relevantChange(of index: Int, _ streamed: StreamedTable? = nil) throws -> TableChange? {
+        let change = try change(of: index, streamed)
+        if change.isNone { return nil }
+        if change.needsCopy || !change.followed.isSame(as: source.tables[index]) { return change }
+        source.tables[index] = change.followed
+        return nil
     }
 
     /// Takes over what the catalogue has now, before a table is copied.
@@ -45,7 +48,7 @@ extension Follower {
     }
 
     /// What has become of a table since the store last looked.
-    private struct TableChange {
+    struct TableChange {
         var table: SourceTable
         /// Old names by new ones.
         var renamed: [String: String] = [:]
@@ -54,10 +57,7 @@ extension Follower {
         var isNone = false
     }
 
-    /// A table that the stream empties has a new file, which tells nothing.
-    private func change(
-        of index: Int, _ streamed: StreamedTable?, isTruncated: Bool = false
-    ) throws -> TableChange {
+    private func change(of index: Int, _ streamed: StreamedTable?) throws -> TableChange {
         let stored = source.tables[index]
         var choice = TableChoice(stored)
         let numbers = Dictionary(stored.columns.map { ($0.name, $0.number) }) { first, _ in first }
@@ -85,11 +85,13 @@ extension Follower {
         change.followed.replaces = stored.replaces
         change.isNone = change.followed == stored
         if change.isNone { return change }
+        // Emptying a table and making it smaller give it another file too, and change no row that is sent.
+        let isRewritten = table.file != stored.file
         for column in change.followed.columns {
             let old = stored.columns.first { $0.number == column.number }
             if let old, old.name != column.name { change.renamed[column.name] = old.name }
             let isNew = old == nil && (table.columns.first { $0.number == column.number }?.hasDefault ?? true)
-            let isRetyped = old.map { $0.type != column.type || $0.modifier != column.modifier } ?? false
+            let isRetyped = old.map { $0.type != column.type || isRewritten && $0.mark != column.mark } ?? false
             change.needsCopy = change.needsCopy || isNew || isRetyped
         }
         // A name that means another column now: all values are copied under the names that they have.
@@ -98,17 +100,13 @@ extension Follower {
         }) {
             (change.renamed, change.needsCopy) = ([:], true)
         }
-        // Rows were written anew, or the stream is older than the catalogue: then what was between is not known.
-        let sent = streamed?.columns.map {
-            FollowedSource.Column(name: $0.name, number: 0, type: $0.type, modifier: $0.modifier)
-        }
-        let isOlder = sent.map { sent in
+        // Where the stream is older than the catalogue, what was between is not known.
+        let isOlder = streamed.map { sent in
             change.followed.columns.contains { column in
-                !sent.contains { $0.name == column.name && $0.type == column.type && $0.modifier == column.modifier }
+                !sent.columns.contains { $0.name == column.name && $0.type == column.type }
             }
         }
-        let isRewritten = table.file != stored.file && !isTruncated
-        change.needsCopy = change.needsCopy || isRewritten || table.number != stored.number || isOlder ?? false
+        change.needsCopy = change.needsCopy || table.number != stored.number || isOlder ?? false
         return change
     }
 
@@ -172,10 +170,12 @@ extension Follower {
 }
 
 extension FollowedSource.Table {
-    /// Whether nothing but the number of its file is different.
+    /// Whether nothing is different but what the store does not depend on.
     fileprivate func isSame(as other: FollowedSource.Table) -> Bool {
-        var other = other
-        other.file = file
-        return self == other
+        var (own, other) = (self, other)
+        (own.file, other.file) = (0, 0)
+        for index in own.columns.indices { (own.columns[index].mark, own.columns[index].modifier) = (0, 0) }
+        for index in other.columns.indices { (other.columns[index].mark, other.columns[index].modifier) = (0, 0) }
+        return own == other
     }
 }

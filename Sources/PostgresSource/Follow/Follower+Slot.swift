@@ -37,6 +37,7 @@ extension Follower {
         }
         try checkTables()
         if !source.ownsPublication { try checkPublication() }
+        try checkPublicationMark()
     }
 
     /// Checks that the names of the tables are still those of the same tables.
@@ -65,7 +66,14 @@ extension Follower {
 
     private func makeSlot() throws {
         try adoptTables()
+        let known = try connection.execute(
+            "SELECT confirmed_flush_lsn, plugin FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+            [source.slot], columns: 2)
+        if let plugin = known.first.map({ $0[1] ?? "no plugin" }), plugin != "pgoutput" {
+            throw SourceError(.refused, "the slot \(source.slot) is one of \(plugin), not of pgoutput")
+        }
         if source.ownsPublication { try makePublication() } else { try checkPublication() }
+        source.publicationMark = try publicationMark()
         // The names first: what a follower that is killed here has made, the next one finds.
         for index in source.tables.indices
         where source.tables[index].isCopied || source.tables[index].copiedThrough != nil {
@@ -73,37 +81,36 @@ extension Follower {
             source.tables[index].isCopied = false
         }
         try store(position: nil)
-        var start: String?
-        let known = try connection.execute(
-            "SELECT confirmed_flush_lsn, plugin FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-            [source.slot],
-            columns: 2)
-        if let slot = known.first, !source.ownsSlot {
-            guard slot[1] == "pgoutput" else {
-                throw SourceError(
-                    .refused, "the slot \(source.slot) is one of \(slot[1] ?? "no plugin"), not of pgoutput")
-            }
-            start = slot[0]
-        } else {
+        var start = known.first?[0]
+        if known.isEmpty || source.ownsSlot {
             if !known.isEmpty { try dropSlot() }
             source.ownsSlot = true
-            do {
-                tell(.makingSlot(source.slot))
-                start = try connection.slowValue(
-                    "SELECT lsn FROM pg_catalog.pg_create_logical_replication_slot(\(source.slot.quotedText), 'pgoutput')",
-                    isInterrupted: isInterrupted)
-            } catch let error as SourceError where error.code == "53400" {
-                throw SourceError(
-                    .refused,
-                    "\(error.description.withoutEnd); max_replication_slots limits their number, and unused ones can be dropped"
-                )
-            }
+            start = try createSlot()
         }
         guard let start, LogPosition(start) != nil else {
             throw SourceError(.refused, "the slot \(source.slot) has no position")
         }
         try waitForOpenTransactions()
         try store(position: SourcePosition(text: start, time: 0))
+    }
+
+    /// Returns where it begins. Where it cannot be made, nothing is left in the source.
+    private func createSlot() throws -> String? {
+        do {
+            tell(.makingSlot(source.slot))
+            return try connection.slowValue(
+                "SELECT lsn FROM pg_catalog.pg_create_logical_replication_slot(\(source.slot.quotedText), 'pgoutput')",
+                isInterrupted: isInterrupted)
+        } catch let error as SourceError where error.kind == .refused {
+            if source.ownsPublication {
+                _ = try? connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
+            }
+            guard error.code == "53400" else { throw error }
+            throw SourceError(
+                .refused,
+                "\(error.description.withoutEnd); max_replication_slots limits their number, and unused ones can be dropped"
+            )
+        }
     }
 
     /// A transaction may be in the log before the slot and not be seen yet: it waits for a standby. Neither the stream nor a copy would

@@ -32,6 +32,10 @@ package final class Follower {
     var others: Set<UInt32> = []
     /// The model that they were made for.
     var modelVersion: UInt32 = 0
+    /// While the stream is followed.
+    var waiting = WaitingRows()
+    /// Tables that are others than those that are followed, and what the stream has not told of.
+    var pending: PendingChanges?
     /// Whether a table that changed is to be copied again.
     var copyIsDue = false
     var status: FollowStatus
@@ -64,7 +68,7 @@ package final class Follower {
         if let storedSource { source = storedSource }
         position = try snapshot.sourcePosition()
         storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
-        (streamed, copyIsDue) = ([:], false)
+        (streamed, copyIsDue, pending, waiting) = ([:], false, nil, WaitingRows())
     }
 
     static func lock(_ path: String) throws -> FolderLock {
@@ -138,20 +142,21 @@ package final class Follower {
         let stream = try ChangeStream(
             source.address, slot: source.slot, publication: source.publication, from: storedPosition,
             folder: container.store.path)
-        let goal = options.endsWhenCurrent ? try endOfLog() : nil
+        var goal = options.endsWhenCurrent ? try endOfLog() : nil
         var (lastStored, lastChecked) = (ContinuousClock.now, ContinuousClock.now)
         isConnected()
         isStreaming = true
         defer { isStreaming = false }
         // Nothing has happened in the source since the slot was made.
-        if hasReachedEndOfCopy { try storePosition() }
+        if hasReachedEndOfCopy { try storePosition() } else if source.hasWaitingRows { try findWaitingRows() }
         while true {
             try requireNotInterrupted()
             status.write(.streaming, self, sent: stream.sent)
             if ContinuousClock.now - lastChecked > Self.idleInterval {
-                try checkTables()
+                try checkSource()
                 lastChecked = .now
             }
+            try adoptPending()
             let event = try stream.next(milliseconds: goal == nil ? Self.pollMilliseconds : 20)
             switch event {
             case .transaction(let transaction):
@@ -163,10 +168,7 @@ package final class Follower {
                     continue
                 }
                 try apply(new)
-                if copyIsDue {
-                    copyIsDue = false
-                    try copyTables()
-                }
+                try copyWhatIsDue()
                 lastStored = .now
                 stream.noteStored(storedPosition)
             case .reached(let reached):
@@ -180,10 +182,11 @@ package final class Follower {
                 }
             case nil: break
             }
-            if let goal {
-                if storedPosition >= goal && source.isConsistent {
-                    try checkTables()
-                    return try stream.report()
+            if let end = goal {
+                if storedPosition >= end && source.isConsistent {
+                    try checkSource()
+                    guard let pending else { return try stream.report() }
+                    goal = max(end, pending.end)
                 }
                 if event == nil { try stream.report(wantsReply: true) }
             } else if event == nil, source.consistentFrom != nil {
@@ -208,9 +211,29 @@ package final class Follower {
     }
 
     /// Stores the position without a transaction of the source.
-    private func storePosition() throws {
+    func storePosition() throws {
         let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
-        try commit(RowWriter(writer))
+        try commit(RowWriter(writer, waiting: waiting))
+    }
+
+    func storeDescription() throws { if storedSource != source { try storePosition() } }
+
+    private func findWaitingRows() throws {
+        let rows = RowWriter(try container.store.beginWrite(author: "postgres"), waiting: waiting)
+        try linkAll(rows)
+        try commit(rows)
+    }
+
+    private func linkAll(_ rows: RowWriter) throws {
+        for table in source.tables where !table.references.isEmpty {
+            try rows.linkAll(RowReader(table, table.columns.map(\.name), of: source, in: rows.writer.model))
+        }
+    }
+
+    func copyWhatIsDue() throws {
+        guard copyIsDue else { return }
+        copyIsDue = false
+        try copyTables()
     }
 
     /// The end of the source's log, with a mark behind it that makes the server write it out.
@@ -229,12 +252,11 @@ package final class Follower {
         let writer = rows.writer
         var becameConsistent = false
         if hasReachedEndOfCopy && source.tables.allSatisfy(\.isCopied) {
-            for table in source.tables where !table.references.isEmpty {
-                try rows.linkAll(RowReader(table, table.columns.map(\.name), of: source, in: writer.model))
-            }
+            try linkAll(rows)
             source.consistentFrom = nil
             becameConsistent = true
         }
+        if isStreaming { source.hasWaitingRows = !waiting.isEmpty }
         if storedSource != source { try writer.setFollowedSource(source) }
         if let position { try writer.setSourcePosition(position) }
         try writer.seal()

@@ -34,14 +34,15 @@ final class RowWriter {
     /// Keys of rows of which values were not sent, and that the store does not have: these must be read again.
     private var incomplete: [(table: UInt32, key: Value)] = []
 
-    /// Objects that name others which were not there when they were written.
+    /// Objects that name others which were not there when they were written, or are gone.
     private var unlinked: [RecordKey] = []
+    private let waiting: WaitingRows
 
     /// Whether rows may be of a later time than the changes that are written.
     private let isCatchingUp: Bool
 
-    init(_ writer: StoreWriter, isCatchingUp: Bool = false) {
-        (self.writer, self.isCatchingUp) = (writer, isCatchingUp)
+    init(_ writer: StoreWriter, isCatchingUp: Bool = false, waiting: WaitingRows = WaitingRows()) {
+        (self.writer, self.isCatchingUp, self.waiting) = (writer, isCatchingUp, waiting)
     }
 
     private func object(_ reader: borrowing RowReader, _ key: Value) throws -> RecordKey? {
@@ -71,14 +72,20 @@ final class RowWriter {
         if row.contains(.unchanged) { return incomplete.append((table, key)) }
         let record = try reader.record(row, bytes)
         if let object = try object(reader, key) { return try update(object, record, row, reader) }
-        try insert(record, reader)
+        try insert(key, record, reader)
     }
 
-    private func insert(_ record: [UInt8], _ reader: borrowing RowReader) throws {
-        let (record, isLinked) = try linked(record, reader)
+    private func insert(_ key: Value, _ record: [UInt8], _ reader: borrowing RowReader) throws {
+        let (record, missing) = try linked(record, reader)
         let object = try writer.insert(reader.entityNumber, record.span.bytes)
-        if !isLinked { unlinked.append(object) }
+        if !missing.isEmpty { unlinked.append(object) }
         counts.inserted += 1
+        hasArrived(key, reader)
+    }
+
+    /// What waited for a row is linked to it at the transaction's end.
+    private func hasArrived(_ key: Value, _ reader: borrowing RowReader) {
+        unlinked += waiting.take(for: WaitingRows.Name(entity: reader.entityNumber, key: key))
     }
 
     private func update(
@@ -89,48 +96,46 @@ final class RowWriter {
         if !kept.isEmpty, let old = try writer.copy(of: object) {
             record = try reader.entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes)
         }
-        let (linked, isLinked) = try linked(record, reader)
-        if !isLinked { unlinked.append(object) }
+        let (linked, missing) = try linked(record, reader)
+        if !missing.isEmpty { unlinked.append(object) }
         note(try writer.update(object, linked.span.bytes) ? .updated(object) : .unchanged(object))
     }
 
-    /// A record that refers to the objects that its foreign keys name; whether all of these are there.
+    /// A record that refers to the objects that its foreign keys name, and those of them that are not there.
     private func linked(
         _ record: [UInt8], _ reader: borrowing RowReader
-    ) throws -> ([UInt8], Bool) {
-        if reader.foreignKeys.isEmpty { return (record, true) }
+    ) throws -> ([UInt8], missing: [WaitingRows.Name]) {
+        if reader.foreignKeys.isEmpty { return (record, []) }
         var values: [Int: Value] = [:]
-        var isLinked = true
+        var missing: [WaitingRows.Name] = []
         for key in reader.foreignKeys {
             let value = try key.value(in: record.span.bytes, of: reader.entity)
             var object: RecordKey?
             if !value.isNull {
                 object = try writer.object(key.destination, key.constraint, equalTo: [value])
-                isLinked = isLinked && object != nil
+                if object == nil { missing.append(WaitingRows.Name(entity: key.destination, key: value)) }
             }
             values[key.reference] = object.map { .integer(Int64(bitPattern: $0.rawValue)) } ?? .null
         }
-        return (try reader.entity.record(record.span.bytes, setting: values), isLinked)
+        return (try reader.entity.record(record.span.bytes, setting: values), missing)
     }
 
-    /// Links the objects that named others which were not there yet: rows of a transaction may refer to later ones. What is still not
-    /// there, another table's copy brings.
-    func linkLater(_ readers: [RowReader]) throws {
+    /// Links the objects that named others which were not there yet: rows of a transaction may refer to later ones. The others wait.
+    /// `reader` gets an entity's number.
+    func linkLater(_ reader: (Int) throws -> RowReader?) throws {
         let objects = unlinked
         unlinked = []
-        for object in objects {
-            guard let reader = readers.first(where: { $0.entityNumber == object.entity }) else { continue }
-            try link(object, reader)
-        }
+        for object in objects { if let reader = try reader(object.entity) { try link(object, reader) } }
     }
 
     private func link(_ object: RecordKey, _ reader: borrowing RowReader) throws {
         guard let old = try writer.copy(of: object) else { return }
-        let record = try linked(old, reader).0
+        let (record, missing) = try linked(old, reader)
+        for name in missing { waiting.add(object, for: name) }
         try writer.update(object, record.span.bytes)
     }
 
-    /// Links all objects whose foreign keys name objects that they do not refer to. O(n).
+    /// Links all objects whose foreign keys name objects that they do not refer to; the others wait. O(n).
     func linkAll(_ reader: borrowing RowReader) throws {
         var objects: [RecordKey] = []
         let (entity, keys) = (reader.entity, reader.foreignKeys)
@@ -156,18 +161,22 @@ final class RowWriter {
         var found = try object(reader, oldKey)
         if oldKey != key, let holder = try object(reader, key) {
             // Only while what was copied is newer than what is streamed: in a state of the source, no row had the key.
-            if let found { try delete(found) }
+            if let found { try delete(found, reader) }
             found = holder
         }
         if isCatchingUp, oldKey != key, row.contains(.unchanged) {
             // What has the old key may be a later row, whose values are not this one's.
-            if let found { try delete(found) }
+            if let found { try delete(found, reader) }
             return incomplete.append((table, key))
         }
         let record = try reader.record(row, bytes)
-        if let found { return try update(found, record, row, reader) }
+        if let found {
+            try update(found, record, row, reader)
+            if oldKey != key { hasArrived(key, reader) }
+            return
+        }
         if row.contains(.unchanged) { return incomplete.append((table, key)) }
-        try insert(record, reader)
+        try insert(key, record, reader)
     }
 
     func delete(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: borrowing RowReader) throws {
@@ -175,10 +184,19 @@ final class RowWriter {
     }
 
     func delete(key: Value, _ reader: borrowing RowReader) throws {
-        if let object = try object(reader, key) { try delete(object) }
+        if let object = try object(reader, key) { try delete(object, reader) }
     }
 
-    private func delete(_ object: RecordKey) throws { if try writer.delete(object) { counts.deleted += 1 } }
+    /// What refers to it waits for another row with its key: the source may insert it again. O(k log n) for k of these.
+    private func delete(_ object: RecordKey, _ reader: borrowing RowReader) throws {
+        for links in reader.entity.links?.incoming ?? [] {
+            try writer.forEachLink(links.name, to: object) { holder, _ in
+                unlinked.append(holder)
+                return true
+            }
+        }
+        if try writer.delete(object) { counts.deleted += 1 }
+    }
 
     /// Deletes all rows. O(n log n).
     func truncate(_ reader: borrowing RowReader) throws { try deleteAll(of: reader) { _ in true } }
@@ -190,7 +208,7 @@ final class RowWriter {
             if isMember(object.number) { objects.append(object) }
             return true
         }
-        for object in objects { try delete(object) }
+        for object in objects { try delete(object, reader) }
     }
 
     /// Writes many copied rows. `done` gets the number of each row's object.

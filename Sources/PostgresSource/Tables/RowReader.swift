@@ -94,7 +94,10 @@ package struct RowReader {
     /// The value that names a row. Throws where it was not sent.
     package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> Value {
         guard case .text(let range) = row[keyPlace], let column = columns[keyPlace] else {
-            throw StreamMessage.Malformed("a row of \(title) has no \(columns[keyPlace]?.name ?? "key")")
+            throw SourceError(
+                .lost,
+                "the source has sent a row of \(title) without its \(columns[keyPlace]?.name ?? "key"): the table's REPLICA IDENTITY was "
+                    + "another one when the row changed; --recopy copies all tables again")
         }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
         guard let value = ColumnValue.value(text, as: column.type) else {

@@ -22,6 +22,8 @@ struct SourceTable {
         let hasDefault: Bool
         /// Whether the source compares its values without an extension.
         let hasOwnOrder: Bool
+        /// Changes with each change of the column's definition.
+        let mark: UInt32
     }
 
     let choice: TableChoice
@@ -78,19 +80,19 @@ struct SourceTable {
                 WHERE t.typtype = 'd')
             SELECT a.attname, a.attnum, a.atttypid, t.oid, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory,
                 a.attgenerated, a.attnotnull, a.atthasdef OR a.atthasmissing OR a.attnotnull OR a.attidentity <> '' OR d.typdefault IS NOT NULL, a.atttypmod,
-                tn.nspname = 'pg_catalog' OR t.typtype = 'e'
+                tn.nspname = 'pg_catalog' OR t.typtype = 'e', a.xmin
             FROM pg_catalog.pg_attribute a JOIN base b ON b.type = a.atttypid
                 JOIN pg_catalog.pg_type t ON t.oid = b.below AND t.typtype <> 'd'
                 JOIN pg_catalog.pg_type d ON d.oid = a.atttypid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
             WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
-            """, [number], columns: 11
+            """, [number], columns: 12
         ).map { row in
             Column(
                 name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
                 modifier: Int32(row[9] ?? "") ?? -1,
                 baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "", isArray: row[5] == "A",
                 isGenerated: row[6] != "", isRequired: row[7] == "t", hasDefault: row[8] == "t",
-                hasOwnOrder: row[10] == "t")
+                hasOwnOrder: row[10] == "t", mark: UInt32(row[11] ?? "") ?? 0)
         }
     }
 
@@ -210,7 +212,8 @@ struct SourceTable {
             schema: choice.schema, name: choice.name, number: number, file: file, entity: choice.entity,
             key: key.name,
             columns: try followedColumns().map {
-                FollowedSource.Column(name: $0.name, number: $0.number, type: $0.type, modifier: $0.modifier)
+                FollowedSource.Column(
+                    name: $0.name, number: $0.number, type: $0.type, modifier: $0.modifier, mark: $0.mark)
             },
             followsNewColumns: choice.columns == nil, asText: choice.asText, condition: choice.condition)
     }

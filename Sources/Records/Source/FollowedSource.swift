@@ -13,9 +13,11 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         /// The number of the database's type, and its modifier: lengths, digits.
         package var type: UInt32
         package var modifier: Int32
+        /// What changes with each change of the column's definition; 0 when it is not known.
+        package var mark: UInt32
 
-        package init(name: String, number: Int, type: UInt32, modifier: Int32 = -1) {
-            (self.name, self.number, self.type, self.modifier) = (name, number, type, modifier)
+        package init(name: String, number: Int, type: UInt32, modifier: Int32 = -1, mark: UInt32 = 0) {
+            (self.name, self.number, self.type, self.modifier, self.mark) = (name, number, type, modifier, mark)
         }
     }
 
@@ -78,6 +80,10 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package var tables: [Table]
     /// Until it has followed up to there, the store may have rows of different times. Nil: it is consistent.
     package var consistentFrom: String?
+    /// Whether foreign keys of rows name rows that are not there.
+    package var hasWaitingRows = false
+    /// What changes with each change of the publication: rows that it left out meanwhile would be missing.
+    package var publicationMark: String?
 
     package init(
         address: String, systemIdentifier: String, slot: String, publication: String, ownsSlot: Bool,

@@ -1,0 +1,21 @@
+internal import Models
+internal import Records
+internal import Values
+
+/// Rows whose foreign keys name rows that are not there: a source that replicates itself may have these later, or never.
+final class WaitingRows {
+    /// A row by its key.
+    struct Name: Hashable {
+        let entity: Int
+        let key: Value
+    }
+
+    private var waiting: [Name: Set<RecordKey>] = [:]
+
+    var isEmpty: Bool { waiting.isEmpty }
+
+    func add(_ object: RecordKey, for name: Name) { waiting[name, default: []].insert(object) }
+
+    /// Those that waited for a row. O(1).
+    func take(for name: Name) -> Set<RecordKey> { waiting.isEmpty ? [] : waiting.removeValue(forKey: name) ?? [] }
+}
