@@ -9,7 +9,7 @@ extension PersistentContainer {
         let status = store.sourceStatus
         let committed = position?.time ?? 0
         return StoreInformation.Source(
-            address: source.address, slot: source.slot,
+            address: source.address, slot: source.way == .stream ? source.slot : nil,
             tables: source.tables.map {
                 StoreInformation.Source.Table(
                     name: "\($0.schema).\($0.name)", entity: $0.entity, key: $0.key, condition: $0.condition,

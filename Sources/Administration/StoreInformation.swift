@@ -69,7 +69,8 @@ package struct StoreInformation: Encodable {
         }
 
         package let address: String
-        package let slot: String
+        /// The replication slot; nil where changes are read from a change table.
+        @NullWhenMissing package private(set) var slot: String?
         package let tables: [Table]
         /// Up to where the store has followed it; nil before the first copy.
         @NullWhenMissing package private(set) var position: String?

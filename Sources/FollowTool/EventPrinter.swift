@@ -53,9 +53,9 @@ struct EventPrinter {
         case .consistent(let position):
             show(
                 "the store equals the source from \(position) on",
-                Line(event: "consistent", position: position.description))
+                Line(event: "consistent", position: position))
         case .transaction(let position, let counts, let lag):
-            var line = Line(event: "transaction", position: position.description, seconds: lag)
+            var line = Line(event: "transaction", position: position, seconds: lag)
             line.take(counts)
             // The source's other transactions have nothing for this store.
             if counts.changed == 0 && !isJSON { return }

@@ -19,8 +19,8 @@ struct FollowTool: ParsableCommand {
             fetchindex follow STORE [options]      goes on with what the store follows
             """,
         discussion: """
-            The tables are copied, and then their changes are read from the source's log (logical replication). A transaction of \
-            the source is one of the store. What is interrupted goes on where it was. Passwords are taken from where libpq has \
+            The tables are copied, and then their changes are read from the source's log (logical replication), or with --change-table from a \
+            table that triggers write. What is interrupted goes on where it was. Passwords are taken from where libpq has \
             them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [ENTITY:] \
             tells which table an option is for.
             """)
@@ -54,6 +54,11 @@ struct FollowTool: ParsableCommand {
     var text: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "A cache that is brought up to date with each transaction.")
     var cache: [String] = []
+    @Flag(
+        help: "Read changes from a change table, which triggers write, and not from the source's log: it needs no slot."
+    )
+    var changeTable = false
+    @Flag(help: "Print the SQL that makes the change table and its triggers, and end.") var printSetup = false
     @Option(help: "The replication slot; one is made where it is not there.") var slot: String?
     @Option(help: "A publication that is there; one is made by default.") var publication: String?
     @Flag(help: "End when the store has caught up with what the source had at the beginning.") var once = false
@@ -64,6 +69,12 @@ struct FollowTool: ParsableCommand {
 
     func validate() throws {
         if end, !table.isEmpty || recopy || once { throw ValidationError("--end goes with no other option.") }
+        if changeTable, slot != nil || publication != nil {
+            throw ValidationError("--slot and --publication are not for --change-table.")
+        }
+        if printSetup, source == nil || table.isEmpty {
+            throw ValidationError("--print-setup needs the source's address and --table.")
+        }
         if table.isEmpty, !(key + `where` + columns + text).isEmpty {
             throw ValidationError("--key, --where, --columns and --text go with --table.")
         }
@@ -73,9 +84,11 @@ struct FollowTool: ParsableCommand {
         var options = FollowOptions()
         options.address = source
         options.tables = try tables()
+        options.usesChangeTable = changeTable
         (options.slot, options.publication, options.caches) = (slot, publication, cache)
         (options.endsWhenCurrent, options.recopies, options.recopiesWhenLost) = (once, recopy, recopyWhenLost)
         let events = EventPrinter(isJSON: output == .json)
+        if printSetup { return events.line(try Follower.setup(source ?? "", options.tables)) }
         if end {
             if let left = try Follower.end(storeAt: store) { EventPrinter.error(left) }
             return events.line("the store follows nothing any more; its rows stay")

@@ -11,6 +11,9 @@ import Values
 struct Followed {
     let folder = TemporaryFolder()
     let address: String
+    var usesChangeTable = false
+
+    init(address: String) { self.address = address }
 
     var store: String { folder.path }
 
@@ -24,6 +27,7 @@ struct Followed {
         options.tables = try tables.map { try TableChoice($0) }
         options.endsWhenCurrent = true
         options.rangeLength = 7
+        options.usesChangeTable = usesChangeTable
         try change(&options)
         var events: [String] = []
         let end = Date() + 180

@@ -119,7 +119,7 @@ import Testing
             for part in command.split(separator: "; ") { try connection.execute(String(part)) }
             let error = #expect(throws: SourceError.self) { try followed.follow() }
             #expect(error?.kind == .lost)
-            #expect(error?.description.hasPrefix("the publication mine was changed while it was followed") ?? false)
+            #expect(error?.description.hasPrefix("the publication mine was changed while the store followed") ?? false)
             try followed.follow { $0.recopiesWhenLost = true }
             #expect(
                 try followed.rows("t", key: "id")

@@ -17,7 +17,7 @@ package final class Connection {
         // The role's limits are for people.
         "statement_timeout = 0", "lock_timeout = 0", "idle_in_transaction_session_timeout = 0",
         // Ranges of a copy are read by the index of the key: sorting the table for each of them would take O(n) each time.
-        "enable_sort = off", "max_parallel_workers_per_gather = 0",
+        "enable_sort = off", "jit = off", "max_parallel_workers_per_gather = 0",
     ]
 
     /// Connects by a URI or a list of parameters, as libpq has them. Throws `SourceError`.
@@ -236,6 +236,22 @@ package final class Connection {
             PQputCopyData(raw, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), CInt(bytes.count)) == 1
         }
         guard isSent, PQflush(raw) == 0 else { throw lost }
+    }
+
+    /// Waits for a notification, at most some milliseconds. Those that are here are taken.
+    func waitForNotification(milliseconds: Int32) throws {
+        if takeNotifications() { return }
+        _ = try wait(milliseconds: milliseconds)
+        _ = takeNotifications()
+    }
+
+    private func takeNotifications() -> Bool {
+        var isFirst = true
+        while let notification = PQnotifies(raw) {
+            PQfreemem(notification)
+            isFirst = false
+        }
+        return !isFirst
     }
 
     /// Waits until the server has sent something, at most some milliseconds. False when it has not.

@@ -6,6 +6,8 @@ package struct FollowOptions: Sendable {
     package var address: String?
     /// None: those of the last time.
     package var tables: [TableChoice] = []
+    /// Whether changes are read from the change table.
+    package var usesChangeTable = false
     /// A slot of the source's; nil: one is made.
     package var slot: String?
     package var publication: String?
@@ -32,7 +34,7 @@ package enum FollowEvent: Sendable {
     case copying(table: String, rows: Int)
     case copied(table: String, RowCounts, seconds: Double)
     /// The store equals the source at a position.
-    case consistent(LogPosition)
-    case transaction(LogPosition, RowCounts, lag: Double)
+    case consistent(String)
+    case transaction(String, RowCounts, lag: Double)
     case warning(String)
 }

@@ -31,23 +31,24 @@ struct FollowPreparation {
             }
             try Self.require(options, of: stored)
             connection = try Connection(stored.address)
-            try Self.checkServer(connection, stored.address, is: stored.systemIdentifier)
+            try Self.checkServer(connection, stored.address, stored.way, is: stored.systemIdentifier)
         } else {
             guard let address = options.address, !options.tables.isEmpty else {
                 throw SourceError(.usage, "the store follows nothing yet: say postgres://… and --table")
             }
             let connection = try Connection(address)
             self.connection = connection
-            let system = try Self.checkServer(connection, address, is: nil)
-            let tables = try options.tables.map { try SourceTable($0, connection) }
-            try Self.requireFilters(tables, connection)
+            let way = options.usesChangeTable ? FollowedSource.Way.changeTable : .stream
+            let system = try Self.checkServer(connection, address, way, is: nil)
+            let tables = try options.tables.map { try SourceTable($0, connection, way) }
+            if way == .stream { try Self.requireFilters(tables, connection) }
             let (followed, entities) = try SourceTable.followed(tables)
             let made = try Self.open(path, entities)
             container = made
             let identifier = made.store.identifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
             let name = "fetchindex_\(identifier ?? "store")"
             source = FollowedSource(
-                address: address, systemIdentifier: system, slot: options.slot ?? name,
+                way, address: address, systemIdentifier: system, slot: options.slot ?? name,
                 publication: options.publication ?? name, ownsSlot: options.slot == nil,
                 ownsPublication: options.publication == nil, tables: followed)
         }
@@ -56,7 +57,7 @@ struct FollowPreparation {
             throw StoreError.unknownCache(name)
         }
         report(.connected(source.address))
-        if try connection.value("SHOW max_slot_wal_keep_size") == "-1" {
+        if source.way == .stream, try connection.value("SHOW max_slot_wal_keep_size") == "-1" {
             report(
                 .warning(
                     "max_slot_wal_keep_size is not set on the source: its log grows without limit while nobody follows")
@@ -85,12 +86,21 @@ struct FollowPreparation {
     /// Returns what tells the server from others.
     @discardableResult
     private static func checkServer(
-        _ connection: Connection, _ address: String, is identifier: String?
+        _ connection: Connection, _ address: String, _ way: FollowedSource.Way, is identifier: String?
     ) throws -> String {
         guard connection.serverVersion >= oldestServer else {
             let version = connection.serverVersion / 10_000
             throw SourceError(.refused, "the source is PostgreSQL \(version); 13 is the oldest that can be followed")
         }
+        let found = try way == .stream ? streamIdentifier(connection, address) : ChangeTable.identifier(connection)
+        if let identifier, identifier != found {
+            throw SourceError(
+                .refused, "\(address) is another server than the one that the store follows; --end ends that")
+        }
+        return found
+    }
+
+    private static func streamIdentifier(_ connection: Connection, _ address: String) throws -> String {
         let level = try connection.value("SHOW wal_level") ?? ""
         guard level == "logical" else {
             throw SourceError(
@@ -98,19 +108,13 @@ struct FollowPreparation {
                 "the source's log says too little (wal_level is \(level)): ALTER SYSTEM SET wal_level = logical, then restart it"
             )
         }
-        let found: String
         do {
-            found = try Connection(address, isReplication: true).value("IDENTIFY_SYSTEM") ?? ""
+            return try Connection(address, isReplication: true).value("IDENTIFY_SYSTEM") ?? ""
         } catch let error as SourceError where error.kind == .connection && error.description.contains("replication") {
             throw SourceError(
                 .refused,
                 "\(error.description); ALTER ROLE … REPLICATION gives the right, and pg_hba.conf must allow it")
         }
-        if let identifier, identifier != found {
-            throw SourceError(
-                .refused, "\(address) is another server than the one that the store follows; --end ends that")
-        }
-        return found
     }
 
     /// Whether a first attempt got no further than the names: then others may be chosen. Its entities, which are empty, are dropped.
@@ -136,6 +140,7 @@ struct FollowPreparation {
                 options.tables.allSatisfy({ choice in stored.tables.contains { choice.matches($0) } })
             else { throw refuse("\(names), with options that are not all the same") }
         }
+        if options.usesChangeTable, stored.way == .stream { throw refuse("the source's log") }
         if let slot = options.slot, slot != stored.slot { throw refuse("the slot \(stored.slot)") }
         if let publication = options.publication, publication != stored.publication {
             throw refuse("the publication \(stored.publication)")

@@ -21,13 +21,16 @@ struct FollowStatus {
         let now = ContinuousClock.now
         if state == lastState, let lastWritten, now - lastWritten < Self.interval { return }
         // While tables are copied, another thread uses the connection.
-        if state == .streaming { askForSlot(follower, now) }
+        if state == .streaming, follower.source.way == .stream { askForSlot(follower, now) }
         let reached = follower.position.flatMap { LogPosition($0.text) }
         var status = SourceStatus(time: currentTime(), process: Int(getpid()), state: state)
         if let sent, let reached {
             status.lagBytes = Int(clamping: sent.rawValue - min(sent.rawValue, reached.rawValue))
         }
-        if status.lagBytes == 0 {
+        if follower.source.way == .changeTable {
+            // What was there at the last look is here.
+            status.lagSeconds = state == .streaming ? 0 : nil
+        } else if status.lagBytes == 0 {
             status.lagSeconds = 0
         } else if let time = follower.position?.time, time > 0 {
             status.lagSeconds = max(0, status.time - time)

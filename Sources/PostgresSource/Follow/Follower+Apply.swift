@@ -60,7 +60,7 @@ extension Follower {
             try rows.linkLater { try reader(ofEntity: $0, in: writer.model) }
             position = SourcePosition(text: transaction.next.description, time: transaction.time)
             events.append(
-                .transaction(transaction.next, rows.counts.since(before), lag: transaction.time))
+                .transaction(transaction.next.description, rows.counts.since(before), lag: transaction.time))
         }
         try commit(rows)
         let now = currentTime()
@@ -69,7 +69,7 @@ extension Follower {
         }
     }
 
-    private func reader(ofEntity number: Int, in model: Model) throws -> RowReader? {
+    func reader(ofEntity number: Int, in model: Model) throws -> RowReader? {
         if let known = streamed.values.first(where: { $0.reader.entityNumber == number }) { return known.reader }
         return try source.tables.first { $0.entity == model.entities[number].name }.map {
             try RowReader($0, $0.columns.map(\.name), of: source, in: model)

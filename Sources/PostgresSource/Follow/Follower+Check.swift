@@ -14,9 +14,15 @@ extension Follower {
     /// Checks that the tables and the publication are those that are followed, and notes tables that have changed.
     func checkSource() throws {
         try checkTables()
-        try checkPublicationMark()
-        try noteChanges()
+        try checkMark()
+        try source.way == .stream ? noteChanges() : adoptChanges()
         try storeDescription()
+    }
+
+    /// Without a stream, nothing older can come.
+    private func adoptChanges() throws {
+        for index in try changedTables().keys.sorted() { try followChanges(ofTable: index) }
+        try copyWhatIsDue()
     }
 
     private func changedTables() throws -> [Int: FollowedSource.Table] {
@@ -47,20 +53,28 @@ extension Follower {
         try copyWhatIsDue()
     }
 
-    // MARK: The publication
+    // MARK: The publication, or the triggers
 
-    /// Rows that a publication left out for a while are missing, whatever it is now.
-    func checkPublicationMark() throws {
-        guard try publicationMark() == source.publicationMark else {
+    /// Rows of which a publication or a trigger did not tell for a while are missing, whatever it is now.
+    func checkMark() throws {
+        guard try sourceMark() == source.mark else {
+            let what =
+                source.way == .stream
+                ? "the publication \(source.publication) was" : "triggers of the change table were"
             throw SourceError(
                 .lost,
-                "the publication \(source.publication) was changed while it was followed, so that rows may be missing; --recopy copies all "
-                    + "tables again")
+                "\(what) changed while the store followed, so that rows may be missing; --recopy copies all tables again"
+            )
         }
     }
 
+    func sourceMark() throws -> String? {
+        if source.way == .changeTable { return try ChangeTable.mark(of: source.tables, connection) }
+        return try publicationMark()
+    }
+
     /// The numbers of the publication and its entries, and of the transactions that wrote them.
-    func publicationMark() throws -> String? {
+    private func publicationMark() throws -> String? {
         let schemas =
             connection.serverVersion < FollowPreparation.firstWithFilters
             ? ""

@@ -44,7 +44,9 @@ extension Follower {
 
     /// The last range: rows that are gone are deleted, and the store is consistent when the stream has come to now.
     private func finishCopy(_ index: Int, _ rows: RowWriter, _ seen: ObjectNumbers) throws {
-        let end = try endOfLog()
+        hasReadChanges = false
+        // With a change table, the store is consistent when it has been read once more.
+        let end = try source.way == .stream ? endOfLog().description : position?.text
         if source.tables[index].replaces {
             let reader = try RowReader(
                 source.tables[index], source.tables[index].columns.map(\.name), of: source, in: rows.writer.model)
@@ -53,6 +55,6 @@ extension Follower {
         source.tables[index].isCopied = true
         source.tables[index].copiedThrough = nil
         source.tables[index].replaces = false
-        source.consistentFrom = end.description
+        source.consistentFrom = end
     }
 }

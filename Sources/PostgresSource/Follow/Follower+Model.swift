@@ -77,7 +77,7 @@ extension Follower {
         choice.key = key
         choice.columns = choice.columns.map { $0.compactMap { present($0) } }
         choice.asText = choice.asText.map { present($0) ?? $0 }.filter { name in names.contains { $0[1] == name } }
-        let table = try SourceTable(choice, connection)
+        let table = try SourceTable(choice, connection, source.way)
         var change = TableChange(table: table, followed: try table.followed())
         change.followed.references = stored.references
         change.followed.followsNewColumns = stored.followsNewColumns

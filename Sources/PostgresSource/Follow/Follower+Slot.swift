@@ -37,7 +37,7 @@ extension Follower {
         }
         try checkTables()
         if !source.ownsPublication { try checkPublication() }
-        try checkPublicationMark()
+        try checkMark()
     }
 
     /// Checks that the names of the tables are still those of the same tables.
@@ -46,9 +46,10 @@ extension Follower {
             let number = try connection.value(
                 """
                 SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                    JOIN pg_catalog.pg_publication_tables p ON p.pubname = $3 AND p.schemaname = n.nspname AND p.tablename = c.relname
                 WHERE n.nspname = $1 AND c.relname = $2
-                """, [table.schema, table.name, source.publication])
+                    AND ($3 = 'changeTable' OR EXISTS (SELECT FROM pg_catalog.pg_publication_tables p
+                        WHERE p.pubname = $4 AND p.schemaname = n.nspname AND p.tablename = c.relname))
+                """, [table.schema, table.name, source.way.rawValue, source.publication])
             guard number.flatMap({ UInt32($0) }) == table.number else {
                 let what =
                     number == nil ? "was dropped or renamed, or its publication is gone" : "is another table now"
@@ -73,7 +74,7 @@ extension Follower {
             throw SourceError(.refused, "the slot \(source.slot) is one of \(plugin), not of pgoutput")
         }
         if source.ownsPublication { try makePublication() } else { try checkPublication() }
-        source.publicationMark = try publicationMark()
+        source.mark = try sourceMark()
         // The names first: what a follower that is killed here has made, the next one finds.
         for index in source.tables.indices
         where source.tables[index].isCopied || source.tables[index].copiedThrough != nil {
@@ -133,7 +134,7 @@ extension Follower {
 
     /// Drops the slot and makes another one; all tables are copied again, over the rows that are here.
     func prepareAgain() throws {
-        if source.ownsSlot { try dropSlot() }
+        if source.way == .stream, source.ownsSlot { try dropSlot() }
         for index in source.tables.indices {
             source.tables[index].isCopied = false
             source.tables[index].replaces = true
@@ -145,7 +146,7 @@ extension Follower {
         try writer.setFollowedSource(source)
         position = nil
         try commit(RowWriter(writer))
-        try makeSlot()
+        try source.way == .stream ? makeSlot() : prepareChangeTable()
     }
 
     private func dropSlot() throws { try Self.dropSlot(source.slot, connection) }
@@ -256,8 +257,8 @@ extension Follower {
         var left: String?
         do {
             let connection = try Connection(source.address)
-            if source.ownsSlot { try dropSlot(source.slot, connection) }
-            if source.ownsPublication {
+            if source.way == .stream, source.ownsSlot { try dropSlot(source.slot, connection) }
+            if source.way == .stream, source.ownsPublication {
                 try connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
             }
         } catch let error as SourceError where error.kind == .connection {

@@ -39,7 +39,9 @@ package final class Follower {
     /// Whether a table that changed is to be copied again.
     var copyIsDue = false
     var status: FollowStatus
-    private var isStreaming = false
+    var isStreaming = false
+    /// Whether the change table was read since the last copy.
+    var hasReadChanges = false
 
     private static let pollMilliseconds: Int32 = 200
     /// How often a position that no transaction stores is stored.
@@ -94,10 +96,11 @@ package final class Follower {
             do {
                 try requireNotInterrupted()
                 try readStored()
-                if copiesAgain { try prepareAgain() } else { try prepareSlot() }
+                try prepare(copiesAgain)
                 copiesAgain = false
                 try copyTables()
-                return try follow { pause = 1.0 }
+                let isConnected = { pause = 1.0 }
+                return try source.way == .stream ? follow(isConnected) : followChangeTable(isConnected)
             } catch is Interrupted {
                 return
             } catch let error as SourceError where error.kind == .lost && options.recopiesWhenLost && !copiesAgain {
@@ -113,6 +116,11 @@ package final class Follower {
                 throw error
             }
         }
+    }
+
+    private func prepare(_ copiesAgain: Bool) throws {
+        if copiesAgain { return try prepareAgain() }
+        try source.way == .stream ? prepareSlot() : prepareChangeTable()
     }
 
     func requireNotInterrupted() throws { if isInterrupted() { throw Interrupted() } }
@@ -145,10 +153,8 @@ package final class Follower {
         var goal = options.endsWhenCurrent ? try endOfLog() : nil
         var (lastStored, lastChecked) = (ContinuousClock.now, ContinuousClock.now)
         isConnected()
-        isStreaming = true
+        try beginStreaming()
         defer { isStreaming = false }
-        // Nothing has happened in the source since the slot was made.
-        if hasReachedEndOfCopy { try storePosition() } else if source.hasWaitingRows { try findWaitingRows() }
         while true {
             try requireNotInterrupted()
             status.write(.streaming, self, sent: stream.sent)
@@ -195,6 +201,12 @@ package final class Follower {
         }
     }
 
+    func beginStreaming() throws {
+        (isStreaming, hasReadChanges) = (true, false)
+        // Nothing has happened in the source since the slot was made.
+        if hasReachedEndOfCopy { try storePosition() } else if source.hasWaitingRows { try findWaitingRows() }
+    }
+
     /// Takes a position up to where the source has nothing for this store.
     private func note(_ reached: LogPosition) throws {
         guard let text = position?.text, let known = LogPosition(text), reached > known else { return }
@@ -204,6 +216,7 @@ package final class Follower {
 
     /// Whether the rows that were copied are of no later time than what is streamed.
     private var hasReachedEndOfCopy: Bool {
+        if source.way == .changeTable { return isStreaming && hasReadChanges }
         guard let end = source.consistentFrom.flatMap({ LogPosition($0) }), let text = position?.text,
             let reached = LogPosition(text)
         else { return false }
@@ -251,7 +264,7 @@ package final class Follower {
     func commit(_ rows: RowWriter) throws {
         let writer = rows.writer
         var becameConsistent = false
-        if hasReachedEndOfCopy && source.tables.allSatisfy(\.isCopied) {
+        if hasReachedEndOfCopy && !source.isConsistent && source.tables.allSatisfy(\.isCopied) {
             try linkAll(rows)
             source.consistentFrom = nil
             becameConsistent = true
@@ -266,6 +279,6 @@ package final class Follower {
         try writer.commit()
         storedSource = source
         storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
-        if becameConsistent, let end = position.flatMap({ LogPosition($0.text) }) { report(.consistent(end)) }
+        if becameConsistent, let end = position?.text { report(.consistent(end)) }
     }
 }

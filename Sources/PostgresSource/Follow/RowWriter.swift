@@ -45,7 +45,7 @@ final class RowWriter {
         (self.writer, self.isCatchingUp, self.waiting) = (writer, isCatchingUp, waiting)
     }
 
-    private func object(_ reader: borrowing RowReader, _ key: Value) throws -> RecordKey? {
+    func object(_ reader: borrowing RowReader, _ key: Value) throws -> RecordKey? {
         let object = try writer.object(reader.entityNumber, reader.constraint, equalTo: [key])
         return object.flatMap { $0.entity == reader.entityNumber ? $0 : nil }
     }

@@ -91,9 +91,11 @@ package struct RowReader {
         return builder.finish()
     }
 
-    /// The value that names a row. Throws where it was not sent.
-    package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> Value {
-        guard case .text(let range) = row[keyPlace], let column = columns[keyPlace] else {
+    func hasKey(_ row: [StreamedValue]) -> Bool { row[keyPlace] != .null }
+
+    /// The value that names a row; it may stand in another place, too. Throws where it was not sent.
+    package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, at place: Int? = nil) throws -> Value {
+        guard case .text(let range) = row[place ?? keyPlace], let column = columns[keyPlace] else {
             throw SourceError(
                 .lost,
                 "the source has sent a row of \(title) without its \(columns[keyPlace]?.name ?? "key"): the table's REPLICA IDENTITY was "

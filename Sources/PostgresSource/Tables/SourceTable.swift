@@ -36,7 +36,7 @@ struct SourceTable {
     let references: [Reference]
 
     /// Reads a table from the catalogue and checks that it can be followed. Throws `SourceError`.
-    init(_ choice: TableChoice, _ connection: Connection) throws {
+    init(_ choice: TableChoice, _ connection: Connection, _ way: FollowedSource.Way) throws {
         self.choice = choice
         let title = choice.title
         let found = try connection.execute(
@@ -68,7 +68,8 @@ struct SourceTable {
         let keys = try Self.keys(ofTable: number, connection)
         let key = try Self.key(choice, keys, columns)
         self.key = key
-        identity = try Self.identity(row[2], number, keys, key: key.name, choice, connection)
+        identity =
+            way == .changeTable ? nil : try Self.identity(row[2], number, keys, key: key.name, choice, connection)
     }
 
     private static func columns(ofTable number: String, _ connection: Connection) throws -> [Column] {

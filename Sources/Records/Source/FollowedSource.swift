@@ -68,6 +68,15 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         }
     }
 
+    /// How changes are heard of.
+    package enum Way: String, Codable, Sendable {
+        /// Logical replication, with a slot and a publication.
+        case stream
+        /// A table that triggers write.
+        case changeTable
+    }
+
+    package var way: Way
     /// How it is connected to, without a password.
     package var address: String
     /// What tells the server from others.
@@ -82,14 +91,14 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package var consistentFrom: String?
     /// Whether foreign keys of rows name rows that are not there.
     package var hasWaitingRows = false
-    /// What changes with each change of the publication: rows that it left out meanwhile would be missing.
-    package var publicationMark: String?
+    /// What changes with each change of what tells of changes: rows of which it did not tell meanwhile would be missing.
+    package var mark: String?
 
     package init(
-        address: String, systemIdentifier: String, slot: String, publication: String, ownsSlot: Bool,
+        _ way: Way, address: String, systemIdentifier: String, slot: String, publication: String, ownsSlot: Bool,
         ownsPublication: Bool, tables: [Table]
     ) {
-        (self.address, self.systemIdentifier, self.tables) = (address, systemIdentifier, tables)
+        (self.way, self.address, self.systemIdentifier, self.tables) = (way, address, systemIdentifier, tables)
         (self.slot, self.publication) = (slot, publication)
         (self.ownsSlot, self.ownsPublication) = (ownsSlot, ownsPublication)
     }

@@ -74,7 +74,9 @@ struct InfoCommand: ParsableCommand {
         ].compactMap { $0 }
         if !lag.isEmpty { Output.line("  behind by \(lag.joined(separator: ", "))") }
         let retained = source.retainedBytes.map { ", \(Numbers.bytes($0)) of the log retained for it" } ?? ""
-        Output.line("  slot \(source.slot.visible): \(source.slotState ?? "state unknown")\(retained)")
+        Output.line(
+            source.slot.map { "  slot \($0.visible): \(source.slotState ?? "state unknown")\(retained)" }
+                ?? "  by its change table")
     }
 
     /// process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB

@@ -1,0 +1,239 @@
+import FetchIndex
+import Foundation
+import PostgresSource
+import TestSupport
+import Testing
+
+/// Stores that follow by the change table.
+@Suite(.enabled(if: TestServer.isInstalled)) struct ChangeTableTests {
+    private static let books = ["books=Book", "notes"]
+
+    private func database(_ commands: String...) throws -> (Followed, Connection) {
+        var followed = Followed(address: try TestServer.shared().makeDatabase())
+        followed.usesChangeTable = true
+        let connection = try Connection(followed.address)
+        for command in commands { try connection.execute(command) }
+        return (followed, connection)
+    }
+
+    private func setUp(_ followed: Followed, _ tables: [String]) throws {
+        let text = try Follower.setup(followed.address, tables.map { try TableChoice($0) })
+        try Connection(followed.address).execute(text)
+    }
+
+    private func table() throws -> (Followed, Connection) {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, a text)",
+            "INSERT INTO public.t SELECT i, 'a' || i FROM generate_series(1, 30) i")
+        try setUp(followed, ["t"])
+        return (followed, connection)
+    }
+
+    private func requireEqual(_ followed: Followed, _ columns: [String] = ["id", "a"], _ message: String = "") throws {
+        let columns = Dictionary(uniqueKeysWithValues: columns.map { ($0, $0) })
+        #expect(
+            try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", columns), "\(message)")
+        try followed.check()
+    }
+
+    @Test func changesArriveByTheirKeys() throws {
+        let (followed, connection) = try table()
+        #expect(try followed.follow(["t"]) == ["copied public.t: 30", "consistent"])
+        try connection.execute(
+            "UPDATE public.t SET a = 'x' WHERE id < 3; DELETE FROM public.t WHERE id = 4; INSERT INTO public.t VALUES (100, NULL)"
+        )
+        try connection.execute("UPDATE public.t SET id = 200 WHERE id = 5")
+        // What comes to nothing.
+        try connection.execute("INSERT INTO public.t VALUES (300); DELETE FROM public.t WHERE id = 300")
+        try connection.execute("BEGIN; UPDATE public.t SET a = 'never'; ROLLBACK")
+        #expect(try followed.follow() == ["+2 ~2 -2"])
+        try requireEqual(followed)
+        #expect(try followed.follow() == [])
+        try connection.execute("TRUNCATE public.t")
+        try connection.execute("INSERT INTO public.t VALUES (1, 'x'), (9, 'nine')")
+        #expect(try followed.follow() == ["+0 ~1 -28"])
+        try requireEqual(followed)
+    }
+
+    /// A transaction that began first and commits last is read when it has committed, and once.
+    @Test func transactionsMayCommitInAnyOrder() throws {
+        let (followed, connection) = try table()
+        try followed.follow(["t"])
+        let slow = try Connection(followed.address)
+        try slow.execute(
+            "BEGIN; UPDATE public.t SET a = 'slow' WHERE id = 1; SAVEPOINT s; UPDATE public.t SET a = 'slow' WHERE id = 2; RELEASE s"
+        )
+        for round in 1...3 {
+            try connection.execute("UPDATE public.t SET a = 'quick \(round)' WHERE id = \(10 + round)")
+            #expect(try followed.follow() == ["+0 ~1 -0"])
+        }
+        try slow.execute("COMMIT")
+        #expect(try followed.follow() == ["+0 ~2 -0"])
+        #expect(try followed.follow() == [])
+        try requireEqual(followed)
+    }
+
+    @Test func keysOfAllTypesAreFound() throws {
+        for (type, keys) in [
+            ("text", "'a''b', '\\\\N'"),
+            ("timestamptz", "'2024-03-01 12:00+09', '2024-03-01 12:00:00.123456+00'"),
+            ("date", "'2024-02-29', '1999-12-31'"), ("numeric", "1.50, -7"), ("double precision", "0.1, 1e300"),
+            ("bytea", "'\\xdeadbeef', ''"), ("uuid", "gen_random_uuid(), gen_random_uuid()"),
+            ("bigint", "9007199254740993, -1"),
+        ] {
+            let (followed, connection) = try database("CREATE TABLE public.t(id \(type) PRIMARY KEY, a text)")
+            try setUp(followed, ["t"])
+            try followed.follow(["t"])
+            try connection.execute(
+                "SET timezone = 'Asia/Tokyo'; SET datestyle = 'SQL, DMY'; SET bytea_output = 'escape'; SET extra_float_digits = -15"
+            )
+            for key in keys.components(separatedBy: ", ") {
+                try connection.execute("INSERT INTO public.t VALUES (\(key), 'v')")
+            }
+            #expect(try followed.follow() == ["+2 ~0 -0"], "\(type)")
+            try connection.execute("UPDATE public.t SET a = 'w'")
+            #expect(try followed.follow() == ["+0 ~2 -0"], "\(type)")
+            try connection.execute("DELETE FROM public.t")
+            #expect(try followed.follow() == ["+0 ~0 -2"], "\(type)")
+            try followed.check()
+        }
+    }
+
+    @Test func theStoreEqualsTheTablesWhileTheyChange() throws {
+        let seed = 22 &+ TestSettings.seed
+        var (followed, connection) = try database()
+        for command in Traffic.tables { try connection.execute(command) }
+        try setUp(followed, Self.books)
+        // Some follow by the log at the same time.
+        var others: [Followed] = []
+        for number in 0..<(TestSettings.isLong ? 15 : 3) {
+            var other = Followed(address: followed.address)
+            other.usesChangeTable = number % 2 == 0
+            others.append(other)
+        }
+        let traffic = Traffic(followed.address, writers: 3, seed: seed)
+        try followed.follow(Self.books)
+        for other in others { try other.follow(Self.books) }
+        for point in 0..<(TestSettings.isLong ? 60 : 5) {
+            usleep(200_000)
+            try followed.follow()
+            try others[point % others.count].follow()
+            try traffic.held {
+                try followed.follow()
+                try requireEqualBooks(followed)
+            }
+        }
+        try traffic.stop()
+        for follower in [followed] + others {
+            try follower.follow()
+            try requireEqualBooks(follower)
+        }
+        #expect(traffic.transactions > 20, "seed \(seed)")
+        followed.usesChangeTable = true
+    }
+
+    private func requireEqualBooks(_ followed: Followed) throws {
+        let columns = [
+            "id": "id", "title": "title", "publisher": "publisher", "price": "trim_scale(price)", "body": "body",
+        ]
+        #expect(try followed.rows("Book", key: "id") == followed.sourceRows("public.books", key: "id", columns))
+        #expect(
+            try followed.rows("notes", key: "code").mapValues { $0["book"] }
+                == followed.sourceRows("public.notes", key: "code", ["code": "code", "book": "book"]).mapValues {
+                    $0["book"]
+                })
+        try followed.check()
+    }
+
+    /// A share of a table: no special rights of the table are needed, whatever the condition reads.
+    @Test func aConditionIsAShare() throws {
+        let (followed, connection) = try table()
+        try connection.execute("ALTER TABLE public.t ADD key integer, ADD c integer")
+        try followed.follow(["t"]) { $0.tables[0].condition = "key IS NULL AND a <> 'a7'" }
+        #expect(try followed.rows("t", key: "id").count == 29)
+        try connection.execute("UPDATE public.t SET key = 1 WHERE id <= 3; UPDATE public.t SET a = 'back' WHERE id = 7")
+        try connection.execute("UPDATE public.t SET c = 1 WHERE id IN (2, 20)")
+        #expect(try followed.follow() == ["+1 ~1 -3"])
+        #expect(try followed.rows("t", key: "id").count == 27)
+        try followed.check()
+    }
+
+    @Test func columnsMayChange() throws {
+        let (followed, connection) = try table()
+        try followed.follow(["t"])
+        for (command, columns) in [
+            ("ADD b text; UPDATE public.t SET b = id WHERE id > 10", ["id", "a", "b"]),
+            (
+                "RENAME a TO x; ALTER TABLE public.t RENAME b TO a; ALTER TABLE public.t RENAME x TO b; UPDATE public.t SET a = '5' WHERE id < 9",
+                ["id", "a", "b"]
+            ),
+            ("DROP a", ["id", "b"]), ("ADD d integer DEFAULT 7", ["id", "b", "d"]),
+            ("ALTER b TYPE text USING b || '!'; UPDATE public.t SET d = 8 WHERE id = 1", ["id", "b", "d"]),
+        ] {
+            try connection.execute("ALTER TABLE public.t \(command)")
+            try followed.follow()
+            try requireEqual(followed, columns, command)
+        }
+    }
+
+    @Test func whatCannotBeTrustedIsASentence() throws {
+        let (followed, connection) = try table()
+        func require(_ reason: String) throws {
+            let error = #expect(throws: SourceError.self) { try followed.follow() }
+            #expect(error?.kind == .lost && error?.description.contains(reason) ?? false, "\(error?.description ?? "")")
+            try followed.follow { $0.recopiesWhenLost = true }
+            try requireEqual(followed)
+        }
+        try followed.follow(["t"])
+        // Trimmed further than it has read.
+        try connection.execute("UPDATE public.t SET a = 'trimmed' WHERE id = 1")
+        // Changes are kept while any transaction of the server's is older.
+        while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
+        try require("was trimmed to less than this store needs")
+        // Trimmed as far as it has read.
+        try connection.execute("UPDATE public.t SET a = 'kept' WHERE id = 1")
+        try followed.follow()
+        while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
+        try connection.execute("UPDATE public.t SET a = 'again' WHERE id = 1")
+        #expect(try followed.follow() == ["+0 ~1 -0"])
+        // Triggers that were off.
+        try connection.execute("ALTER TABLE public.t DISABLE TRIGGER fetchindex_note")
+        try connection.execute("DELETE FROM public.t WHERE id = 2")
+        try connection.execute("ALTER TABLE public.t ENABLE ALWAYS TRIGGER fetchindex_note")
+        try require("triggers of the change table were changed")
+        // Another table under the name.
+        try connection.execute("DROP TABLE public.t; CREATE TABLE public.t(id integer PRIMARY KEY, a text)")
+        let missing = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(missing?.description.contains("is another table now") ?? false)
+        try setUp(followed, ["t"])
+        try require("is another table now")
+        #expect(try Follower.end(storeAt: followed.store) == nil)
+    }
+
+    @Test func sourcesWithoutTriggersSayWhatIsMissing() throws {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer)")
+        func refusal(_ tables: [String]) -> String {
+            (#expect(throws: SourceError.self) { try followed.follow(tables) })?.description ?? ""
+        }
+        #expect(refusal(["t"]).hasPrefix("the source notes no changes: `fetchindex follow … --print-setup` prints"))
+        try setUp(followed, [])
+        #expect(refusal(["t"]).hasPrefix("the source notes no changes of public.t: "))
+        #expect(refusal(["u"]).contains("has no primary key of one column"))
+        try setUp(followed, ["t"])
+        try setUp(followed, ["t"])
+        try followed.follow(["t"])
+        try connection.execute("INSERT INTO public.t VALUES (1)")
+        #expect(try followed.follow() == ["+1 ~0 -0"])
+        // Without a slot, a publication and the right to replicate.
+        let role = "role_" + UUID().uuidString.prefix(8).lowercased()
+        try connection.execute(
+            "CREATE ROLE \(role) LOGIN; GRANT SELECT ON public.t TO \(role); GRANT USAGE ON SCHEMA fetchindex TO \(role); GRANT SELECT ON fetchindex.log, fetchindex.changes TO \(role)"
+        )
+        var other = Followed(address: followed.address.split(separator: "postgres@").joined(separator: "\(role)@"))
+        other.usesChangeTable = true
+        try other.follow(["t"])
+        #expect(try other.rows("t", key: "id").count == 1)
+        #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
+    }
+}
