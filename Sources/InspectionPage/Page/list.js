@@ -96,8 +96,15 @@ class RowList {
     if (place <= 0) this.#top = 0;
     if (place >= this.#range - 1) this.#top = this.#lastTop;
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => this.#settle(), 150);
+    this.#settling = setTimeout(() => { if (!this.#takeScroll()) this.#settle(); }, 150);
     this.redraw();
+  }
+
+  // Browsers tell of a scroll with the next frame: whoever sets the place before has to know of it.
+  #takeScroll() {
+    const isWaiting = this.#frame.scrollTop !== this.#lastScroll;
+    if (isWaiting) this.#scrolled();
+    return isWaiting;
   }
 
   #limited(top) { return Math.min(Math.max(0, top), this.#lastTop); }
@@ -117,6 +124,7 @@ class RowList {
   // There are so many rows now, and what was read is old. Changes are kinds by row id, shown where they are. The rows of the screen
   // moved down by so many.
   reload(count, changes = new Map(), shift = 0) {
+    this.#takeScroll();
     const until = performance.now() + RowList.changeTime;
     for (const [id, kind] of changes) this.#changes.set(id, { kind, until });
     for (const [number, element] of this.#elements) {
