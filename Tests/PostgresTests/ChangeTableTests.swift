@@ -79,9 +79,13 @@ import Testing
             ("timestamptz", "'2024-03-01 12:00+09', '2024-03-01 12:00:00.123456+00'"),
             ("date", "'2024-02-29', '1999-12-31'"), ("numeric", "1.50, -7"), ("double precision", "0.1, 1e300"),
             ("bytea", "'\\xdeadbeef', ''"), ("uuid", "gen_random_uuid(), gen_random_uuid()"),
-            ("bigint", "9007199254740993, -1"),
+            ("bigint", "9007199254740993, -1"), ("char(5)", "'b', 'abcde'"), ("varchar(3)", "'abc', ''"),
+            ("numeric(6,2)", "1, 2.5"),
+            ("text COLLATE public.same", "'a', 'b'"), ("bit(4)", "'1010', '0001'"),
         ] {
-            let (followed, connection) = try database("CREATE TABLE public.t(id \(type) PRIMARY KEY, a text)")
+            let (followed, connection) = try database(
+                "CREATE COLLATION public.same (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+                "CREATE TABLE public.t(id \(type) PRIMARY KEY, a text)")
             try setUp(followed, ["t"])
             try followed.follow(["t"])
             try connection.execute(
@@ -93,6 +97,10 @@ import Testing
             #expect(try followed.follow() == ["+2 ~0 -0"], "\(type)")
             try connection.execute("UPDATE public.t SET a = 'w'")
             #expect(try followed.follow() == ["+0 ~2 -0"], "\(type)")
+            if type.contains("COLLATE") {
+                try connection.execute("UPDATE public.t SET id = 'A' WHERE id = 'a'")
+                #expect(try followed.follow() == ["+1 ~0 -1"])
+            }
             try connection.execute("DELETE FROM public.t")
             #expect(try followed.follow() == ["+0 ~0 -2"], "\(type)")
             try followed.check()

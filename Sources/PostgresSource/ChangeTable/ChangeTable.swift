@@ -21,6 +21,7 @@ enum ChangeTable {
         -- FetchIndex: a table that notes which rows have changed, for any number of followers.
         -- Run this as the owner of the tables. It can be run again.
         BEGIN;
+        SET LOCAL client_min_messages = warning;
         CREATE SCHEMA IF NOT EXISTS fetchindex;
         CREATE TABLE IF NOT EXISTS fetchindex.log (
             identifier uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -69,7 +70,7 @@ enum ChangeTable {
 
         """
 
-    /// A key is noted as its text, in a form that no session's settings change. Triggers fire also for what a subscription applies.
+    /// A key is noted as COPY writes it, in a form that no session's settings change. Triggers fire also for what a subscription applies.
     private static func triggers(of table: SourceTable) -> String {
         let function = "fetchindex.note_\(table.number)"
         let (name, key) = (table.choice.quoted, table.key.name.quotedName)
@@ -79,10 +80,10 @@ enum ChangeTable {
             CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET extra_float_digits = 3 SET bytea_output = 'hex' AS $$
             BEGIN
                 IF TG_OP <> 'INSERT' THEN
-                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, OLD.\(key)::text);
+                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', OLD.\(key)));
                 END IF;
-                IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND NEW.\(key) <> OLD.\(key) THEN
-                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, NEW.\(key)::text);
+                IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND format('%s', NEW.\(key)) <> format('%s', OLD.\(key)) THEN
+                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', NEW.\(key)));
                 END IF;
                 RETURN NULL;
             END $$;

@@ -73,7 +73,7 @@ extension Follower {
         for table in source.tables {
             types[table.number] = try connection.value(
                 """
-                SELECT pg_catalog.format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
+                SELECT pg_catalog.format_type(atttypid, -1) FROM pg_catalog.pg_attribute
                 WHERE attrelid = $1::oid AND attname = $2 AND NOT attisdropped
                 """, ["\(table.number)", table.key])
         }
@@ -144,15 +144,13 @@ extension Follower {
             row.read(bytes)
             try reader.requireWidth(row.fields)
             try row.bytes.withUnsafeBytes { bytes in
-                if reader.hasKey(row.fields) {
-                    try rows.insert(row.fields, bytes, of: table.number, &reader)
-                    guard isEmptied else { return }
-                    if let object = try rows.object(reader, reader.key(row.fields, bytes)) {
-                        seen.insert(object.number)
-                    }
-                } else {
-                    try rows.delete(key: reader.key(row.fields, bytes, at: 0), reader)
-                }
+                let noted = try reader.key(row.fields, bytes, at: 0)
+                guard reader.hasKey(row.fields) else { return try rows.delete(key: noted, reader) }
+                let key = try reader.key(row.fields, bytes)
+                // Texts that the source takes for the same key are several here.
+                if key != noted { try rows.delete(key: noted, reader) }
+                try rows.insert(row.fields, bytes, of: table.number, &reader)
+                if isEmptied, let object = try rows.object(reader, key) { seen.insert(object.number) }
             }
         }
         if isEmptied { try rows.deleteAll(of: reader) { !seen.contains($0) } }
