@@ -318,6 +318,9 @@ import Values
         #expect(try authors()["e"] == nil)
         try follow("INSERT INTO public.authors VALUES (4, 'A6')")
         #expect(try authors() == ["a": "A1", "b": "A2", "c": "A3", "e": "A6", "f": "A6"])
+        // Another row takes the key.
+        try follow("UPDATE public.authors SET id = 100 WHERE id = 1; INSERT INTO public.authors VALUES (1, 'A7')")
+        #expect(try authors()["a"] == "A7")
         try followed.check()
     }
 }

@@ -9,17 +9,19 @@ internal import Records
 enum ChangeTable {
     static let channel = "fetchindex"
     private static let trigger = "fetchindex_note"
+    /// Of names in PostgreSQL, less what the function's name begins with.
+    private static let longestKey = 58
 
     // MARK: Setup
 
-    /// The SQL that makes it, and the triggers of tables, and can be run again.
-    static func setup(for tables: [SourceTable]) -> String {
-        log + tables.map { triggers(of: $0) }.joined() + end
+    /// The SQL that makes it, and the triggers of tables. It can be run again, which changes nothing that is right. Throws `SourceError`.
+    static func setup(for tables: [SourceTable]) throws -> String {
+        try log + tables.map { try triggers(of: $0) }.joined() + end + tables.map { wake(for: $0) }.joined()
     }
 
     private static let log = """
         -- FetchIndex: a table that notes which rows have changed, for any number of followers.
-        -- Run this as the owner of the tables. It can be run again.
+        -- Run this as the owner of the tables. It can be run again, also for other tables.
         BEGIN;
         SET LOCAL client_min_messages = warning;
         CREATE SCHEMA IF NOT EXISTS fetchindex;
@@ -36,22 +38,21 @@ enum ChangeTable {
             at timestamptz NOT NULL DEFAULT now()
         );
         CREATE INDEX IF NOT EXISTS changes_transaction ON fetchindex.changes (transaction);
-
-        -- Wakes followers. They look by themselves once a second, too.
-        CREATE OR REPLACE FUNCTION fetchindex.wake() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            PERFORM pg_notify('fetchindex', '');
-            RETURN NULL;
-        END $$;
-        CREATE OR REPLACE FUNCTION fetchindex.note_all() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+        CREATE OR REPLACE FUNCTION fetchindex.note_all() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $fetchindex$
         BEGIN
             INSERT INTO fetchindex.changes (relation) VALUES (TG_RELID);
-            PERFORM pg_notify('fetchindex', '');
             RETURN NULL;
-        END $$;
+        END $fetchindex$;
+        CREATE OR REPLACE FUNCTION fetchindex.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS $fetchindex$
+        BEGIN
+            RAISE 'followers would miss changes: use fetchindex.trim';
+        END $fetchindex$;
+        DROP TRIGGER IF EXISTS refuse ON fetchindex.changes;
+        CREATE TRIGGER refuse BEFORE TRUNCATE ON fetchindex.changes FOR EACH STATEMENT EXECUTE FUNCTION fetchindex.refuse();
 
         -- The job that keeps it small: SELECT fetchindex.trim('7 days'), each night. A follower that was away for longer copies its tables again.
-        CREATE OR REPLACE FUNCTION fetchindex.trim(age interval) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+        -- What later transactions than any of this server's have noted came from another server, with a dump.
+        CREATE OR REPLACE FUNCTION fetchindex.trim(age interval) RETURNS bigint STRICT LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $fetchindex$
         DECLARE
             boundary xid8 := pg_snapshot_xmin(pg_current_snapshot());
             kept xid8;
@@ -63,21 +64,32 @@ enum ChangeTable {
             IF kept < boundary THEN boundary := kept; END IF;
             SELECT c.transaction INTO last FROM fetchindex.changes c WHERE c.transaction < boundary ORDER BY c.transaction DESC LIMIT 1;
             UPDATE fetchindex.log SET trimmed = last WHERE trimmed < last;
-            DELETE FROM fetchindex.changes c WHERE c.transaction < boundary;
+            DELETE FROM fetchindex.changes c
+            WHERE c.transaction < boundary OR c.transaction >= pg_snapshot_xmax(pg_current_snapshot());
             GET DIAGNOSTICS count = ROW_COUNT;
             RETURN count;
-        END $$;
+        END $fetchindex$;
 
         """
 
     /// A key is noted as COPY writes it, in a form that no session's settings change. Triggers fire also for what a subscription applies.
-    private static func triggers(of table: SourceTable) -> String {
-        let function = "fetchindex.note_\(table.number)"
-        let (name, key) = (table.choice.quoted, table.key.name.quotedName)
+    /// A trigger that is right stays, so that followers see that it was never off.
+    private static func triggers(of table: SourceTable) throws -> String {
+        let column = table.key.name
+        guard column.utf8.count <= longestKey, !column.contains("$fetchindex$") else {
+            throw SourceError(
+                .refused,
+                "\(table.choice.title).\(column) has a name that the change table cannot use; --key names another column"
+            )
+        }
+        let function = "fetchindex.\("note_\(column)".quotedName)"
+        let (name, key) = (table.choice.quoted, column.quotedName)
         return """
 
-            -- \(table.choice.title), by \(table.key.name). Who renames that column runs this again in the same transaction.
-            CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET extra_float_digits = 3 SET bytea_output = 'hex' AS $$
+            -- \(table.choice.title.visibleLine), by \(column.visibleLine). Who renames that column, or changes its type, runs this again in the same transaction.
+            CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            SET search_path = '' SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET extra_float_digits = 3
+            SET bytea_output = 'hex' SET lc_monetary = 'C' AS $fetchindex$
             BEGIN
                 IF TG_OP <> 'INSERT' THEN
                     INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', OLD.\(key)));
@@ -86,26 +98,46 @@ enum ChangeTable {
                     INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', NEW.\(key)));
                 END IF;
                 RETURN NULL;
-            END $$;
-            DROP TRIGGER IF EXISTS \(trigger) ON \(name);
-            DROP TRIGGER IF EXISTS \(trigger)_all ON \(name);
-            DROP TRIGGER IF EXISTS \(trigger)_wake ON \(name);
-            CREATE TRIGGER \(trigger) AFTER INSERT OR UPDATE OR DELETE ON \(name) FOR EACH ROW EXECUTE FUNCTION \(function)();
-            CREATE TRIGGER \(trigger)_all AFTER TRUNCATE ON \(name) FOR EACH STATEMENT EXECUTE FUNCTION fetchindex.note_all();
-            CREATE TRIGGER \(trigger)_wake AFTER INSERT OR UPDATE OR DELETE ON \(name) FOR EACH STATEMENT EXECUTE FUNCTION fetchindex.wake();
-            ALTER TABLE \(name) ENABLE ALWAYS TRIGGER \(trigger);
-            ALTER TABLE \(name) ENABLE ALWAYS TRIGGER \(trigger)_all;
+            END $fetchindex$;
+            DO $fetchindex$
+            BEGIN
+                IF (SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = \(name.quotedText)::regclass AND t.tgenabled = 'A'
+                    AND (t.tgname = '\(trigger)' AND t.tgargs = convert_to(\(column.quotedText), 'UTF8') || '\\x00'::bytea
+                        AND t.tgfoid = \("\(function)()".quotedText)::regprocedure OR t.tgname = '\(trigger)_all')) < 2
+                THEN
+                    DROP TRIGGER IF EXISTS \(trigger) ON \(name);
+                    DROP TRIGGER IF EXISTS \(trigger)_all ON \(name);
+                    CREATE TRIGGER \(trigger) AFTER INSERT OR UPDATE OR DELETE ON \(name) FOR EACH ROW EXECUTE FUNCTION \(function)(\(column.quotedText));
+                    CREATE TRIGGER \(trigger)_all AFTER TRUNCATE ON \(name) FOR EACH STATEMENT EXECUTE FUNCTION fetchindex.note_all();
+                    ALTER TABLE \(name) ENABLE ALWAYS TRIGGER \(trigger);
+                    ALTER TABLE \(name) ENABLE ALWAYS TRIGGER \(trigger)_all;
+                END IF;
+            END $fetchindex$;
 
             """
     }
 
     private static let end = """
 
+        REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fetchindex FROM PUBLIC;
         COMMIT;
-        -- What a follower's role needs, beside SELECT on the tables:
+
+        -- What a follower's role needs, beside SELECT on the whole tables:
         -- GRANT USAGE ON SCHEMA fetchindex TO …; GRANT SELECT ON fetchindex.log, fetchindex.changes TO …;
 
+        -- Followers look 20 times a second. NOTIFY would wake them at once; transactions that notify commit one after another, and cannot be
+        -- prepared (PREPARE TRANSACTION). Where that is no matter:
+        -- CREATE FUNCTION fetchindex.wake() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS
+        --     'BEGIN PERFORM pg_notify(''fetchindex'', ''''); RETURN NULL; END';
+
         """
+
+    private static func wake(for table: SourceTable) -> String {
+        """
+        -- CREATE TRIGGER fetchindex_wake AFTER INSERT OR UPDATE OR DELETE ON \(table.choice.quoted.visibleLine) FOR EACH STATEMENT EXECUTE FUNCTION fetchindex.wake();
+
+        """
+    }
 
     // MARK: The catalogue
 
@@ -116,8 +148,9 @@ enum ChangeTable {
                 .refused,
                 "the source is a standby, whose snapshots do not tell all transactions: follow the primary server")
         }
-        guard try connection.value("SELECT pg_catalog.to_regclass('fetchindex.log')") != nil else { throw missing("") }
-        guard let identifier = try connection.value("SELECT identifier FROM fetchindex.log") else { throw missing("") }
+        guard try connection.value("SELECT pg_catalog.to_regclass('fetchindex.log')") != nil,
+            let identifier = try connection.value("SELECT identifier FROM fetchindex.log")
+        else { throw missing("") }
         return identifier
     }
 
@@ -128,19 +161,36 @@ enum ChangeTable {
                 + "triggers")
     }
 
-    /// The numbers of the triggers and their functions, and of the transactions that wrote them: rows that changed while they were others
-    /// may not be noted. Throws `SourceError` where a table has none.
+    /// What changes where changes may not have been noted: the triggers and what they do, and the server's timeline. After a switch to
+    /// a standby, transactions may be missing that a follower has seen. Throws `SourceError` where a table has no triggers for its key.
     static func mark(of tables: [FollowedSource.Table], _ connection: Connection) throws -> String {
-        try tables.map { table in
-            let mark = try connection.value(
+        let timeline = try connection.value(
+            "SELECT pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)")
+        let marks = try tables.map { table in
+            let row = try connection.execute(
                 """
-                SELECT pg_catalog.string_agg(t.oid || '/' || t.xmin || ' ' || p.oid || '/' || p.xmin, ' ' ORDER BY t.tgname)
+                SELECT pg_catalog.string_agg(
+                        t.oid || '/' || t.xmin || '/' || pg_catalog.md5(p.prosrc || p.proconfig::text), ' ' ORDER BY t.tgname),
+                    pg_catalog.convert_from(pg_catalog.string_agg(pg_catalog.btrim(t.tgargs, '\\x00'::bytea), ''::bytea), 'UTF8')
                 FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
                 WHERE t.tgrelid = $1::oid AND t.tgenabled = 'A' AND t.tgname IN ('\(trigger)', '\(trigger)_all')
                 HAVING pg_catalog.count(*) = 2
-                """, ["\(table.number)"])
-            guard let mark else { throw missing(" of \(table.title)") }
+                """, ["\(table.number)"], columns: 2
+            ).first
+            guard let mark = row?[0] else { throw missing(" of \(table.title)") }
+            guard let key = row?[1], key == table.key else {
+                throw SourceError(
+                    .refused,
+                    "the triggers of \(table.title) note \(row?[1] ?? "nothing"), and the store follows it by \(table.key): "
+                        + "`fetchindex follow … --print-setup` prints the SQL for another --key")
+            }
             return mark
-        }.joined(separator: " ")
+        }
+        return ([timeline ?? ""] + marks).joined(separator: " ")
     }
+}
+
+extension String {
+    /// In a comment of SQL.
+    fileprivate var visibleLine: String { String(map { $0.isNewline ? " " : $0 }) }
 }

@@ -6,14 +6,14 @@ internal import SystemBasics
 
 // Following by the change table.
 extension Follower {
-    private static let pollMilliseconds: Int32 = 1000
+    private static let pollMilliseconds: Int32 = 50
     private static let checkInterval = Duration.seconds(10)
 
     /// The SQL that a source needs to be followed by the change table. Throws `SourceError`.
     package static func setup(_ address: String, _ choices: [TableChoice]) throws -> String {
         try SourceAddress.check(address)
         let connection = try Connection(address)
-        return ChangeTable.setup(for: try choices.map { try SourceTable($0, connection, .changeTable) })
+        return try ChangeTable.setup(for: try choices.map { try SourceTable($0, connection, .changeTable) })
     }
 
     /// Takes the position from which on changes are read, before anything is copied.
@@ -42,14 +42,15 @@ extension Follower {
                 try checkSource()
                 lastChecked = start
             }
-            if try takeChanges(&columns) {
+            let outcome = try takeChanges(&columns)
+            if outcome == .taken {
                 lastStored = .now
             } else if ContinuousClock.now - lastStored > Self.checkInterval {
                 try storePosition()
                 lastStored = .now
             }
             status.write(.streaming, self)
-            if options.endsWhenCurrent, source.isConsistent {
+            if options.endsWhenCurrent, outcome != .later, source.isConsistent {
                 try checkSource()
                 if source.isConsistent { return try storePosition() }
             }
@@ -58,6 +59,13 @@ extension Follower {
             usleep(UInt32(clamping: Int64(pause / .microseconds(1))))
             if !options.endsWhenCurrent { try connection.waitForNotification(milliseconds: Self.pollMilliseconds) }
         }
+    }
+
+    private enum Outcome {
+        case nothing
+        case taken
+        /// The source changes its tables.
+        case later
     }
 
     /// The columns for which the model is right.
@@ -80,55 +88,69 @@ extension Follower {
         return types
     }
 
-    /// Begins to read what the change table has.
-    private func readChanges() throws -> ChangeReader {
-        do { return try ChangeReader(after: position?.text ?? "", source.tables, connection) } catch {
+    /// Begins a transaction in which rows are read; nil while the source changes the tables.
+    private func readChanges() throws -> ChangeReader? {
+        do { return try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: true) } catch {
             _ = try? connection.execute("ROLLBACK")
+            guard let error = error as? SourceError else { throw error }
+            // A lock that was not to be had in time, or only by a deadlock.
+            if ["55P03", "40P01"].contains(error.code) { return nil }
             // A table that is not there, or under another name.
-            if let error = error as? SourceError, error.code == "42P01" { try checkSource() }
+            if error.code == "42P01" { try checkSource() }
             throw error
         }
     }
 
-    /// Brings the store to the source's present snapshot: rows that have changed are written as they are in it. False when none has.
+    /// Brings the store to the source's present snapshot: rows that have changed are written as they are in it.
     /// O(k log n) for k of them.
-    private func takeChanges(_ columns: inout KnownColumns) throws -> Bool {
-        let changes = try readChanges()
-        guard let time = changes.time else {
-            try changes.end()
-            position?.text = changes.snapshot
+    private func takeChanges(_ columns: inout KnownColumns) throws -> Outcome {
+        let look = try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: false)
+        if look.noted.isEmpty {
+            // What a crash may undo is not counted as seen, and not as copied.
+            if !source.isConsistent { try look.waitUntilDurable(requireNotInterrupted) }
+            if look.isDurable { position?.text = look.snapshot }
             hasReadChanges = true
             if !source.isConsistent { try storePosition() }
-            return false
+            return .nothing
         }
-        if columns.shape != changes.shape {
-            try changes.end()
-            // The model first. What has changed since this snapshot, the next one shows.
+        if columns.shape != look.shape {
+            // The model first.
             try checkSource()
-            columns = KnownColumns(shape: changes.shape, keyTypes: try keyTypes())
-            return try takeChanges(&columns)
+            columns = KnownColumns(shape: look.shape, keyTypes: try keyTypes())
         }
-        let rows = RowWriter(
-            try container.store.beginWrite(author: "postgres \(changes.snapshot)"), waiting: waiting)
+        // First the store's lock, for which a job may be waited for; then the source's.
+        let rows = RowWriter(try container.store.beginWrite(author: "postgres"), waiting: waiting)
+        guard let changes = try readChanges() else { return .later }
+        guard changes.shape == columns.shape else {
+            try changes.finish()
+            return .later
+        }
+        try rows.writer.beginNextCommit(author: "postgres \(changes.snapshot)")
         do {
-            let emptied = try changes.emptiedTables()
-            for index in source.copyOrder { try takeRows(of: index, changes, rows, columns.keyTypes, emptied) }
-            try rows.linkLater { try reader(ofEntity: $0, in: rows.writer.model) }
-            try changes.end()
+            for index in source.copyOrder {
+                if let noted = changes.noted[source.tables[index].number] {
+                    try takeRows(of: index, changes, rows, columns.keyTypes, isEmptied: noted.isEmptied)
+                }
+            }
+            try rows.linkLater(readers(in: rows.writer.model))
+            try changes.finish()
         } catch {
             _ = try? connection.execute("ROLLBACK")
             throw error
         }
+        try changes.waitUntilDurable(requireNotInterrupted)
+        let time = changes.noted.values.map(\.time).max() ?? 0
         position = SourcePosition(text: changes.snapshot, time: time)
         let counts = rows.counts
         hasReadChanges = true
         try commit(rows)
         tell(.transaction(changes.snapshot, counts, lag: max(0, currentTime() - time)))
-        return true
+        return .taken
     }
 
     private func takeRows(
-        of index: Int, _ changes: ChangeReader, _ rows: RowWriter, _ keyTypes: [UInt32: String], _ emptied: Set<UInt32>
+        of index: Int, _ changes: ChangeReader, _ rows: RowWriter, _ keyTypes: [UInt32: String],
+        isEmptied: Bool
     ) throws {
         let table = source.tables[index]
         guard let type = keyTypes[table.number] else {
@@ -137,7 +159,6 @@ extension Follower {
         }
         // The changed key comes first, under no name.
         var reader = try RowReader(table, [""] + table.columns.map(\.name), of: source, in: rows.writer.model)
-        let isEmptied = emptied.contains(table.number)
         var seen = ObjectNumbers()
         var row = CopiedRow()
         try changes.forEachRow(of: table, keyType: type) { bytes in

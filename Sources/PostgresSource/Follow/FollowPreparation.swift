@@ -85,7 +85,7 @@ struct FollowPreparation {
 
     /// Returns what tells the server from others.
     @discardableResult
-    private static func checkServer(
+    static func checkServer(
         _ connection: Connection, _ address: String, _ way: FollowedSource.Way, is identifier: String?
     ) throws -> String {
         guard connection.serverVersion >= oldestServer else {
@@ -122,7 +122,7 @@ struct FollowPreparation {
         _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions
     ) throws -> Bool {
         guard try container.store.snapshot().sourcePosition() == nil, options.address != nil, !options.tables.isEmpty,
-            source.tables.allSatisfy({ !$0.isCopied && $0.copiedThrough == nil })
+            source.tables.allSatisfy({ !$0.isCopied && !$0.replaces && $0.copiedThrough == nil })
         else { return false }
         for table in source.tables where try container.model().entity(named: table.entity) != nil {
             _ = try? container.dropEmptyEntity(named: table.entity)

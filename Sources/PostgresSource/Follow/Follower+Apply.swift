@@ -57,7 +57,7 @@ extension Follower {
             let before = rows.counts
             try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
             try readIncomplete(rows)
-            try rows.linkLater { try reader(ofEntity: $0, in: writer.model) }
+            try rows.linkLater(readers(in: writer.model))
             position = SourcePosition(text: transaction.next.description, time: transaction.time)
             events.append(
                 .transaction(transaction.next.description, rows.counts.since(before), lag: transaction.time))
@@ -69,10 +69,18 @@ extension Follower {
         }
     }
 
-    func reader(ofEntity number: Int, in model: Model) throws -> RowReader? {
-        if let known = streamed.values.first(where: { $0.reader.entityNumber == number }) { return known.reader }
-        return try source.tables.first { $0.entity == model.entities[number].name }.map {
-            try RowReader($0, $0.columns.map(\.name), of: source, in: model)
+    /// The readers of tables by the numbers of their entities.
+    func readers(in model: Model) -> (Int) throws -> RowReader? {
+        var known: [Int: RowReader] = [:]
+        for reader in streamed.values.map(\.reader) { known[reader.entityNumber] = reader }
+        return { [source] number in
+            if let reader = known[number] { return reader }
+            guard let table = source.tables.first(where: { $0.entity == model.entities[number].name }) else {
+                return nil
+            }
+            let reader = try RowReader(table, table.columns.map(\.name), of: source, in: model)
+            known[number] = reader
+            return reader
         }
     }
 

@@ -23,7 +23,7 @@ extension Follower {
         let copy = TableCopy(
             container: container, connection: connection, source: source, table: table,
             rangeLength: options.rangeLength,
-            threads: options.threads)
+            threads: options.threads, waiting: waiting)
         tell(.copying(table: title, rows: 0))
         try copy.run(
             seen: { number in

@@ -90,9 +90,16 @@ extension Follower {
         for column in change.followed.columns {
             let old = stored.columns.first { $0.number == column.number }
             if let old, old.name != column.name { change.renamed[column.name] = old.name }
-            let isNew = old == nil && (table.columns.first { $0.number == column.number }?.hasDefault ?? true)
-            let isRetyped = old.map { $0.type != column.type || isRewritten && $0.mark != column.mark } ?? false
-            change.needsCopy = change.needsCopy || isNew || isRetyped
+            guard let old else {
+                // Added with values, or one that was there and was not followed.
+                let hasDefault = table.columns.first { $0.number == column.number }?.hasDefault ?? true
+                let hasValues = hasDefault || isRewritten || column.number <= stored.width
+                change.needsCopy = change.needsCopy || hasValues
+                continue
+            }
+            let isRetyped = old.type != column.type || isRewritten && old.mark != column.mark
+            let isRelabelled = !Set(old.labels).isSubset(of: column.labels)
+            change.needsCopy = change.needsCopy || isRetyped || isRelabelled
         }
         // A name that means another column now: all values are copied under the names that they have.
         if change.followed.columns.contains(where: { column in
@@ -173,9 +180,11 @@ extension FollowedSource.Table {
     /// Whether nothing is different but what the store does not depend on.
     fileprivate func isSame(as other: FollowedSource.Table) -> Bool {
         var (own, other) = (self, other)
-        (own.file, other.file) = (0, 0)
-        for index in own.columns.indices { (own.columns[index].mark, own.columns[index].modifier) = (0, 0) }
-        for index in other.columns.indices { (other.columns[index].mark, other.columns[index].modifier) = (0, 0) }
+        (own.file, other.file, own.width, other.width) = (0, 0, 0, 0)
+        func plain(_ column: FollowedSource.Column) -> FollowedSource.Column {
+            FollowedSource.Column(name: column.name, number: column.number, type: column.type)
+        }
+        (own.columns, other.columns) = (own.columns.map(plain), other.columns.map(plain))
         return own == other
     }
 }

@@ -139,6 +139,8 @@ package final class Follower {
             pause = min(2 * pause, Self.longestPause)
             do {
                 connection = try Connection(source.address)
+                // An address of several servers may lead to another one.
+                try FollowPreparation.checkServer(connection, source.address, source.way, is: source.systemIdentifier)
                 return
             } catch let error as SourceError where error.kind == .connection {
                 report(.warning("\(error); trying again in \(Int(pause)) s"))

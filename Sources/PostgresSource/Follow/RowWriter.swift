@@ -171,6 +171,7 @@ final class RowWriter {
         }
         let record = try reader.record(row, bytes)
         if let found {
+            if oldKey != key { try releaseHolders(of: found, reader) }
             try update(found, record, row, reader)
             if oldKey != key { hasArrived(key, reader) }
             return
@@ -187,15 +188,20 @@ final class RowWriter {
         if let object = try object(reader, key) { try delete(object, reader) }
     }
 
-    /// What refers to it waits for another row with its key: the source may insert it again. O(k log n) for k of these.
     private func delete(_ object: RecordKey, _ reader: borrowing RowReader) throws {
+        try releaseHolders(of: object, reader)
+        if try writer.delete(object) { counts.deleted += 1 }
+    }
+
+    /// What refers to an object by its key is linked anew at the transaction's end, or waits: another row may take the key.
+    /// O(k log n) for k of these.
+    private func releaseHolders(of object: RecordKey, _ reader: borrowing RowReader) throws {
         for links in reader.entity.links?.incoming ?? [] {
             try writer.forEachLink(links.name, to: object) { holder, _ in
                 unlinked.append(holder)
                 return true
             }
         }
-        if try writer.delete(object) { counts.deleted += 1 }
     }
 
     /// Deletes all rows. O(n log n).

@@ -19,6 +19,7 @@ struct TableCopy {
     let table: FollowedSource.Table
     let rangeLength: Int
     let threads: Int
+    let waiting: WaitingRows
 
     private struct Batch {
         var records = RecordBatch()
@@ -57,7 +58,7 @@ struct TableCopy {
         try Threads.pipe(threads, capacity: 2) { deliver in
             try produce(reader, deliver)
         } consume: { (batch: Batch) in
-            let rows = try open ?? RowWriter(container.store.beginWrite(author: "postgres copy"))
+            let rows = try open ?? RowWriter(container.store.beginWrite(author: "postgres copy"), waiting: waiting)
             open = rows
             guard rows.writer.modelVersion == version else {
                 throw SourceError(.connection, "another process has changed the model while \(table.title) was copied")

@@ -24,11 +24,14 @@ struct SourceTable {
         let hasOwnOrder: Bool
         /// Changes with each change of the column's definition.
         let mark: UInt32
+        /// An enumeration's values, with their numbers.
+        let labels: [String]
     }
 
     let choice: TableChoice
     let number: UInt32
     let file: UInt32
+    let width: Int
     let columns: [Column]
     let key: Column
     /// The columns that deletions and changed keys are sent with; nil: all.
@@ -42,10 +45,10 @@ struct SourceTable {
         let found = try connection.execute(
             """
             SELECT c.oid, c.relkind, c.relreplident, c.relpersistence,
-                EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), pg_catalog.pg_relation_filenode(c.oid)
+                EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), pg_catalog.pg_relation_filenode(c.oid), c.relnatts
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = $2
-            """, [choice.schema, choice.name], columns: 6)
+            """, [choice.schema, choice.name], columns: 7)
         guard let row = found.first, let number = row[0] else {
             throw SourceError(.refused, "the source has no table \(title)")
         }
@@ -62,6 +65,7 @@ struct SourceTable {
                 .refused, "\(title) is a temporary or unlogged table, whose changes are not in the source's log")
         }
         (self.number, file) = (UInt32(number) ?? 0, row[5].flatMap { UInt32($0) } ?? 0)
+        width = row[6].flatMap { Int($0) } ?? 0
         if let condition = choice.condition { try Self.check(condition, choice, connection) }
         columns = try Self.columns(ofTable: number, connection)
         references = try Self.references(ofTable: number, connection)
@@ -81,19 +85,22 @@ struct SourceTable {
                 WHERE t.typtype = 'd')
             SELECT a.attname, a.attnum, a.atttypid, t.oid, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory,
                 a.attgenerated, a.attnotnull, a.atthasdef OR a.atthasmissing OR a.attnotnull OR a.attidentity <> '' OR d.typdefault IS NOT NULL, a.atttypmod,
-                tn.nspname = 'pg_catalog' OR t.typtype = 'e', a.xmin
+                tn.nspname = 'pg_catalog' OR t.typtype = 'e', a.xmin,
+                (SELECT pg_catalog.string_agg(e.oid || ' ' || e.enumlabel, E'\\x1f' ORDER BY e.oid) FROM pg_catalog.pg_enum e
+                    WHERE e.enumtypid = t.oid)
             FROM pg_catalog.pg_attribute a JOIN base b ON b.type = a.atttypid
                 JOIN pg_catalog.pg_type t ON t.oid = b.below AND t.typtype <> 'd'
                 JOIN pg_catalog.pg_type d ON d.oid = a.atttypid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
             WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
-            """, [number], columns: 12
+            """, [number], columns: 13
         ).map { row in
             Column(
                 name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
                 modifier: Int32(row[9] ?? "") ?? -1,
                 baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "", isArray: row[5] == "A",
                 isGenerated: row[6] != "", isRequired: row[7] == "t", hasDefault: row[8] == "t",
-                hasOwnOrder: row[10] == "t", mark: UInt32(row[11] ?? "") ?? 0)
+                hasOwnOrder: row[10] == "t", mark: UInt32(row[11] ?? "") ?? 0,
+                labels: row[12]?.split(separator: "\u{1F}").map(String.init) ?? [])
         }
     }
 
@@ -119,6 +126,13 @@ struct SourceTable {
     private static func check(_ condition: String, _ choice: TableChoice, _ connection: Connection) throws {
         do {
             try connection.executeSingle("SELECT FROM \(choice.quoted) WHERE (\(condition)) LIMIT 0")
+            let plan =
+                try connection.value(
+                    "EXPLAIN (FORMAT JSON) SELECT FROM \(choice.quoted) WHERE (\(condition))") ?? ""
+            // Rows of another table would come and go without a change of their own.
+            guard plan.split(separator: "\"Relation Name\"").count <= 2, !plan.contains("\"Subplan Name\"") else {
+                throw SourceError(.refused, "it reads more than the row")
+            }
         } catch let error as SourceError where error.kind == .refused {
             throw SourceError(.usage, "--where \(condition) is not a condition: \(error)")
         }
@@ -209,14 +223,17 @@ struct SourceTable {
 
     /// The table as the store remembers it.
     func followed() throws -> FollowedSource.Table {
-        FollowedSource.Table(
+        var table = FollowedSource.Table(
             schema: choice.schema, name: choice.name, number: number, file: file, entity: choice.entity,
             key: key.name,
             columns: try followedColumns().map {
                 FollowedSource.Column(
-                    name: $0.name, number: $0.number, type: $0.type, modifier: $0.modifier, mark: $0.mark)
+                    name: $0.name, number: $0.number, type: $0.type, modifier: $0.modifier, mark: $0.mark,
+                    labels: $0.labels)
             },
             followsNewColumns: choice.columns == nil, asText: choice.asText, condition: choice.condition)
+        table.width = width
+        return table
     }
 
     /// The entity that rows become: all optional but the key, since the source may take such a rule back.

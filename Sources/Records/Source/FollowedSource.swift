@@ -15,9 +15,14 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var modifier: Int32
         /// What changes with each change of the column's definition; 0 when it is not known.
         package var mark: UInt32
+        /// An enumeration's values, with their numbers.
+        package var labels: [String]
 
-        package init(name: String, number: Int, type: UInt32, modifier: Int32 = -1, mark: UInt32 = 0) {
-            (self.name, self.number, self.type, self.modifier, self.mark) = (name, number, type, modifier, mark)
+        package init(
+            name: String, number: Int, type: UInt32, modifier: Int32 = -1, mark: UInt32 = 0, labels: [String] = []
+        ) {
+            (self.name, self.number, self.type, self.modifier) = (name, number, type, modifier)
+            (self.mark, self.labels) = (mark, labels)
         }
     }
 
@@ -50,6 +55,8 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         /// A condition in the database's language.
         package var condition: String?
         package var references: [Reference] = []
+        /// How many columns the table has had, dropped ones and those that are not followed too.
+        package var width = 0
         package var isCopied = false
         /// The key of the last row that was copied, as text.
         package var copiedThrough: String?
