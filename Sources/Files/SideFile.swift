@@ -14,13 +14,20 @@ package final class SideFile: Sendable {
     private struct Opened {
         let descriptor: CInt
         let isWritable: Bool
-        /// When it was last seen to have a name.
-        var seen = ContinuousClock.now
+        /// In which second it was last seen to have a name.
+        var seen = time(nil)
     }
 
     /// How often a locked file is tried, and the microseconds between.
     private static let attempts = 5
     private static let pause: UInt32 = 10
+
+    /// Without it, the first read after each write sets the time of the last access, which costs more than the read.
+    #if os(Linux)
+        private static let noAccessTime: CInt = 0o1_000_000  // O_NOATIME, a macro that Swift does not import
+    #else
+        private static let noAccessTime: CInt = 0
+    #endif
 
     private let path: String
     private let isReadOnly: Bool
@@ -59,15 +66,17 @@ package final class SideFile: Sendable {
     private func open(_ use: Use) -> Opened? {
         let flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let mode = use == .read ? O_RDONLY : use == .write ? O_RDWR : O_RDWR | O_CREAT
-        let descriptor = Descriptors.open(path, mode | flags)
+        // Only the file's owner may leave the time of the last access as it is.
+        var descriptor = Descriptors.open(path, mode | flags | Self.noAccessTime)
+        if descriptor < 0, errno == EPERM { descriptor = Descriptors.open(path, mode | flags) }
         return descriptor < 0 ? nil : Opened(descriptor: descriptor, isWritable: use != .read)
     }
 
     /// Whether no name leads to the file any more. Asked once a second at most: after fstat, Linux gives the next write a time of
     /// its own, which costs more than the write.
     private static func isGone(_ opened: inout Opened?) -> Bool {
-        let now = ContinuousClock.now
-        guard let file = opened, now - file.seen > .seconds(1) else { return false }
+        let now = time(nil)
+        guard let file = opened, now != file.seen else { return false }
         var status = stat()
         if fstat(file.descriptor, &status) != 0 || status.st_nlink == 0 { return true }
         opened?.seen = now

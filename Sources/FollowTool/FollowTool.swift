@@ -63,8 +63,10 @@ struct FollowTool: ParsableCommand {
     @Option(help: "A publication that is there; one is made by default.") var publication: String?
     @Flag(help: "End when the store has caught up with what the source had at the beginning.") var once = false
     @Flag(help: "Copy all tables again; rows that are gone are deleted at the end.") var recopy = false
-    @Flag(help: "Copy all tables again where the slot is lost.") var recopyWhenLost = false
-    @Flag(help: "End following: drop the slot and the publication; the rows stay.") var end = false
+    @Flag(help: "Copy all tables again where changes are lost: the slot, or what was trimmed of the change table.")
+    var recopyWhenLost = false
+    @Flag(help: "End following: drop the slot and the publication that were made for the store; the rows stay.")
+    var end = false
     @Option(help: "Lines for people, or JSON lines for programs.") var output = OutputFormat.table
 
     func validate() throws {

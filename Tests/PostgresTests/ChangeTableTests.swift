@@ -8,8 +8,8 @@ import Testing
 @Suite(.enabled(if: TestServer.isInstalled)) struct ChangeTableTests {
     private static let books = ["books=Book", "notes"]
 
-    private func database(_ commands: String...) throws -> (Followed, Connection) {
-        var followed = Followed(address: try TestServer.shared().makeDatabase())
+    private func database(in server: TestServer? = nil, _ commands: String...) throws -> (Followed, Connection) {
+        var followed = Followed(address: try (server ?? TestServer.shared()).makeDatabase())
         followed.usesChangeTable = true
         let connection = try Connection(followed.address)
         for command in commands { try connection.execute(command) }
@@ -21,8 +21,9 @@ import Testing
         try Connection(followed.address).execute(text)
     }
 
-    private func table() throws -> (Followed, Connection) {
+    private func table(in server: TestServer? = nil) throws -> (Followed, Connection) {
         let (followed, connection) = try database(
+            in: server,
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text)",
             "INSERT INTO public.t SELECT i, 'a' || i FROM generate_series(1, 30) i")
         try setUp(followed, ["t"])
@@ -159,6 +160,14 @@ import Testing
             try followed.follow(["t"]) { $0.tables[0].condition = "id IN (SELECT id FROM public.t WHERE a = 'a1')" }
         }
         #expect(error?.description.contains("it reads more than the row") ?? false)
+        for condition in ["a < now()::text", "random() < 0.5", "id < (extract(epoch FROM now()))"] {
+            let error = #expect(throws: SourceError.self) {
+                try followed.follow(["t"]) { $0.tables[0].condition = condition }
+            }
+            #expect(error?.description.contains("may change its outcome while the row does not") ?? false)
+        }
+        try followed.follow(["t"]) { $0.tables[0].condition = "lower(a) LIKE 'a%' AND id % 2 = 0" }
+        #expect(try followed.rows("t", key: "id").count == 15)
     }
 
     /// A share of a table: no special rights of the table are needed, whatever the condition reads.
@@ -193,7 +202,9 @@ import Testing
     }
 
     @Test func whatCannotBeTrustedIsASentence() throws {
-        let (followed, connection) = try table()
+        // Its own server: other databases' transactions would keep changes.
+        let server = try TestServer()
+        let (followed, connection) = try table(in: server)
         func require(_ reason: String) throws {
             let error = #expect(throws: SourceError.self) { try followed.follow() }
             #expect(error?.kind == .lost && error?.description.contains(reason) ?? false, "\(error?.description ?? "")")
@@ -212,11 +223,24 @@ import Testing
         while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
         try connection.execute("UPDATE public.t SET a = 'again' WHERE id = 1")
         #expect(try followed.follow() == ["+0 ~1 -0"])
+        // By a transaction that has changes of its own.
+        try connection.execute("BEGIN; UPDATE public.t SET a = 'mine' WHERE id = 1")
+        try connection.execute("SELECT fetchindex.trim('0'); COMMIT")
+        #expect(try followed.follow() == ["+0 ~1 -0"])
+        try requireEqual(followed)
+        // With numbers of another server, from which a dump came.
+        try connection.execute("UPDATE fetchindex.log SET trimmed = '99999999'")
+        // Each copy would be lost again.
+        let again = #expect(throws: SourceError.self) { try followed.follow { $0.recopiesWhenLost = true } }
+        #expect(again?.kind == .lost)
+        try setUp(followed, ["t"])
+        try followed.follow { $0.recopies = true }
+        #expect(try followed.follow() == [])
         // Triggers that were off.
         try connection.execute("ALTER TABLE public.t DISABLE TRIGGER fetchindex_note")
         try connection.execute("DELETE FROM public.t WHERE id = 2")
         try connection.execute("ALTER TABLE public.t ENABLE ALWAYS TRIGGER fetchindex_note")
-        try require("triggers of the change table were changed")
+        try require("triggers of the change table, or the database, were replaced")
         // Another table under the name.
         try connection.execute("DROP TABLE public.t; CREATE TABLE public.t(id integer PRIMARY KEY, a text)")
         let missing = #expect(throws: SourceError.self) { try followed.follow() }
@@ -224,6 +248,7 @@ import Testing
         try setUp(followed, ["t"])
         try require("is another table now")
         #expect(try Follower.end(storeAt: followed.store) == nil)
+        withExtendedLifetime(server) {}
     }
 
     @Test func sourcesWithoutTriggersSayWhatIsMissing() throws {
@@ -244,10 +269,14 @@ import Testing
         // Without a slot, a publication and the right to replicate.
         let role = "role_" + UUID().uuidString.prefix(8).lowercased()
         try connection.execute(
-            "CREATE ROLE \(role) LOGIN; GRANT SELECT ON public.t TO \(role); GRANT USAGE ON SCHEMA fetchindex TO \(role); GRANT SELECT ON fetchindex.log, fetchindex.changes TO \(role)"
-        )
+            "CREATE ROLE \(role) LOGIN; GRANT SELECT ON public.t TO \(role)")
         var other = Followed(address: followed.address.split(separator: "postgres@").joined(separator: "\(role)@"))
         other.usesChangeTable = true
+        for right in ["USAGE ON SCHEMA fetchindex", "SELECT ON fetchindex.log", "SELECT ON fetchindex.changes"] {
+            let error = #expect(throws: SourceError.self) { try other.follow(["t"]) }
+            #expect(error?.description.contains(": GRANT USAGE ON SCHEMA fetchindex TO …; GRANT SELECT ON") ?? false)
+            try connection.execute("GRANT \(right) TO \(role)")
+        }
         try other.follow(["t"])
         #expect(try other.rows("t", key: "id").count == 1)
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")

@@ -23,6 +23,9 @@ import Testing
         Dictionary(uniqueKeysWithValues: names.map { ($0, $0) })
     }
 
+    private static let setup =
+        "CREATE DOMAIN public.five AS integer DEFAULT 5; CREATE TYPE public.pair AS (a integer, b integer); "
+
     private static let changes = [
         Change("n numeric(10,2)", "2.25", "ALTER n TYPE numeric(10,0)", ["id": "id", "n": "n"]),
         Change("c char(5)", "'b'", "ALTER c TYPE text", same("id", "c")),
@@ -40,6 +43,11 @@ import Testing
         Change("v text", "'b'", "ADD c public.five", same("id", "v", "c")),
         Change("v integer", "4", "ALTER v TYPE bigint USING v * 10", same("id", "v")),
         Change("v text", "'b'", "RENAME id TO code", ["code": "code", "v": "v"]),
+        // Rows that have lost their keys by it are gone.
+        Change("v text", "'b'", "ALTER id TYPE bigint USING id + 10", same("id", "v")),
+        Change(
+            "p public.pair", "ROW(1, 2)", "ADD z integer; ALTER TYPE public.pair ADD ATTRIBUTE c integer",
+            same("id", "p", "z")),
         Change("v text", "'b'", "RENAME v TO w; ALTER TABLE public.t ADD x integer", same("id", "w", "x")),
     ]
 
@@ -48,7 +56,7 @@ import Testing
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
         try connection.execute(
-            "CREATE DOMAIN public.five AS integer DEFAULT 5; CREATE TABLE public.t(id integer PRIMARY KEY, \(change.table))"
+            Self.setup + "CREATE TABLE public.t(id integer PRIMARY KEY, \(change.table))"
         )
         try connection.execute(
             "INSERT INTO public.t VALUES (1, \(change.rows)), (2, \(change.rows)), (3, \(change.rows))")
@@ -74,7 +82,7 @@ import Testing
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
         try connection.execute(
-            "CREATE DOMAIN public.five AS integer DEFAULT 5; CREATE TABLE public.t(id integer PRIMARY KEY, \(change.table))"
+            Self.setup + "CREATE TABLE public.t(id integer PRIMARY KEY, \(change.table))"
         )
         try connection.execute("INSERT INTO public.t VALUES (1, \(change.rows)), (2, \(change.rows))")
         try followed.follow(["t"])
@@ -165,6 +173,21 @@ import Testing
         try connection.execute("INSERT INTO public.t VALUES (50, 'new')")
         try followed.follow { $0.recopies = true }
         #expect(try followed.rows("t", key: "id") == ["50": ["id": "50", "a": "new"]])
+    }
+
+    /// Values of the new column would be converted from those of another one.
+    @Test func columnsOfOtherTypesMayNotChangeNames() throws {
+        let (followed, connection) = try followedTable()
+        try connection.execute("ALTER TABLE public.t ADD n integer")
+        try followed.follow(["t"])
+        try connection.execute(
+            "ALTER TABLE public.t RENAME a TO x; ALTER TABLE public.t RENAME n TO a; ALTER TABLE public.t RENAME x TO n"
+        )
+        let error = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(
+            error?.description.hasPrefix(
+                "public.t.n is another column now, of the type text: --end ends following, and `fetchindex model drop-entity STORE --entity t`"
+            ) ?? false, "\(error?.description ?? "")")
     }
 
     /// A recopy takes columns over that were added and dropped while the slot was lost.

@@ -13,7 +13,7 @@ final class TestServer {
 
     /// It has to be in a folder that the server's user can enter.
     let folder = NSTemporaryDirectory() + "fetchindex-postgres-" + UUID().uuidString
-    let port: UInt16
+    private(set) var port: UInt16
     private let settings: [String]
     private var process: Child?
 
@@ -70,6 +70,13 @@ final class TestServer {
         process?.interrupt()
         _ = process?.wait()
         process = nil
+    }
+
+    /// Has the address of a server that was stopped from now on.
+    func takePlace(of other: TestServer) throws {
+        stop()
+        port = other.port
+        try start()
     }
 
     /// Ends all its processes as a crash of the machine would; the next start recovers.

@@ -33,7 +33,7 @@ package struct OpeningHistory {
 
     /// Of all bytes of a cache's statistics; without bytes, empty.
     init(_ bytes: [UInt8], of name: String) {
-        head = OpeningLayout.Head(bytes, of: name)
+        head = OpeningLayout.Head(bytes.span.bytes, of: name)
         guard bytes.count == OpeningLayout.length, !head.isOfAnother else { return }
         let layout = OpeningLayout(of: 0)
         if head.isDamaged {
@@ -141,16 +141,18 @@ struct OpeningLayout {
         private(set) var isOfAnother = false
         private let name: UInt32
 
-        init(of name: String) { self.name = Array(name.utf8).span.bytes.checksum }
+        init(of name: String) {
+            var name = name
+            self.name = name.withUTF8 { $0.span.bytes.checksum }
+        }
 
         /// Of what begins with a head; of bytes that are all zero, an empty one.
-        init(_ bytes: [UInt8], of name: String) {
+        init(_ bytes: RawSpan, of name: String) {
             self.init(of: name)
-            let head = Array(bytes.prefix(Self.length))
-            if head.allSatisfy({ $0 == 0 }) { return }
+            let head = bytes.extracting(first: Self.length)
+            if head.byteOffsets.allSatisfy({ head.unsafeLoad(fromByteOffset: $0, as: UInt8.self) == 0 }) { return }
             do {
-                let span = head.span.bytes
-                var reader = try ByteReader(checked: span, "", damage: Unreadable.init)
+                var reader = try ByteReader(checked: head, "", damage: Unreadable.init)
                 hits = try reader.uint64()
                 lastHit = Double(bitPattern: try reader.uint64())
                 hour = try reader.uint32()
@@ -172,6 +174,7 @@ struct OpeningLayout {
 
         var bytes: [UInt8] {
             var bytes: [UInt8] = []
+            bytes.reserveCapacity(Self.length)
             bytes.appendNumber(hits)
             bytes.appendNumber(lastHit.bitPattern)
             bytes.appendNumber(hour)
@@ -194,7 +197,6 @@ extension RecordedOpening {
     /// The most bytes of its texts.
     private static let textLengths = [24, 32, 35]
 
-    /// Texts that are too long are cut after a character.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(OpeningLayout.openingLength)
@@ -202,27 +204,25 @@ extension RecordedOpening {
         bytes.appendNumber(milliseconds.bitPattern)
         bytes.append(kind.rawValue)
         bytes.append(isStored ? 1 : 0)
-        let texts = [
-            Self.cut(reason?.rawValue ?? "", Self.textLengths[0]), Self.cut(process, Self.textLengths[1]),
-            Self.cut(author, Self.textLengths[2]),
-        ]
-        for text in texts { bytes.append(UInt8(text.count)) }
+        let lengths = bytes.count
+        bytes += [0, 0, 0]
         bytes.appendNumber(UInt64(clamping: rowCount))
         bytes.appendNumber(start)
-        for text in texts { bytes += text }
-        bytes += [UInt8](repeating: 0, count: OpeningLayout.openingLength - 4 - bytes.count)
+        bytes[lengths] = Self.append(reason?.rawValue ?? "", Self.textLengths[0], to: &bytes)
+        bytes[lengths + 1] = Self.append(process, Self.textLengths[1], to: &bytes)
+        bytes[lengths + 2] = Self.append(author, Self.textLengths[2], to: &bytes)
+        while bytes.count < OpeningLayout.openingLength - 4 { bytes.append(0) }
         bytes.appendChecksum()
         return bytes
     }
 
-    private static func cut(_ text: String, _ length: Int) -> [UInt8] {
-        if text.utf8.count <= length { return Array(text.utf8) }
-        var bytes: [UInt8] = []
-        for character in text {
-            if bytes.count + character.utf8.count > length { break }
-            bytes += Array(character.utf8)
-        }
-        return bytes
+    /// Returns how many bytes of a text were appended; one that is too long is cut after a character.
+    private static func append(_ text: String, _ most: Int, to bytes: inout [UInt8]) -> UInt8 {
+        // A character has a byte at least.
+        var text = text.utf8.count > most ? String(text.prefix(most)) : text
+        while text.utf8.count > most { text.removeLast() }
+        text.withUTF8 { bytes.append(contentsOf: $0) }
+        return UInt8(text.utf8.count)
     }
 
     /// Nil for bytes that are not as they were written.

@@ -40,7 +40,7 @@ struct OpeningStatistics {
     ) {
         withFile(.writeCreating) { file in
             let layout = OpeningLayout(of: cache)
-            var head = OpeningLayout.Head(file.read(layout.head), of: name)
+            var head = file.head(layout, of: name)
             if head.isDamaged { return }
             if head.isOfAnother {
                 file.clear(layout.all)
@@ -87,7 +87,7 @@ struct OpeningStatistics {
     /// The hits of a cache, and the time of the last; nil when there was none.
     func hits(of cache: UInt32, _ name: String) -> (count: Int, last: Double?) {
         var head = OpeningLayout.Head(of: name)
-        withFile(.read) { head = OpeningLayout.Head($0.read(OpeningLayout(of: cache).head), of: name) }
+        withFile(.read) { head = $0.head(OpeningLayout(of: cache), of: name) }
         return (Int(clamping: head.hits), head.hits == 0 ? nil : head.lastHit)
     }
 
@@ -121,6 +121,14 @@ private struct StatisticsFile {
         var bytes = [UInt8](repeating: 0, count: place.count)
         _ = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(place.lowerBound)) }
         return bytes
+    }
+
+    func head(_ layout: OpeningLayout, of name: String) -> OpeningLayout.Head {
+        withUnsafeTemporaryAllocation(byteCount: layout.head.count, alignment: 1) { buffer in
+            buffer.initializeMemory(as: UInt8.self, repeating: 0)
+            _ = pread(descriptor, buffer.baseAddress, buffer.count, off_t(layout.head.lowerBound))
+            return OpeningLayout.Head(buffer.bytes, of: name)
+        }
     }
 
     func write(_ bytes: [UInt8], _ place: Range<Int>) {

@@ -34,7 +34,8 @@ extension CacheEngine {
         case .caughtUp(let change): (kind, rows) = (.caughtUp, change.rows.count)
         case .rebuilt(let found): (kind, reason, rows) = (.rebuilt, found, opened.order.rowCount)
         }
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let (whole, attoseconds) = (ContinuousClock.now - start).components
+        let seconds = Double(whole) + Double(attoseconds) / 1e18
         statistics.record(
             RecordedOpening(
                 time: currentTime() - seconds, milliseconds: Float(seconds * 1000), kind: kind, reason: reason,

@@ -7,7 +7,7 @@ struct ChangeReader {
     struct Noted {
         /// Whether the table was emptied.
         var isEmptied: Bool
-        /// When the last of the transactions began that have noted something, in seconds since 1970.
+        /// When the first of the transactions began that have noted something, in seconds since 1970.
         var time: Double
     }
 
@@ -49,7 +49,7 @@ struct ChangeReader {
                 pg_catalog.pg_current_wal_flush_lsn() >= pg_catalog.pg_current_wal_insert_lsn()
             FROM fetchindex.log l LEFT JOIN (
                 SELECT c.relation, pg_catalog.bool_or(c.key IS NULL) AS emptied,
-                    pg_catalog.date_part('epoch', pg_catalog.max(c.at)) AS time
+                    pg_catalog.date_part('epoch', pg_catalog.min(c.at)) AS time
                 FROM fetchindex.changes c WHERE c.relation = ANY($2::oid[]) AND \(Self.unseen(position)) GROUP BY c.relation) n ON true
             """, [position, "{" + tables.map { "\($0.number)" }.joined(separator: ",") + "}"], columns: 9)
         guard let row = rows.first, let snapshot = row[0], let end = row[3].flatMap({ LogPosition($0) }) else {
@@ -78,12 +78,14 @@ struct ChangeReader {
 
     func finish() throws { try connection.execute("COMMIT") }
 
-    /// What transactions have noted that a position has not seen and the present snapshot has. Each part is a range of the index.
+    /// What transactions have noted that a position has not seen and the present snapshot has. The numbers are constants, so that the
+    /// source knows how few rows they name. A position is xmin:xmax:xip,xip…; without one, all is unseen.
     private static func unseen(_ position: String) -> String {
-        let snapshot = "\(position.quotedText)::pg_catalog.pg_snapshot"
-        return "(c.transaction >= pg_catalog.pg_snapshot_xmax(\(snapshot)) "
-            + "OR c.transaction = ANY(ARRAY(SELECT pg_catalog.pg_snapshot_xip(\(snapshot))))) "
-            + "AND pg_catalog.pg_visible_in_snapshot(c.transaction, pg_catalog.pg_current_snapshot())"
+        let parts = position.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        let (end, open) = parts.count == 3 ? (parts[1], parts[2]) : ("0", "")
+        return "(c.transaction >= \(end.quotedText)::pg_catalog.xid8"
+            + (open.isEmpty ? "" : " OR c.transaction = ANY(\("{\(open)}".quotedText)::pg_catalog.xid8[])")
+            + ") AND pg_catalog.pg_visible_in_snapshot(c.transaction, pg_catalog.pg_current_snapshot())"
     }
 
     /// Waits until the log is on the source's disk up to the snapshot: with synchronous_commit off, transactions can be seen that a crash

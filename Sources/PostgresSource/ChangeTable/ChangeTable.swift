@@ -31,6 +31,7 @@ enum ChangeTable {
             single boolean PRIMARY KEY DEFAULT true CHECK (single)
         );
         INSERT INTO fetchindex.log DEFAULT VALUES ON CONFLICT DO NOTHING;
+        UPDATE fetchindex.log SET trimmed = '0' WHERE trimmed >= pg_snapshot_xmax(pg_current_snapshot());  -- of another server
         CREATE TABLE IF NOT EXISTS fetchindex.changes (
             transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
             relation oid NOT NULL,
@@ -63,9 +64,11 @@ enum ChangeTable {
             SELECT c.transaction INTO kept FROM fetchindex.changes c WHERE c.at >= now() - age ORDER BY c.transaction LIMIT 1;
             IF kept < boundary THEN boundary := kept; END IF;
             SELECT c.transaction INTO last FROM fetchindex.changes c WHERE c.transaction < boundary ORDER BY c.transaction DESC LIMIT 1;
+            UPDATE fetchindex.log SET trimmed = '0' WHERE trimmed >= pg_snapshot_xmax(pg_current_snapshot());
             UPDATE fetchindex.log SET trimmed = last WHERE trimmed < last;
             DELETE FROM fetchindex.changes c
-            WHERE c.transaction < boundary OR c.transaction >= pg_snapshot_xmax(pg_current_snapshot());
+            WHERE c.transaction < boundary
+                OR c.transaction >= pg_snapshot_xmax(pg_current_snapshot()) AND c.transaction <> pg_current_xact_id();
             GET DIAGNOSTICS count = ROW_COUNT;
             RETURN count;
         END $fetchindex$;
@@ -76,7 +79,7 @@ enum ChangeTable {
     /// A trigger that is right stays, so that followers see that it was never off.
     private static func triggers(of table: SourceTable) throws -> String {
         let column = table.key.name
-        guard column.utf8.count <= longestKey, !column.contains("$fetchindex$") else {
+        guard column.utf8.count <= longestKey, !(table.choice.quoted + column).contains("$fetchindex$") else {
             throw SourceError(
                 .refused,
                 "\(table.choice.title).\(column) has a name that the change table cannot use; --key names another column"
@@ -102,7 +105,7 @@ enum ChangeTable {
             DO $fetchindex$
             BEGIN
                 IF (SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = \(name.quotedText)::regclass AND t.tgenabled = 'A'
-                    AND (t.tgname = '\(trigger)' AND t.tgargs = convert_to(\(column.quotedText), 'UTF8') || '\\x00'::bytea
+                    AND (t.tgname = '\(trigger)' AND t.tgargs = convert_to(\(column.quotedText), 'UTF8') || decode('00', 'hex')
                         AND t.tgfoid = \("\(function)()".quotedText)::regprocedure OR t.tgname = '\(trigger)_all')) < 2
                 THEN
                     DROP TRIGGER IF EXISTS \(trigger) ON \(name);
@@ -148,10 +151,18 @@ enum ChangeTable {
                 .refused,
                 "the source is a standby, whose snapshots do not tell all transactions: follow the primary server")
         }
-        guard try connection.value("SELECT pg_catalog.to_regclass('fetchindex.log')") != nil,
-            let identifier = try connection.value("SELECT identifier FROM fetchindex.log")
-        else { throw missing("") }
-        return identifier
+        do {
+            guard try connection.value("SELECT pg_catalog.to_regclass('fetchindex.log')") != nil,
+                let identifier = try connection.value(
+                    "SELECT l.identifier FROM fetchindex.log l LEFT JOIN fetchindex.changes c ON false")
+            else { throw missing("") }
+            return identifier
+        } catch let error as SourceError where error.code == "42501" {
+            throw SourceError(
+                .refused,
+                "\(error): GRANT USAGE ON SCHEMA fetchindex TO …; GRANT SELECT ON fetchindex.log, fetchindex.changes TO …"
+            )
+        }
     }
 
     private static func missing(_ table: String) -> SourceError {
@@ -161,11 +172,14 @@ enum ChangeTable {
                 + "triggers")
     }
 
-    /// What changes where changes may not have been noted: the triggers and what they do, and the server's timeline. After a switch to
-    /// a standby, transactions may be missing that a follower has seen. Throws `SourceError` where a table has no triggers for its key.
+    /// What changes where changes may not have been noted: the triggers and what they do, the database, which a copy of it may replace,
+    /// and the server's timeline. After a switch to a standby, transactions may be missing that a follower has seen. Throws `SourceError` where a table has no triggers for its key.
     static func mark(of tables: [FollowedSource.Table], _ connection: Connection) throws -> String {
         let timeline = try connection.value(
-            "SELECT pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)")
+            """
+            SELECT pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8) || '/' || oid
+            FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()
+            """)
         let marks = try tables.map { table in
             let row = try connection.execute(
                 """

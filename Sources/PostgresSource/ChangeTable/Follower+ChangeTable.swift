@@ -8,6 +8,7 @@ internal import SystemBasics
 extension Follower {
     private static let pollMilliseconds: Int32 = 50
     private static let checkInterval = Duration.seconds(10)
+    private static let longestPause = Duration.milliseconds(500)
 
     /// The SQL that a source needs to be followed by the change table. Throws `SourceError`.
     package static func setup(_ address: String, _ choices: [TableChoice]) throws -> String {
@@ -43,19 +44,21 @@ extension Follower {
                 lastChecked = start
             }
             let outcome = try takeChanges(&columns)
+            try copyWhatIsDue()
             if outcome == .taken {
                 lastStored = .now
             } else if ContinuousClock.now - lastStored > Self.checkInterval {
                 try storePosition()
                 lastStored = .now
             }
+            status.isBehind = outcome == .later
             status.write(.streaming, self)
             if options.endsWhenCurrent, outcome != .later, source.isConsistent {
                 try checkSource()
                 if source.isConsistent { return try storePosition() }
             }
             // A source with much to read is not asked all the time.
-            let pause = max(Duration.milliseconds(2), ContinuousClock.now - start)
+            let pause = min(max(.milliseconds(2), ContinuousClock.now - start), Self.longestPause)
             usleep(UInt32(clamping: Int64(pause / .microseconds(1))))
             if !options.endsWhenCurrent { try connection.waitForNotification(milliseconds: Self.pollMilliseconds) }
         }
@@ -139,7 +142,7 @@ extension Follower {
             throw error
         }
         try changes.waitUntilDurable(requireNotInterrupted)
-        let time = changes.noted.values.map(\.time).max() ?? 0
+        let time = changes.noted.values.map(\.time).min() ?? 0
         position = SourcePosition(text: changes.snapshot, time: time)
         let counts = rows.counts
         hasReadChanges = true

@@ -14,7 +14,6 @@ package final class Connection {
         "standard_conforming_strings = on", "lc_monetary = 'C'", "search_path = ''",
         // Rows that the role may not see would be missing without a word; with this, reading them fails.
         "row_security = off",
-        // The role's limits are for people.
         "statement_timeout = 0", "lock_timeout = 0", "idle_in_transaction_session_timeout = 0",
         // Ranges of a copy are read by the index of the key: sorting the table for each of them would take O(n) each time.
         "enable_sort = off", "jit = off", "max_parallel_workers_per_gather = 0",
@@ -41,7 +40,8 @@ package final class Connection {
                 .connection, "the source cannot be connected to: \(Self.sentence(PQerrorMessage(connection)))")
         }
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        for setting in Self.settings { try execute("SET " + setting) }
+        let settings = Self.settings + (serverVersion < 140_000 ? [] : ["idle_session_timeout = 0"])
+        for setting in settings { try execute("SET " + setting) }
     }
 
     deinit { PQfinish(raw) }

@@ -6,6 +6,8 @@ struct StreamedTransaction {
     let end: LogPosition
     let next: LogPosition
     let time: Double
+    /// Its number in the source.
+    let number: UInt32
     let messages: TransactionBuffer
 }
 
@@ -18,11 +20,12 @@ final class ChangeStream {
         case reached(LogPosition)
     }
 
-    /// Of transactions that are written together: their changed pages are in memory until then.
-    private static let mostMessages = 50_000
+    /// Messages of transactions that are written together: their changed pages are in memory until then.
+    static let groupLength = 50_000
     private static let mostBytes = 32 << 20
     private static let backlogSeconds = 0.5
-    private static let backlogPause: Int32 = 5
+    private static let backlogPause: Int32 = 25
+    private static let longestBacklogPause = Duration.milliseconds(500)
     /// The server ends a connection that it has not heard of for a minute, unless it is set otherwise.
     private static let reportInterval = Duration.seconds(5)
     /// A server that answers nothing for so long is gone.
@@ -30,7 +33,8 @@ final class ChangeStream {
 
     private let connection: Connection
     private let folder: String
-    private var open: (end: LogPosition, buffer: TransactionBuffer)?
+    private let groupLength: Int
+    private var open: (end: LogPosition, number: UInt32, buffer: TransactionBuffer)?
     /// Up to where the server has sent its log.
     private(set) var sent: LogPosition
     /// Up to where what came is stored: what the server may forget.
@@ -41,10 +45,11 @@ final class ChangeStream {
 
     /// Streams what comes after a position. Throws `SourceError`.
     init(
-        _ address: String, slot: String, publication: String, from position: LogPosition, folder: String
+        _ address: String, slot: String, publication: String, from position: LogPosition, folder: String,
+        groupLength: Int
     ) throws {
         connection = try Connection(address, isReplication: true)
-        (self.folder, sent, stored) = (folder, position, position)
+        (self.folder, self.groupLength, sent, stored) = (folder, groupLength, position, position)
         try connection.startReplication(
             "START_REPLICATION SLOT \(slot.quotedName) LOGICAL \(position) "
                 + "(proto_version '1', publication_names \(publication.quotedName.quotedText))")
@@ -57,25 +62,34 @@ final class ChangeStream {
         let wantsReply = now - lastHeard > Self.reportInterval
         if now - lastReport > Self.reportInterval || isReplyWanted { try report(wantsReply: wantsReply) }
         if let event = try take() { return event }
-        if try connection.wait(milliseconds: milliseconds) { return try take() }
+        let end = now + .milliseconds(milliseconds)
+        // What comes may be a part of a transaction.
+        while try connection.wait(milliseconds: max(0, Int32((end - .now) / .milliseconds(1)))) {
+            if let event = try take() { return event }
+            if ContinuousClock.now >= end { return nil }
+        }
         if ContinuousClock.now - lastHeard > Self.mostSilence {
             throw SourceError(.connection, "the source has been silent for a minute")
         }
         return nil
     }
 
-    /// A transaction with those that are here already behind it, as many as are written together. Of a source that is far ahead, more
-    /// are waited for a moment.
+    /// A transaction with those that are here already behind it, as many as are written together. While these are old, more are waited
+    /// for a moment: the larger the group, the fewer pages are written for each row.
     func transactions(after first: StreamedTransaction) throws -> [StreamedTransaction] {
-        let isBehind = Date().timeIntervalSince1970 - first.time > Self.backlogSeconds
         var transactions = [first]
+        var isBehind: Bool {
+            Date().timeIntervalSince1970 - (transactions.last ?? first).time > Self.backlogSeconds
+        }
+        let end = ContinuousClock.now + Self.longestBacklogPause
         var (count, byteCount) = (first.messages.count, first.messages.byteCount)
-        while count < Self.mostMessages, byteCount < Self.mostBytes,
-            let event = try next(milliseconds: isBehind ? Self.backlogPause : 0)
+        while count < groupLength, byteCount < Self.mostBytes,
+            let event = try next(milliseconds: isBehind && ContinuousClock.now < end ? Self.backlogPause : 0)
         {
             guard case .transaction(let next) = event else { continue }
             transactions.append(next)
-            count += next.messages.count
+            // One of nothing, too: there may be many.
+            count += 1 + next.messages.count
             byteCount += next.messages.byteCount
         }
         return transactions
@@ -111,10 +125,10 @@ final class ChangeStream {
     private func read(message: UnsafeRawBufferPointer) throws -> Event? {
         switch message.first {
         case UInt8(ascii: "B"):
-            guard open == nil, case .begin(let end, _, _) = try StreamMessage(message.bytes) else {
+            guard open == nil, case .begin(let end, _, let number) = try StreamMessage(message.bytes) else {
                 throw StreamMessage.Malformed("a transaction begins within another one")
             }
-            open = (end, TransactionBuffer(folder: folder))
+            open = (end, number, TransactionBuffer(folder: folder))
             return nil
         case UInt8(ascii: "C"):
             guard let ended = open, case .commit(let next, let time) = try StreamMessage(message.bytes) else {
@@ -123,7 +137,8 @@ final class ChangeStream {
             open = nil
             sent = max(sent, next)
             return .transaction(
-                StreamedTransaction(end: ended.end, next: next, time: time, messages: ended.buffer))
+                StreamedTransaction(
+                    end: ended.end, next: next, time: time, number: ended.number, messages: ended.buffer))
         default:
             guard open != nil else { throw StreamMessage.Malformed("a row comes outside of a transaction") }
             try open?.buffer.append(message)

@@ -22,6 +22,8 @@ package struct FollowOptions: Sendable {
     package var threads = 2
     /// Rows of a transaction of the copy; tests make it small.
     package var rangeLength = TableCopy.rangeLength
+    /// Rows of transactions that are written together, but for a longer one.
+    package var groupLength = ChangeStream.groupLength
 
     package init() {}
 }

@@ -31,7 +31,8 @@ struct FollowPreparation {
             }
             try Self.require(options, of: stored)
             connection = try Connection(stored.address)
-            try Self.checkServer(connection, stored.address, stored.way, is: stored.systemIdentifier)
+            try Self.checkServer(
+                connection, stored.address, stored.way, is: options.recopies ? nil : stored.systemIdentifier)
         } else {
             guard let address = options.address, !options.tables.isEmpty else {
                 throw SourceError(.usage, "the store follows nothing yet: say postgres://… and --table")
@@ -41,7 +42,14 @@ struct FollowPreparation {
             let way = options.usesChangeTable ? FollowedSource.Way.changeTable : .stream
             let system = try Self.checkServer(connection, address, way, is: nil)
             let tables = try options.tables.map { try SourceTable($0, connection, way) }
-            if way == .stream { try Self.requireFilters(tables, connection) }
+            if way == .stream {
+                try Self.requireFilters(tables, connection)
+            } else {
+                try Self.requireLasting(tables, connection, report)
+            }
+            if way == .stream, Set(tables.map(\.number)).count < tables.count {
+                throw SourceError(.usage, "a table of the source's log becomes one entity: name each --table once")
+            }
             let (followed, entities) = try SourceTable.followed(tables)
             let made = try Self.open(path, entities)
             container = made
@@ -94,8 +102,11 @@ struct FollowPreparation {
         }
         let found = try way == .stream ? streamIdentifier(connection, address) : ChangeTable.identifier(connection)
         if let identifier, identifier != found {
+            let what = way == .stream ? "is another server" : "has another change table"
             throw SourceError(
-                .refused, "\(address) is another server than the one that the store follows; --end ends that")
+                .refused,
+                "\(address) \(what) than the one that the store follows; --recopy copies all tables from it, --end ends following"
+            )
         }
         return found
     }
@@ -157,6 +168,31 @@ struct FollowPreparation {
         )
     }
 
+    /// Refuses conditions whose outcome changes with the time of day, or by chance: no trigger tells of it. The source knows them when an
+    /// index is made; this one is of an empty table, and given up. Publications check for themselves.
+    private static func requireLasting(
+        _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
+    ) throws {
+        for table in tables {
+            guard let condition = table.choice.condition else { continue }
+            defer { _ = try? connection.execute("ROLLBACK") }
+            let name = table.choice.name.quotedName
+            do {
+                try connection.execute("BEGIN; CREATE TEMPORARY TABLE \(name) (LIKE \(table.choice.quoted))")
+                try connection.execute("CREATE INDEX ON pg_temp.\(name) ((1)) WHERE (\(condition))")
+            } catch let error as SourceError where error.code == "42P17" {
+                throw SourceError(
+                    .usage, "--where \(condition) may change its outcome while the row does not, which nothing tells of"
+                )
+            } catch let error as SourceError where ["42501", "25006"].contains(error.code) {
+                report(.warning("whether --where \(condition) depends on the time cannot be checked: \(error)"))
+            } catch let error as SourceError where error.kind == .refused {
+                throw SourceError(
+                    .usage, "--where \(condition) is not a condition of the table's columns alone: \(error)")
+            }
+        }
+    }
+
     /// Opens the store with the tables' entities.
     private static func open(_ path: String, _ entities: [Entity]) throws -> PersistentContainer {
         guard Set(entities.map(\.name)).count == entities.count else {
@@ -170,7 +206,8 @@ struct FollowPreparation {
                 throw SourceError(
                     .refused,
                     "the store has objects of \(entity.name) already (\(count)), which do not come from the source: follow into another entity, "
-                        + "--table SCHEMA.TABLE=ENTITY, or drop it first")
+                        + "--table SCHEMA.TABLE=ENTITY, or drop it first: `fetchindex model drop-entity STORE --entity \(entity.name)`"
+                )
             }
         }
         return container

@@ -7,6 +7,10 @@ struct FollowStatus {
     private static let interval = Duration.seconds(1)
     private static let slotInterval = Duration.seconds(10)
 
+    /// Up to where the source has sent its log.
+    var sent: LogPosition?
+    /// Whether changes are known that could not be read yet.
+    var isBehind = false
     private let store: Store
     private var lastWritten: ContinuousClock.Instant?
     private var lastState: SourceStatus.State?
@@ -15,9 +19,7 @@ struct FollowStatus {
 
     init(of store: Store) { self.store = store }
 
-    mutating func write(
-        _ state: SourceStatus.State, _ follower: Follower, sent: LogPosition? = nil, reason: String? = nil
-    ) {
+    mutating func write(_ state: SourceStatus.State, _ follower: Follower, reason: String? = nil) {
         let now = ContinuousClock.now
         if state == lastState, let lastWritten, now - lastWritten < Self.interval { return }
         // While tables are copied, another thread uses the connection.
@@ -29,7 +31,7 @@ struct FollowStatus {
         }
         if follower.source.way == .changeTable {
             // What was there at the last look is here.
-            status.lagSeconds = state == .streaming ? 0 : nil
+            status.lagSeconds = state == .streaming && !isBehind ? 0 : nil
         } else if status.lagBytes == 0 {
             status.lagSeconds = 0
         } else if let time = follower.position?.time, time > 0 {

@@ -55,6 +55,7 @@ extension Follower {
         for (index, transaction) in transactions.enumerated() {
             if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
             let before = rows.counts
+            lastTransactions.insert(transaction.number)
             try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
             try readIncomplete(rows)
             try rows.linkLater(readers(in: writer.model))
@@ -63,6 +64,7 @@ extension Follower {
                 .transaction(transaction.next.description, rows.counts.since(before), lag: transaction.time))
         }
         try commit(rows)
+        if lastTransactions.count > Self.mostInvisible { try forgetVisible() }
         let now = currentTime()
         for case .transaction(let position, let counts, let time) in events {
             tell(.transaction(position, counts, lag: max(0, now - time)))
@@ -130,6 +132,7 @@ extension Follower {
 
     private func note(_ table: StreamedTable, in model: Model) throws {
         guard let index = try index(of: table) else { return others.formUnion([table.number]) }
+        others.remove(table.number)
         let reader = try RowReader(source.tables[index], table.columns.map(\.name), of: source, in: model)
         streamed[table.number] = FollowedTable(description: table, index: index, reader: reader)
     }
@@ -138,6 +141,9 @@ extension Follower {
     /// store is consistent only when the stream has come so far.
     private func readIncomplete(_ rows: RowWriter) throws {
         let incomplete = rows.takeIncomplete()
+        if incomplete.isEmpty { return }
+        rows.isCatchingUp = true
+        try waitUntilVisible()
         for (number, key) in incomplete {
             guard let index = streamed[number]?.index else { continue }
             let table = source.tables[index]
@@ -151,10 +157,10 @@ extension Follower {
                 }
             } catch let error as SourceError where error.code == "42703" {
                 // A column is gone by now.
-                source.tables[index].isCopied = false
+                source.tables[index].requireCopy()
                 copyIsDue = true
             }
         }
-        if !incomplete.isEmpty { source.consistentFrom = try endOfLog().description }
+        source.consistentFrom = try endOfLog().description
     }
 }

@@ -60,10 +60,11 @@ extension Follower {
         guard try sourceMark() == source.mark else {
             let what =
                 source.way == .stream
-                ? "the publication \(source.publication) was" : "triggers of the change table were"
+                ? "the publication \(source.publication) was changed"
+                : "triggers of the change table, or the database, were replaced"
             throw SourceError(
                 .lost,
-                "\(what) changed while the store followed, so that rows may be missing; --recopy copies all tables again"
+                "\(what) while the store followed, so that rows may be missing; --recopy copies all tables again"
             )
         }
     }
@@ -89,6 +90,8 @@ extension Follower {
                 || coalesce((SELECT pg_catalog.string_agg(' ' || r.oid || '/' || r.xmin, '' ORDER BY r.oid)
                     FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = ANY($2::oid[])), '')
                 \(schemas)
+                || coalesce((SELECT pg_catalog.string_agg(' ' || i.inhparent || '/' || i.xmin, '' ORDER BY i.inhrelid)
+                    FROM pg_catalog.pg_inherits i WHERE i.inhrelid = ANY($2::oid[])), '')
             FROM pg_catalog.pg_publication p WHERE p.pubname = $1
             """, [source.publication, "{" + source.tables.map { "\($0.number)" }.joined(separator: ",") + "}"])
     }

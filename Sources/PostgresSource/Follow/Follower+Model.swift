@@ -22,7 +22,7 @@ extension Follower {
         guard let change = try relevantChange(of: index, streamed) else { return }
         try adopt(change, index)
         guard change.needsCopy else { return }
-        source.tables[index].isCopied = false
+        source.tables[index].requireCopy()
         copyIsDue = true
         tell(
             .warning(
@@ -44,7 +44,7 @@ extension Follower {
         if change.isNone { return }
         try adopt(change, index)
         // What was copied has other columns.
-        if change.needsCopy { source.tables[index].copiedThrough = nil }
+        if change.needsCopy, source.tables[index].copiedThrough != nil { source.tables[index].requireCopy() }
     }
 
     /// What has become of a table since the store last looked.
@@ -57,17 +57,31 @@ extension Follower {
         var isNone = false
     }
 
+    /// Throws where a table is not there, or cannot be followed any more.
+    func requireTable(_ index: Int) throws { _ = try change(of: index, nil) }
+
+    /// Whether the catalogue is what it was, marks too.
+    func isUnchanged(_ index: Int) throws -> Bool { try change(of: index, nil).isNone }
+
     private func change(of index: Int, _ streamed: StreamedTable?) throws -> TableChange {
-        let stored = source.tables[index]
+        var stored = source.tables[index]
         var choice = TableChoice(stored)
-        let numbers = Dictionary(stored.columns.map { ($0.name, $0.number) }) { first, _ in first }
-        // Columns are the same by their numbers, whatever they are called now.
         let names = try connection.execute(
             """
-            SELECT a.attnum, a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+            SELECT a.attnum, a.attname, c.oid FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
-            """, [stored.schema, stored.name], columns: 2)
+            """, [stored.schema, stored.name], columns: 3)
+        if names.isEmpty { throw SourceError(.refused, "the source has no table \(stored.title)") }
+        // Columns are the same by their numbers, whatever they are called now; in another table, by their names.
+        if let other = names.first?[2], UInt32(other) != stored.number {
+            for column in stored.columns.indices {
+                let same = names.first { $0[1] == stored.columns[column].name }
+                stored.columns[column].number = same?[0].flatMap { Int($0) } ?? 0
+            }
+            stored.width = 0
+        }
+        let numbers = Dictionary(stored.columns.map { ($0.name, $0.number) }) { first, _ in first }
         func present(_ name: String) -> String? {
             names.first { $0[0].flatMap { Int($0) } == numbers[name] }.flatMap { $0[1] }
         }
@@ -82,11 +96,16 @@ extension Follower {
         change.followed.references = stored.references
         change.followed.followsNewColumns = stored.followsNewColumns
         (change.followed.isCopied, change.followed.copiedThrough) = (stored.isCopied, stored.copiedThrough)
-        change.followed.replaces = stored.replaces
-        change.isNone = change.followed == stored
+        (change.followed.replaces, change.followed.changedUntil) = (stored.replaces, stored.changedUntil)
+        // Rows that the source has changed meanwhile, it has sent without their keys.
+        let isBlind =
+            streamed.map { !$0.columns.contains { $0.isIdentity && [stored.key, key].contains($0.name) } } ?? false
+        change.isNone = change.followed == stored && !isBlind
         if change.isNone { return change }
-        // Emptying a table and making it smaller give it another file too, and change no row that is sent.
+        // Emptying a table and making it smaller give it another file too, and change no row that is sent. But one that a publication
+        // does not name may have been unlogged for a while.
         let isRewritten = table.file != stored.file
+        change.needsCopy = isBlind || isRewritten && source.way == .stream && !source.ownsPublication
         for column in change.followed.columns {
             let old = stored.columns.first { $0.number == column.number }
             if let old, old.name != column.name { change.renamed[column.name] = old.name }
@@ -135,13 +154,15 @@ extension Follower {
             guard let current = change.table.columns.first(where: { $0.number == column.number }) else { continue }
             let type = try change.table.type(of: current)
             if let known = attributes.first(where: { $0.name == column.name }) {
-                try require(known, type, current, table)
+                let isSame = change.table.number == table.number
+                try require(known, type, current, table, isSame)
             } else {
                 if stored.slot(of: column.name) != nil, !removed.contains(column.name) {
                     throw SourceError(
                         .refused,
                         "\(table.title).\(column.name) has a name that another column of \(table.entity) had: --end ends following, "
-                            + "and `fetchindex model drop-entity` drops the entity, so that it can be followed anew")
+                            + "and `fetchindex model drop-entity STORE --entity \(table.entity)` drops the entity, so that it can be followed anew"
+                    )
                 }
                 attributes.append(AttributeDescription(column.name, type))
             }
@@ -160,14 +181,26 @@ extension Follower {
             reference.column = newNames[reference.column] ?? reference.column
             return reference
         }
+        // Where rows are copied after it, none of the stream may be older than it.
+        if source.way == .stream, change.needsCopy || !followed.isCopied {
+            followed.changedUntil = try endOfLog().description
+        }
         source.tables[index] = followed
     }
 
     private func require(
-        _ known: AttributeDescription, _ type: ValueType, _ column: SourceTable.Column, _ table: FollowedSource.Table
+        _ known: AttributeDescription, _ type: ValueType, _ column: SourceTable.Column,
+        _ table: FollowedSource.Table, _ isSameTable: Bool
     ) throws {
         guard known.type != type else { return }
         let name = known.renamedFrom ?? known.name
+        if isSameTable, table.columns.contains(where: { $0.name == column.name && $0.number != column.number }) {
+            throw SourceError(
+                .refused,
+                "\(table.title).\(column.name) is another column now, of the type \(column.typeName): --end ends following, and "
+                    + "`fetchindex model drop-entity STORE --entity \(table.entity)` drops the entity, so that it can be followed anew"
+            )
+        }
         throw SourceError(
             .refused,
             "\(table.title).\(column.name) is of another type now, \(column.typeName), and \(table.entity).\(name) is stored as "

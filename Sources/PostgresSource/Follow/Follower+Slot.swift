@@ -30,10 +30,8 @@ extension Follower {
         if let end = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()").flatMap({ LogPosition($0) }),
             end < reached
         {
-            throw SourceError(
-                .lost,
-                "the source ends at \(end), before this store (\(reached)): it is an older copy; --recopy copies all tables again"
-            )
+            let what = "the source ends at \(end), before this store (\(reached)): it is an older copy"
+            throw SourceError(.lost, "\(what); --recopy copies all tables again")
         }
         try checkTables()
         if !source.ownsPublication { try checkPublication() }
@@ -68,8 +66,14 @@ extension Follower {
     private func makeSlot() throws {
         try adoptTables()
         let known = try connection.execute(
-            "SELECT confirmed_flush_lsn, plugin FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-            [source.slot], columns: 2)
+            """
+            SELECT confirmed_flush_lsn, plugin, pg_catalog.to_jsonb(s)->>'two_phase', database = pg_catalog.current_database()
+            FROM pg_catalog.pg_replication_slots s WHERE slot_name = $1
+            """, [source.slot], columns: 4)
+        if let slot = known.first, slot[2] == "true" || slot[3] == "f" {
+            let what = slot[3] == "f" ? "of another database" : "one of prepared transactions (two_phase)"
+            throw SourceError(.refused, "the slot \(source.slot) is \(what)")
+        }
         if let plugin = known.first.map({ $0[1] ?? "no plugin" }), plugin != "pgoutput" {
             throw SourceError(.refused, "the slot \(source.slot) is one of \(plugin), not of pgoutput")
         }
@@ -78,15 +82,19 @@ extension Follower {
         // The names first: what a follower that is killed here has made, the next one finds.
         for index in source.tables.indices
         where source.tables[index].isCopied || source.tables[index].copiedThrough != nil {
-            source.tables[index].replaces = true
-            source.tables[index].isCopied = false
+            source.tables[index].requireCopy()
         }
         try store(position: nil)
         var start = known.first?[0]
         if known.isEmpty || source.ownsSlot {
-            if !known.isEmpty { try dropSlot() }
+            if !known.isEmpty { try Self.dropSlot(source.slot, connection) }
             source.ownsSlot = true
             start = try createSlot()
+        }
+        if !known.isEmpty, !source.ownsSlot {
+            // It may hold rows from before the tables were as they are now.
+            let end = try endOfLog().description
+            for index in source.tables.indices { source.tables[index].changedUntil = end }
         }
         guard let start, LogPosition(start) != nil else {
             throw SourceError(.refused, "the slot \(source.slot) has no position")
@@ -134,12 +142,20 @@ extension Follower {
 
     /// Drops the slot and makes another one; all tables are copied again, over the rows that are here.
     func prepareAgain() throws {
-        if source.way == .stream, source.ownsSlot { try dropSlot() }
-        for index in source.tables.indices {
-            source.tables[index].isCopied = false
-            source.tables[index].replaces = true
+        let server = try FollowPreparation.checkServer(connection, source.address, source.way, is: nil)
+        if server != source.systemIdentifier {
+            source.systemIdentifier = server
+            // Numbers there mean nothing here.
+            for index in source.tables.indices { source.tables[index].number = 0 }
+            if source.way == .stream, source.ownsSlot {
+                tell(.warning("the server that was followed before may still keep its log for the slot \(source.slot)"))
+            }
         }
-        source.consistentFrom = nil
+        // What cannot be copied ends it here, with nothing dropped.
+        for index in source.tables.indices { try requireTable(index) }
+        if source.way == .stream, source.ownsSlot { try Self.dropSlot(source.slot, connection) }
+        for index in source.tables.indices { source.tables[index].requireCopy() }
+        (source.consistentFrom, lastTransactions) = (nil, [])
         let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
         // The stored position goes with the description.
         try writer.setFollowedSource(nil)
@@ -148,8 +164,6 @@ extension Follower {
         try commit(RowWriter(writer))
         try source.way == .stream ? makeSlot() : prepareChangeTable()
     }
-
-    private func dropSlot() throws { try Self.dropSlot(source.slot, connection) }
 
     private func makePublication() throws {
         let name = source.publication.quotedName
@@ -256,9 +270,10 @@ extension Follower {
         }
         var left: String?
         do {
-            let connection = try Connection(source.address)
-            if source.way == .stream, source.ownsSlot { try dropSlot(source.slot, connection) }
-            if source.way == .stream, source.ownsPublication {
+            // A change table knows nothing of its followers.
+            let connection = try source.way == .stream ? Connection(source.address) : nil
+            if let connection, source.ownsSlot { try dropSlot(source.slot, connection) }
+            if let connection, source.ownsPublication {
                 try connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
             }
         } catch let error as SourceError where error.kind == .connection {

@@ -30,6 +30,8 @@ package final class Follower {
     var streamed: [UInt32: FollowedTable] = [:]
     /// The numbers of tables that a publication of others has too.
     var others: Set<UInt32> = []
+    /// The last transactions that came, which others may not see in the source yet.
+    var lastTransactions: Set<UInt32> = []
     /// The model that they were made for.
     var modelVersion: UInt32 = 0
     /// While the stream is followed.
@@ -46,7 +48,7 @@ package final class Follower {
     private static let pollMilliseconds: Int32 = 200
     /// How often a position that no transaction stores is stored.
     private static let idleInterval = Duration.seconds(10)
-    private static let longestPause = 30.0
+    private static let longestPause = 5.0
 
     /// Opens a store, or makes one, and the connection. Throws `SourceError`, `StoreError`.
     package init(
@@ -70,7 +72,7 @@ package final class Follower {
         if let storedSource { source = storedSource }
         position = try snapshot.sourcePosition()
         storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
-        (streamed, copyIsDue, pending, waiting) = ([:], false, nil, WaitingRows())
+        (streamed, others, copyIsDue, pending, waiting) = ([:], [], false, nil, WaitingRows())
     }
 
     static func lock(_ path: String) throws -> FolderLock {
@@ -90,6 +92,7 @@ package final class Follower {
     package func run() throws {
         var pause = 1.0
         var copiesAgain = options.recopies
+        var wasLost = false
         var reason: String?
         defer { status.write(.stopped, self, reason: reason) }
         while true {
@@ -103,14 +106,19 @@ package final class Follower {
                 return try source.way == .stream ? follow(isConnected) : followChangeTable(isConnected)
             } catch is Interrupted {
                 return
-            } catch let error as SourceError where error.kind == .lost && options.recopiesWhenLost && !copiesAgain {
-                report(.warning("\(error); all tables are copied again"))
+            } catch let error as SourceError
+                where error.kind == .lost && options.recopiesWhenLost && !copiesAgain
+                && (!wasLost || source.isConsistent)
+            {
+                wasLost = true
+                report(.warning(error.description))
+                report(.warning("all tables are copied again, as --recopy-when-lost says"))
                 copiesAgain = true
             } catch let error as SourceError where error.kind == .connection || error.code == "55006" {
                 // 55006: the server has not noticed yet that the last connection is gone.
                 report(.warning("\(error); trying again in \(Int(pause)) s"))
                 status.write(.disconnected, self, reason: error.description)
-                try reconnect(&pause)
+                try reconnect(&pause, copiesAgain)
             } catch {
                 reason = "\(error)"
                 throw error
@@ -133,14 +141,15 @@ package final class Follower {
         }
     }
 
-    private func reconnect(_ pause: inout Double) throws {
+    private func reconnect(_ pause: inout Double, _ copiesAgain: Bool) throws {
         while true {
             do { try wait(seconds: pause) } catch is Interrupted { return }
             pause = min(2 * pause, Self.longestPause)
             do {
                 connection = try Connection(source.address)
                 // An address of several servers may lead to another one.
-                try FollowPreparation.checkServer(connection, source.address, source.way, is: source.systemIdentifier)
+                let server = copiesAgain ? nil : source.systemIdentifier
+                try FollowPreparation.checkServer(connection, source.address, source.way, is: server)
                 return
             } catch let error as SourceError where error.kind == .connection {
                 report(.warning("\(error); trying again in \(Int(pause)) s"))
@@ -151,7 +160,7 @@ package final class Follower {
     private func follow(_ isConnected: () -> Void) throws {
         let stream = try ChangeStream(
             source.address, slot: source.slot, publication: source.publication, from: storedPosition,
-            folder: container.store.path)
+            folder: container.store.path, groupLength: options.groupLength)
         var goal = options.endsWhenCurrent ? try endOfLog() : nil
         var (lastStored, lastChecked) = (ContinuousClock.now, ContinuousClock.now)
         isConnected()
@@ -159,13 +168,14 @@ package final class Follower {
         defer { isStreaming = false }
         while true {
             try requireNotInterrupted()
-            status.write(.streaming, self, sent: stream.sent)
+            status.write(.streaming, self)
             if ContinuousClock.now - lastChecked > Self.idleInterval {
                 try checkSource()
                 lastChecked = .now
             }
             try adoptPending()
             let event = try stream.next(milliseconds: goal == nil ? Self.pollMilliseconds : 20)
+            defer { status.sent = stream.sent }
             switch event {
             case .transaction(let transaction):
                 let transactions = try stream.transactions(after: transaction)
@@ -176,7 +186,6 @@ package final class Follower {
                     continue
                 }
                 try apply(new)
-                try copyWhatIsDue()
                 lastStored = .now
                 stream.noteStored(storedPosition)
             case .reached(let reached):
@@ -190,6 +199,7 @@ package final class Follower {
                 }
             case nil: break
             }
+            try copyWhatIsDue()
             if let end = goal {
                 if storedPosition >= end && source.isConsistent {
                     try checkSource()
@@ -243,12 +253,6 @@ package final class Follower {
         for table in source.tables where !table.references.isEmpty {
             try rows.linkAll(RowReader(table, table.columns.map(\.name), of: source, in: rows.writer.model))
         }
-    }
-
-    func copyWhatIsDue() throws {
-        guard copyIsDue else { return }
-        copyIsDue = false
-        try copyTables()
     }
 
     /// The end of the source's log, with a mark behind it that makes the server write it out.

@@ -39,7 +39,7 @@ final class RowWriter {
     private let waiting: WaitingRows
 
     /// Whether rows may be of a later time than the changes that are written.
-    private let isCatchingUp: Bool
+    var isCatchingUp: Bool
 
     init(_ writer: StoreWriter, isCatchingUp: Bool = false, waiting: WaitingRows = WaitingRows()) {
         (self.writer, self.isCatchingUp, self.waiting) = (writer, isCatchingUp, waiting)
@@ -159,7 +159,8 @@ final class RowWriter {
         let key = try reader.key(row, bytes)
         let oldKey = try old.map { try reader.key($0, bytes) } ?? key
         var found = try object(reader, oldKey)
-        if oldKey != key, let holder = try object(reader, key) {
+        // Zeros of two signs are one key.
+        if oldKey != key, let holder = try object(reader, key), holder != found {
             // Only while what was copied is newer than what is streamed: in a state of the source, no row had the key.
             if let found { try delete(found, reader) }
             found = holder

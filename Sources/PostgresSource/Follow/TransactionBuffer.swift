@@ -23,9 +23,16 @@ package struct TransactionBuffer {
         count += 1
         byteCount += 4 + message.count
         guard bytes.count >= mostBytes else { return }
-        let file = try file ?? TemporaryFile(inFolder: folder, prefix: "follow")
-        self.file = file
-        try bytes.withUnsafeBytes { try file.append($0) }
+        do {
+            let file = try file ?? TemporaryFile(inFolder: folder, prefix: "follow")
+            self.file = file
+            try bytes.withUnsafeBytes { try file.append($0) }
+        } catch let error as SystemError {
+            throw SourceError(
+                .refused,
+                "a transaction of the source is longer than memory, and the file that it waits in cannot be written: \(error); nothing of it "
+                    + "was saved")
+        }
         bytes.removeAll(keepingCapacity: true)
     }
 

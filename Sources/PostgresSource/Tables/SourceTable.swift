@@ -24,7 +24,7 @@ struct SourceTable {
         let hasOwnOrder: Bool
         /// Changes with each change of the column's definition.
         let mark: UInt32
-        /// An enumeration's values, with their numbers.
+        /// The values of enumerations that are in it, with their numbers; the fields of composite types.
         let labels: [String]
     }
 
@@ -62,7 +62,10 @@ struct SourceTable {
         }
         guard row[3] == "p" else {
             throw SourceError(
-                .refused, "\(title) is a temporary or unlogged table, whose changes are not in the source's log")
+                .refused,
+                "\(title) is a temporary or unlogged table: "
+                    + (way == .stream
+                        ? "its changes are not in the source's log" : "a crash empties it, and nothing tells of that"))
         }
         (self.number, file) = (UInt32(number) ?? 0, row[5].flatMap { UInt32($0) } ?? 0)
         width = row[6].flatMap { Int($0) } ?? 0
@@ -82,12 +85,25 @@ struct SourceTable {
             WITH RECURSIVE base(type, below) AS (
                 SELECT DISTINCT atttypid, atttypid FROM pg_catalog.pg_attribute WHERE attrelid = $1::oid AND attnum > 0
                 UNION SELECT b.type, t.typbasetype FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.below
-                WHERE t.typtype = 'd')
+                WHERE t.typtype = 'd'),
+            part(whole, type) AS (
+                SELECT DISTINCT atttypid, atttypid FROM pg_catalog.pg_attribute WHERE attrelid = $1::oid AND attnum > 0
+                UNION SELECT p.whole, n.type FROM part p JOIN pg_catalog.pg_type t ON t.oid = p.type CROSS JOIN LATERAL (
+                    SELECT t.typbasetype WHERE t.typtype = 'd' UNION ALL SELECT t.typelem WHERE t.typcategory = 'A'
+                    UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r WHERE r.rngtypid = t.oid
+                    UNION ALL SELECT f.atttypid FROM pg_catalog.pg_attribute f
+                        WHERE t.typtype = 'c' AND f.attrelid = t.typrelid AND f.attnum > 0 AND NOT f.attisdropped) n(type))
             SELECT a.attname, a.attnum, a.atttypid, t.oid, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory,
                 a.attgenerated, a.attnotnull, a.atthasdef OR a.atthasmissing OR a.attnotnull OR a.attidentity <> '' OR d.typdefault IS NOT NULL, a.atttypmod,
                 tn.nspname = 'pg_catalog' OR t.typtype = 'e', a.xmin,
-                (SELECT pg_catalog.string_agg(e.oid || ' ' || e.enumlabel, E'\\x1f' ORDER BY e.oid) FROM pg_catalog.pg_enum e
-                    WHERE e.enumtypid = t.oid)
+                (SELECT pg_catalog.string_agg(l.label, E'\\x1f' ORDER BY l.label)
+                    FROM part p JOIN pg_catalog.pg_type t ON t.oid = p.type CROSS JOIN LATERAL (
+                        SELECT e.oid || ' ' || e.enumlabel FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid
+                        UNION ALL SELECT f.attrelid || '/' || f.attnum || '/' || f.xmin FROM pg_catalog.pg_attribute f
+                            WHERE t.typtype = 'c' AND f.attrelid = t.typrelid AND f.attnum > 0
+                        UNION ALL SELECT t.oid || ':' || t.typrelid || '*' || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute f
+                            WHERE f.attrelid = t.typrelid AND f.attnum > 0) WHERE t.typtype = 'c') l(label)
+                    WHERE p.whole = a.atttypid)
             FROM pg_catalog.pg_attribute a JOIN base b ON b.type = a.atttypid
                 JOIN pg_catalog.pg_type t ON t.oid = b.below AND t.typtype <> 'd'
                 JOIN pg_catalog.pg_type d ON d.oid = a.atttypid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace

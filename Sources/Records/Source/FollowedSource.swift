@@ -15,7 +15,7 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var modifier: Int32
         /// What changes with each change of the column's definition; 0 when it is not known.
         package var mark: UInt32
-        /// An enumeration's values, with their numbers.
+        /// The values of enumerations that are in it, with their numbers; the fields of composite types.
         package var labels: [String]
 
         package init(
@@ -58,6 +58,9 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         /// How many columns the table has had, dropped ones and those that are not followed too.
         package var width = 0
         package var isCopied = false
+        /// A position in the source's log before which the table was another one; it is copied when the stream has passed that. Else rows
+        /// of the stream from before the change would be written over the copy.
+        package var changedUntil: String?
         /// The key of the last row that was copied, as text.
         package var copiedThrough: String?
         /// Whether rows that are gone are deleted when it is copied: objects were there before.
@@ -73,6 +76,9 @@ package struct FollowedSource: Codable, Equatable, Sendable {
             (self.schema, self.name, self.entity, self.key, self.columns) = (schema, name, entity, key, columns)
             (self.followsNewColumns, self.asText, self.condition) = (followsNewColumns, asText, condition)
         }
+
+        /// Its rows stay until all are copied anew; then those that were not copied are deleted.
+        package mutating func requireCopy() { (isCopied, copiedThrough, replaces) = (false, nil, true) }
     }
 
     /// How changes are heard of.
