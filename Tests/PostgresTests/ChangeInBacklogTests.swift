@@ -192,6 +192,7 @@ import Testing
     /// What waits for a standby is sent before it can be seen: a copy waits for it.
     @Test func whatCannotBeSeenYetIsNotCopiedOver() throws {
         let server = try TestServer()
+        defer { server.stop() }
         let followed = Followed(address: server.address())
         let owner = try server.connection()
         try owner.execute("SET synchronous_commit = local")

@@ -204,6 +204,7 @@ import Testing
     @Test func whatCannotBeTrustedIsASentence() throws {
         // Its own server: other databases' transactions would keep changes.
         let server = try TestServer()
+        defer { server.stop() }
         let (followed, connection) = try table(in: server)
         func require(_ reason: String) throws {
             let error = #expect(throws: SourceError.self) { try followed.follow() }
@@ -303,6 +304,7 @@ import Testing
     /// Programs of the source go on, whatever they do.
     @Test func writersAreNotDisturbed() throws {
         let server = try TestServer(["max_prepared_transactions=5"])
+        defer { server.stop() }
         try server.run(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text); INSERT INTO public.t VALUES (1, 'a'), (2, 'b')")
         var followed = Followed(address: server.address())
@@ -337,6 +339,7 @@ import Testing
     /// With synchronous_commit off, a crash undoes transactions that were seen, and gives their numbers again.
     @Test func whatACrashUndoesIsNotTaken() throws {
         let server = try TestServer(["synchronous_commit=off", "wal_writer_delay=1s", "fsync=on"])
+        defer { server.stop() }
         try server.run("CREATE TABLE public.t(id integer PRIMARY KEY, a text); INSERT INTO public.t VALUES (1, 'a')")
         var followed = Followed(address: server.address())
         followed.usesChangeTable = true

@@ -155,6 +155,7 @@ import Testing
     @Test func theServerMayCrashAndConnectionsMayBeCut() throws {
         let seed = 20 &+ TestSettings.seed
         let server = try TestServer(["fsync=on"])
+        defer { server.stop() }
         let followed = try start(server)
         try followed.follow(["books=Book", "notes"])
         let traffic = Traffic(followed.address, writers: 2, seed: seed)
@@ -215,6 +216,7 @@ import Testing
 
     @Test func anInterruptionEndsAFollowerThatCannotConnect() throws {
         let server = try TestServer()
+        defer { server.stop() }
         let followed = try start(server)
         try followed.follow(["books=Book", "notes"])
         let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")

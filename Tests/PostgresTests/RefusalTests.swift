@@ -38,12 +38,14 @@ import Testing
 
     @Test func serversThatCannotBeFollowedSayWhy() throws {
         let server = try TestServer(["wal_level=replica", "max_replication_slots=1"])
+        defer { server.stop() }
         try server.run("CREATE TABLE public.t(id integer PRIMARY KEY)")
         #expect(try refusal(server.address()).contains("wal_level is replica"))
         #expect(try refusal(server.address(database: "nowhere")).contains("\"nowhere\" does not exist"))
         try server.run("CREATE ROLE reader LOGIN")
         server.stop()
         let full = try TestServer(["max_replication_slots=1"])
+        defer { full.stop() }
         try full.run("CREATE TABLE public.t(id integer PRIMARY KEY)")
         try full.run("CREATE ROLE reader LOGIN")
         let role = try refusal(full.address(user: "reader"))

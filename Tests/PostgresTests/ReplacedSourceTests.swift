@@ -21,6 +21,7 @@ import Testing
     /// Rows that are not in the other server are deleted; those that are in both stay.
     @Test(arguments: [false, true]) func anotherServerIsCopiedOnlyWhenAsked(usesChangeTable: Bool) throws {
         let servers = try (0..<2).map { _ in try TestServer() }
+        defer { for server in servers { server.stop() } }
         var followed = Followed(address: servers[0].address())
         followed.usesChangeTable = usesChangeTable
         // A dropped column has a number, which a dump does not carry over.

@@ -3,6 +3,7 @@ import PostgresSource
 import TestSupport
 
 /// A PostgreSQL server of the tests' own, in a folder that is removed with it.
+/// Optimized code releases a variable after its last use: `defer { server.stop() }` keeps a server to the end of its test.
 final class TestServer {
     struct NotReady: Error {}
 
