@@ -52,6 +52,34 @@ import Testing
         try requireEqual(followed)
     }
 
+    /// The log of a standby that was behind has other transactions at the positions that the store has followed.
+    @Test func aStandbyThatLacksTransactionsIsNoticed() throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let followed = Followed(address: server.address())
+        try server.run("\(Self.table); INSERT INTO public.t VALUES (1, 'a', 'b')")
+        try followed.follow(["t"])
+        try server.keepFiles()
+        try server.run("INSERT INTO public.t VALUES (2, 'a', 'b')")
+        try followed.follow()
+        try server.takeOver(withKeptFiles: true)
+        try server.run("INSERT INTO public.t SELECT i, 'new', 'b' FROM generate_series(3, 2000) i")
+        let error = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(
+            error?.kind == .lost
+                && error?.description.contains("another server has taken over, with the log up to 0/") ?? false,
+            "\(String(describing: error))")
+        try followed.follow { $0.recopiesWhenLost = true }
+        try requireEqual(followed)
+        // One that has all of them is followed as before.
+        for id in [5000, 5001] {
+            try server.takeOver(withKeptFiles: false)
+            try server.run("INSERT INTO public.t VALUES (\(id), 'a', 'b')")
+            #expect(try followed.follow() == ["+1 ~0 -0"])
+        }
+        try requireEqual(followed)
+    }
+
     @Test func aTableThatWasMadeAnewIsKnownByTheNamesOfItsColumns() throws {
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)

@@ -80,6 +80,27 @@ final class TestServer {
         try start()
     }
 
+    private var files: String { folder + "/cluster" }
+
+    /// Keeps its files as they are: those of a standby that falls behind from now on.
+    func keepFiles() throws {
+        stop()
+        guard try Child("/bin/cp", ["-a", files, files + "-kept"]).wait() == 0 else { throw NotReady() }
+        try start()
+    }
+
+    /// A standby takes over: one that has all transactions, or one that has those of the kept files.
+    func takeOver(withKeptFiles: Bool) throws {
+        stop()
+        if withKeptFiles {
+            try FileManager.default.removeItem(atPath: files)
+            try FileManager.default.moveItem(atPath: files + "-kept", toPath: files)
+        }
+        try Data().write(to: URL(fileURLWithPath: files + "/standby.signal"))
+        try start()
+        try run("SELECT pg_promote()")
+    }
+
     /// Ends all its processes as a crash of the machine would; the next start recovers.
     func crash() {
         let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?

@@ -43,13 +43,15 @@ final class ChangeStream {
     private var lastHeard = ContinuousClock.now
     private(set) var isReplyWanted = false
 
-    /// Streams what comes after a position. Throws `SourceError`.
-    init(
-        _ address: String, slot: String, publication: String, from position: LogPosition, folder: String,
-        groupLength: Int
-    ) throws {
-        connection = try Connection(address, isReplication: true)
+    /// A stream of what comes after a position; `begin` begins it. Transactions that are longer than memory wait in files in the folder.
+    init(_ connection: Connection, from position: LogPosition, folder: String, groupLength: Int) {
+        self.connection = connection
         (self.folder, self.groupLength, sent, stored) = (folder, groupLength, position, position)
+    }
+
+    /// Throws `SourceError`.
+    func begin(slot: String, publication: String) throws {
+        let position = stored
         try connection.startReplication(
             "START_REPLICATION SLOT \(slot.quotedName) LOGICAL \(position) "
                 + "(proto_version '1', publication_names \(publication.quotedName.quotedText))")

@@ -53,6 +53,21 @@ extension Follower {
         try copyWhatIsDue()
     }
 
+    /// A standby that has taken over may lack transactions that are here; what it writes later has their positions.
+    func checkTimeline(_ replication: Connection) throws {
+        let timeline = try replication.timeline()
+        defer { source.timeline = timeline }
+        guard let known = source.timeline, known != timeline else { return }
+        let end = try replication.end(ofTimeline: known, before: timeline)
+        // Of which time copied rows are, the position does not tell.
+        if source.isConsistent, let end, storedPosition <= end { return }
+        let what = end.map { "with the log up to \($0)" } ?? "with a log that is not this one's"
+        throw SourceError(
+            .lost,
+            "another server has taken over, \(what), and may lack what the store has (up to \(storedPosition)); --recopy copies all tables "
+                + "again")
+    }
+
     // MARK: The publication, or the triggers
 
     /// Rows of which a publication or a trigger did not tell for a while are missing, whatever it is now.

@@ -77,17 +77,19 @@ extension Follower {
                 commit: { rows, end, isLast in
                     try requireNotInterrupted()
                     if isLast { try finishCopy(index, rows, seen) } else { source.tables[index].copiedThrough = end }
-                    try commit(rows)
-                    container.store.releasePages()
                     counts.add(rows.counts)
-                    tell(.copying(table: title, rows: rowCount))
+                    try commit(rows) {
+                        tell(.copying(table: title, rows: rowCount))
+                        let seconds = (ContinuousClock.now - start) / .seconds(1)
+                        if isLast { tell(.copied(table: title, counts, seconds: seconds)) }
+                    }
+                    container.store.releasePages()
                     status.write(.copying, self)
                 })
         } catch let error as SourceError where ["42703", "42P01"].contains(error.code) {
             // A column, or the table, is not there any more, or has another name.
             throw SourceError(.connection, "\(title) was changed while it was copied")
         }
-        tell(.copied(table: title, counts, seconds: (ContinuousClock.now - start) / .seconds(1)))
     }
 
     /// The last range: rows that are gone are deleted, and the store is consistent when the stream has come to now.

@@ -79,6 +79,7 @@ extension Follower {
         }
         if source.ownsPublication { try makePublication() } else { try checkPublication() }
         source.mark = try sourceMark()
+        source.timeline = try Connection(source.address, isReplication: true).timeline()
         // The names first: what a follower that is killed here has made, the next one finds.
         for index in source.tables.indices
         where source.tables[index].isCopied || source.tables[index].copiedThrough != nil {

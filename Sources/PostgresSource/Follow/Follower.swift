@@ -23,7 +23,7 @@ package final class Follower {
     private var storedSource: FollowedSource?
     /// Up to where the stream is in the store; what is not stored yet of it has nothing for the store.
     var position: SourcePosition?
-    private var storedPosition = LogPosition(0)
+    private(set) var storedPosition = LogPosition(0)
     /// For commands.
     var connection: Connection
     /// The tables of the stream by their numbers.
@@ -158,9 +158,11 @@ package final class Follower {
     }
 
     private func follow(_ isConnected: () -> Void) throws {
-        let stream = try ChangeStream(
-            source.address, slot: source.slot, publication: source.publication, from: storedPosition,
-            folder: container.store.path, groupLength: options.groupLength)
+        let replication = try Connection(source.address, isReplication: true)
+        try checkTimeline(replication)
+        let stream = ChangeStream(
+            replication, from: storedPosition, folder: container.store.path, groupLength: options.groupLength)
+        try stream.begin(slot: source.slot, publication: source.publication)
         var goal = options.endsWhenCurrent ? try endOfLog() : nil
         var (lastStored, lastChecked) = (ContinuousClock.now, ContinuousClock.now)
         isConnected()
@@ -266,8 +268,8 @@ package final class Follower {
         return end
     }
 
-    /// Commits rows with the position, and the caches that are kept with them.
-    func commit(_ rows: RowWriter) throws {
+    /// Commits rows with the position, and the caches that are kept with them. Tells `done` of it before all others.
+    func commit(_ rows: RowWriter, then done: () -> Void = {}) throws {
         let writer = rows.writer
         var becameConsistent = false
         if hasReachedEndOfCopy && !source.isConsistent && source.tables.allSatisfy(\.isCopied) {
@@ -285,6 +287,7 @@ package final class Follower {
         try writer.commit()
         storedSource = source
         storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
+        done()
         if becameConsistent, let end = position?.text { report(.consistent(end)) }
     }
 }

@@ -106,6 +106,8 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package var hasWaitingRows = false
     /// What changes with each change of what tells of changes: rows of which it did not tell meanwhile would be missing.
     package var mark: String?
+    /// The timeline of the log in which the position is.
+    package var timeline: UInt32?
 
     package init(
         _ way: Way, address: String, systemIdentifier: String, slot: String, publication: String, ownsSlot: Bool,
