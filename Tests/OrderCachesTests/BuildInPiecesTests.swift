@@ -144,7 +144,7 @@ import Values
         _ = try caches.open("rows", request())
         let shape = try OrderShape(hasSections: true)
         var failing = try request()
-        failing.builder = OrderBuilder(entity: 0, shape: shape, placer: FailingPlacer())
+        failing.builder = OrderBuilder(entity: 0, shape: shape, dependencies: [0]) { _ in FailingPlacer() }
         #expect(throws: FailingPlacer.Failed.self) { try caches.rebuild("rows", failing, .requested) }
         try expectRight(caches.open("rows", request()))
 

@@ -83,7 +83,9 @@ import Testing
             self.order = order
             self.list = list
             let shape = try OrderShape(hasSections: order.hasSections, sectionOrder: order.sectionOrder)
-            builder = OrderBuilder(entity: 0, shape: shape, placer: TestPlacer(hasSections: order.hasSections))
+            builder = OrderBuilder(entity: 0, shape: shape, dependencies: [0]) { _ in
+                TestPlacer(hasSections: order.hasSections)
+            }
             var current = SectionedOrder(entity: 0, shape: shape, in: store)
             let edits = try list.map {
                 RecordChange(object: RecordKey(entity: 0, number: $0.key), old: nil, new: try $0.value.record())

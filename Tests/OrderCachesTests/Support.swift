@@ -122,7 +122,7 @@ struct TestOrder: CustomStringConvertible {
     }
 
     func request() throws -> OrderRequest {
-        let builder = try OrderBuilder(entity: 0, shape: shape(), placer: placer)
+        let builder = try OrderBuilder(entity: 0, shape: shape(), dependencies: [0]) { _ in placer }
         return OrderRequest(
             builder: builder,
             identity: CacheIdentity(

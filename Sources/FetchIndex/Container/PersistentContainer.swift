@@ -24,6 +24,7 @@ public final class PersistentContainer: Sendable {
     /// Removed with the container, which closes the store first.
     private let folder: TemporaryStoreFolder?
     private let temporaryNumbers = Mutex(RecordKey.firstTemporaryNumber)
+    let compiledOrders = CompiledOrders()
     /// What ids of objects are made with, by entity.
     private let origins = Mutex<[Int: ObjectOrigin]>([:])
 

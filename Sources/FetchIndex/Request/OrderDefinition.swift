@@ -31,7 +31,7 @@ public struct OrderDefinition: Hashable, Sendable {
     /// The order in a model: how to build it, and its fingerprint. Throws when an attribute is missing or has the wrong type.
     func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
-        return try compile(number, in: model, RecordPlacer(self, number, in: model))
+        return try request(compiled(number, in: model, RecordPlacer(self, number, in: model)), in: model)
     }
 
     /// The entities whose objects are members, in ascending order.
@@ -51,7 +51,7 @@ public struct OrderDefinition: Hashable, Sendable {
     ) throws -> (request: OrderRequest, source: RecordSource) {
         let number = try reader.model.number(of: entity)
         let placer = try RecordPlacer(self, number, in: reader.model)
-        let request = try compile(number, in: reader.model, placer)
+        let request = try request(compiled(number, in: reader.model, placer), in: reader.model)
         guard let predicate else { return (request, .all) }
         let planner = try FetchPlanner(
             predicate, placer.predicate, placer.table, entity: number, among: request.builder.entities, in: reader,
@@ -59,17 +59,33 @@ public struct OrderDefinition: Hashable, Sendable {
         return (request, try planner.source())
     }
 
-    private func compile(_ number: Int, in model: Model, _ placer: RecordPlacer) throws -> OrderRequest {
+    /// What an order of compiled parts is, and how its rows are placed.
+    func request(_ compiled: CompiledOrder, in model: Model) throws -> OrderRequest {
+        let headings = try ObjectHeadings(self, compiled.entity, in: model)
+        let builder = OrderBuilder(
+            entity: compiled.entity, subentities: compiled.subentities, shape: compiled.shape, paths: compiled.paths,
+            dependencies: compiled.dependencies, headings: headings
+        ) { number in
+            let definition = number == compiled.entity ? self : self.current(model.entities[compiled.entity])
+            return try RecordPlacer(definition, number, in: model)
+        }
+        return OrderRequest(builder: builder, identity: compiled.identity)
+    }
+
+    /// A name that an attribute of the entity had may be that of another one in a subentity.
+    private func current(_ entity: Entity) -> OrderDefinition {
+        entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.attribute(at: $0).name } } : self
+    }
+
+    func compiled(_ number: Int, in model: Model, _ placer: RecordPlacer) throws -> CompiledOrder {
         let entity = model.entities[number]
-        // A name that an attribute of the entity had may be that of another one in a subentity.
-        let current = entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.attribute(at: $0).name } } : self
         let subentities = try entities(in: model).filter { $0 != number }.map {
-            ($0, model.entities[$0], try RecordPlacer(current, $0, in: model))
+            ($0, model.entities[$0], try RecordPlacer(current(entity), $0, in: model))
         }
+        let paths = placer.paths + subentities.flatMap(\.2.paths)
         var related: [Int: Set<Int>] = [:]
-        for placer in [placer] + subentities.map(\.2) where !placer.paths.isEmpty {
-            for path in placer.paths { related.merge(path.reads) { $0.union($1) } }
-        }
+        for path in paths { related.merge(path.reads) { $0.union($1) } }
+        let ofPaths = related.keys
         if let headings = placer.headings { related.merge(headings.reads) { $0.union($1) } }
         let shape = try OrderShape(
             hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder.shape,
@@ -91,10 +107,10 @@ public struct OrderDefinition: Hashable, Sendable {
             aggregates: try permanent.aggregatesKept(placer.columns, of: entity),
             aggregateList: texts.aggregates,
             collation: versions.sorted().joined(separator: ", "))
-        let placers = Dictionary(uniqueKeysWithValues: subentities.map { ($0.0, $0.2 as any RowPlacer) })
-        let builder = OrderBuilder(
-            entity: number, shape: shape, placer: placer, subentities: placers, headings: placer.headings)
-        return OrderRequest(builder: builder, identity: identity)
+        let members = [number] + subentities.map(\.0)
+        return CompiledOrder(
+            entity: number, subentities: subentities.map(\.0).sorted(), shape: shape, paths: paths,
+            dependencies: Set(members + ofPaths + (placer.headings?.entities ?? [])).sorted(), identity: identity)
     }
 
     /// Its parts in the form that `init` parses; empty where there are none.

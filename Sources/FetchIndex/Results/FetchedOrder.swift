@@ -45,7 +45,7 @@ public struct FetchedOrder {
         entity = asked
         origin = container.origin(ofEntity: entityNumber, named: asked.name)
         var others: [Int: Other] = [:]
-        for number in builder.subentities.keys where entities.indices.contains(number) {
+        for number in builder.subentities where entities.indices.contains(number) {
             let entity = entities[number]
             others[number] = Other(
                 entity: entity, origin: container.origin(ofEntity: number, named: entity.name),
@@ -184,7 +184,7 @@ public struct FetchedOrder {
             try opened.order.walkRows(from: row) { object, path in
                 let isFound = try snapshot.record(object) { record in
                     placement.begin()
-                    guard let placer = builder.placer(of: object.entity),
+                    guard let placer = try builder.placer(of: object.entity),
                         try placer.place(object, record, in: snapshot, &placement)
                     else { return }
                     try withRow(object, path) { try body(next, $0) }

@@ -16,7 +16,7 @@ extension FetchedResultsController {
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
         try withPublicErrors {
-            try validate()
+            let definition = try validate()
             let context = managedObjectContext
             try context.use(Object.self, for: fetchRequest.entityName)
             if context.delivery.isUnderWay {
@@ -27,13 +27,13 @@ extension FetchedResultsController {
                 try context.mergeChanges()
             }
             let wanted = Fetched(
-                definition: fetchRequest.resultsDefinition(sectionKey, sectionOrder),
-                offset: fetchRequest.offset, limit: fetchRequest.limit, observed: fetchRequest.observedKeyPaths)
+                definition: definition, offset: fetchRequest.offset, limit: fetchRequest.limit,
+                observed: fetchRequest.observedKeyPaths)
             if context.delivery.isTelling(self) {
                 guard fetched == wanted else { throw ContextError.delivering }
                 return .hit
             }
-            let request = try wanted.definition.compile(in: context.model)
+            let request = try request(of: wanted.definition)
             if fetched == wanted, try isCurrent(request) {
                 // The merge has advanced the order already, and has delivered the change.
                 guard cacheName != nil else { return .computed }
@@ -57,6 +57,13 @@ extension FetchedResultsController {
             }
             return fetchOutcome(outcome)
         }
+    }
+
+    /// Definitions of fetches without a cache may be a new one each time.
+    private func request(of definition: OrderDefinition) throws -> OrderRequest {
+        let context = managedObjectContext
+        if cacheName == nil { return try definition.compile(in: context.model) }
+        return try context.container.compiledOrders.request(definition, in: context.snapshot())
     }
 
     /// Whether the live order is that of a request, and is read as its cache has it, or is in memory without a cache name.

@@ -76,10 +76,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     deinit { for stream in streams.values { stream.finish() } }
 
-    func validate() throws {
+    @discardableResult
+    func validate() throws -> OrderDefinition {
         if requiresSortKeys, fetchRequest.sortKeys.isEmpty { throw ContextError.noSortKeys }
         let definition = fetchRequest.resultsDefinition(sectionKey, sectionOrder)
         if cacheName != nil, let what = definition.uncacheableReason { throw ContextError.notCacheable(what) }
+        return definition
     }
 
     struct Fetched: Equatable {
@@ -205,10 +207,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 
     func path(of object: RecordKey) -> RowPath? {
-        guard let record = managedObjectContext.viewedRecord(of: object),
-            let placer = live?.request.builder.placer(of: object.entity)
-        else { return nil }
+        guard let record = managedObjectContext.viewedRecord(of: object), let builder = live?.request.builder else {
+            return nil
+        }
         return read { [context = managedObjectContext] window in
+            guard let placer = try builder.placer(of: object.entity) else { return nil }
             let state = ChangedState(context.edits.reported, over: try context.snapshot())
             return try window.position(of: object, record, placer, in: state)
         } ?? nil

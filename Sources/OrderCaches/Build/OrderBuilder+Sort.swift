@@ -81,7 +81,7 @@ extension OrderBuilder {
             var placement = builder.placement
             let related = builder.relatedState(of: reader, replacing: replaced)
             for (object, record) in replaced {
-                guard let record, let placer = builder.placer(of: object.entity) else { continue }
+                guard let record, let placer = try builder.placer(of: object.entity) else { continue }
                 placement.begin()
                 guard try placer.place(object, record.span.bytes, related, &placement) else { continue }
                 placement.finishEntry(object, in: builder.shape)

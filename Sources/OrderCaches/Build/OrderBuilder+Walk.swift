@@ -50,7 +50,7 @@ extension OrderBuilder {
 
     /// Of replaced records, those of objects that may be in the order.
     func own(of replaced: [RecordKey: [UInt8]?]) -> [RecordKey: [UInt8]?] {
-        replaced.isEmpty ? replaced : replaced.filter { placer(of: $0.key.entity) != nil }
+        replaced.isEmpty ? replaced : replaced.filter { has($0.key.entity) }
     }
 
     /// Where the records that paths lead to are read; nil without paths.
@@ -79,7 +79,7 @@ extension OrderBuilder {
             source = .objects(Set(found).union(own.keys.filter { !$0.isTemporary }).sorted())
         }
         for entity in entities where shouldContinue {
-            guard let placer = placer(of: entity) else { continue }
+            guard let placer = try placer(of: entity) else { continue }
             try reader.forEachRecord(of: entity, from: source, unlessGone: { own[$0] != nil }) { object, record in
                 guard hasOwn, let replacement = own[object] else {
                     placement.begin()
@@ -110,7 +110,7 @@ extension OrderBuilder {
         _ body: (RecordKey, inout RowPlacement) throws -> Bool
     ) throws -> Bool {
         placement.begin()
-        guard let placer = placer(of: object.entity),
+        guard let placer = try placer(of: object.entity),
             try placer.place(object, record.span.bytes, related, &placement)
         else { return true }
         return try body(object, &placement)

@@ -13,10 +13,9 @@ package struct OrderBuilder {
     /// The entity that the order is of.
     package let entity: Int
     package let shape: OrderShape
-    /// Places records of the entity itself.
-    package let placer: any RowPlacer
-    /// The placers of the subentities whose objects are in the order too, by number.
-    package let subentities: [Int: any RowPlacer]
+    /// The subentities whose objects are in the order too, in ascending order.
+    package let subentities: [Int]
+    private let placers: RowPlacers
     /// Nil unless sections are of objects.
     package let headings: (any SectionHeadings)?
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
@@ -36,30 +35,27 @@ package struct OrderBuilder {
     /// Whether placements or headings read records of other objects. Sections by a reference of the row itself have no paths.
     package var readsRelated: Bool { hasPaths || headings != nil }
 
+    /// `paths` are those of all placers, which are made when they are asked for: to read an order that is built takes none.
     package init(
-        entity: Int, shape: OrderShape, placer: any RowPlacer, subentities: [Int: any RowPlacer] = [:],
-        headings: (any SectionHeadings)? = nil
+        entity: Int, subentities: [Int] = [], shape: OrderShape, paths: [RelatedPath] = [], dependencies: [Int],
+        headings: (any SectionHeadings)? = nil, makePlacer: @escaping (_ entity: Int) throws -> any RowPlacer
     ) {
         self.entity = entity
-        self.shape = shape
-        self.placer = placer
         self.subentities = subentities
+        self.shape = shape
+        self.paths = paths
+        self.dependencies = dependencies
         self.headings = headings
-        // Most orders are of one entity's own values.
-        if subentities.isEmpty, headings == nil, placer.paths.isEmpty {
-            (paths, dependencies) = ([], [entity])
-            return
-        }
-        paths = placer.paths + subentities.values.flatMap(\.paths)
-        let read = paths.flatMap(\.reads.keys) + (headings?.entities ?? [])
-        dependencies = Set([entity] + Array(subentities.keys) + read).sorted()
+        placers = RowPlacers(makePlacer)
     }
 
     /// The entities whose objects are in the order, in ascending order.
-    package var entities: [Int] { subentities.isEmpty ? [entity] : ([entity] + subentities.keys).sorted() }
+    package var entities: [Int] { subentities.isEmpty ? [entity] : (subentities + [entity]).sorted() }
+
+    func has(_ number: Int) -> Bool { number == entity || subentities.contains(number) }
 
     /// Nil for an entity whose objects are not in the order.
-    package func placer(of number: Int) -> (any RowPlacer)? { number == entity ? placer : subentities[number] }
+    package func placer(of number: Int) throws -> (any RowPlacer)? { has(number) ? try placers[number] : nil }
 
     /// The entity of all rows; nil: each row names that of its object.
     var rowEntity: Int? { subentities.isEmpty ? entity : nil }
@@ -154,6 +150,25 @@ package struct OrderBuilder {
             }
         }
         return try builder.finish()
+    }
+}
+
+/// The placers of an order's entities, each made when it is first asked for.
+private final class RowPlacers {
+    private let make: (Int) throws -> any RowPlacer
+    private var made: [Int: any RowPlacer] = [:]
+    private var last: (entity: Int, placer: any RowPlacer)?
+
+    init(_ make: @escaping (Int) throws -> any RowPlacer) { self.make = make }
+
+    subscript(entity: Int) -> any RowPlacer {
+        get throws {
+            if let last, last.entity == entity { return last.placer }
+            let placer = try made[entity] ?? make(entity)
+            made[entity] = placer
+            last = (entity, placer)
+            return placer
+        }
     }
 }
 

@@ -209,7 +209,7 @@ package struct LiveOrder {
     /// Whether an object with a record is among the order's rows, also outside of its window; true also for others where that depends on
     /// more than the record. False without a record.
     package func isMember(_ object: RecordKey, _ record: [UInt8]?) throws -> Bool {
-        guard let record, let placer = request.builder.placer(of: object.entity) else { return false }
+        guard let record, let placer = try request.builder.placer(of: object.entity) else { return false }
         if request.builder.readsRelated { return true }
         var placement = RowPlacement()
         return try placer.place(record.span.bytes, &placement)

@@ -59,7 +59,7 @@ extension OrderBuilder {
         var rows: [RowChange] = []
         rows.reserveCapacity(changes.count)
         for change in changes {
-            guard let placer = placer(of: change.object.entity) else { continue }
+            guard let placer = try placer(of: change.object.entity) else { continue }
             let old = try placer.key(
                 of: states == nil ? change.oldObject : change.object, change.old, in: states?.old, &placement,
                 as: change.oldObject)
@@ -88,7 +88,7 @@ extension OrderBuilder {
         }
         var rows: [RowChange] = []
         for object in starts.sorted() {
-            guard let placer = placer(of: object.entity) else { continue }
+            guard let placer = try placer(of: object.entity) else { continue }
             var record: [UInt8]?
             _ = try states.new.record(object) { record = [UInt8](copying: $0) }
             let old = try placer.key(of: object, record, in: states.old, &placement)

@@ -1,0 +1,43 @@
+internal import Models
+internal import OrderCaches
+internal import Records
+internal import Synchronization
+
+/// What a definition is in a model, without what places rows: enough to find its cache, and to read it.
+struct CompiledOrder: Sendable {
+    let entity: Int
+    let subentities: [Int]
+    let shape: OrderShape
+    let paths: [RelatedPath]
+    let dependencies: [Int]
+    let identity: CacheIdentity
+}
+
+/// The definitions that were compiled in the newest model, so that the next fetch of one need not compile it again.
+final class CompiledOrders: Sendable {
+    private struct State {
+        /// Of the model.
+        var version: UInt32 = 0
+        var orders: [OrderDefinition: CompiledOrder] = [:]
+    }
+
+    private static let mostOrders = 64
+
+    private let state = Mutex(State())
+
+    /// As `OrderDefinition.compile`. O(definition) where it was compiled in the same model before.
+    func request(_ definition: OrderDefinition, in reader: StoreReader) throws -> OrderRequest {
+        let (model, version) = (reader.model, reader.modelVersion)
+        let known = state.withLock { $0.version == version ? $0.orders[definition] : nil }
+        if let known { return try definition.request(known, in: model) }
+        let number = try model.number(of: definition.entity)
+        let compiled = try definition.compiled(number, in: model, RecordPlacer(definition, number, in: model))
+        state.withLock { state in
+            if state.version != version || state.orders.count >= Self.mostOrders {
+                state = State(version: version)
+            }
+            state.orders[definition] = compiled
+        }
+        return try definition.request(compiled, in: model)
+    }
+}
