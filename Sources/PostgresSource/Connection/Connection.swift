@@ -7,6 +7,9 @@ package final class Connection {
     /// As 150004.
     package let serverVersion: Int
 
+    /// A table that is locked for long does not keep a follower from ending.
+    private static let lockTimeout = "lock_timeout = '5s'"
+
     /// How texts of values are written, so that they mean the same everywhere.
     private static let settings = [
         "DateStyle = ISO", "TimeZone = 'UTC'", "IntervalStyle = postgres", "extra_float_digits = 3",
@@ -14,7 +17,7 @@ package final class Connection {
         "standard_conforming_strings = on", "lc_monetary = 'C'", "search_path = ''",
         // Rows that the role may not see would be missing without a word; with this, reading them fails.
         "row_security = off",
-        "statement_timeout = 0", "lock_timeout = 0", "idle_in_transaction_session_timeout = 0",
+        "statement_timeout = 0", lockTimeout, "idle_in_transaction_session_timeout = 0",
         // Ranges of a copy are read by the index of the key: sorting the table for each of them would take O(n) each time.
         "enable_sort = off", "jit = off", "max_parallel_workers_per_gather = 0",
     ]
@@ -111,8 +114,10 @@ package final class Connection {
         }
     }
 
-    /// The first value of a command that may take long. Throws `Interrupted`.
+    /// The first value of a command that may take long, and wait for others as long. Throws `Interrupted`.
     func slowValue(_ command: String, isInterrupted: () -> Bool) throws -> String? {
+        try execute("SET lock_timeout = 0")
+        defer { _ = try? execute("SET " + Self.lockTimeout) }
         guard PQsendQuery(raw, command) == 1 else { throw lost }
         var wasInterrupted = false
         while PQisBusy(raw) == 1 {
@@ -270,31 +275,5 @@ extension Substring {
         while let first = text.first, first.isWhitespace { text.removeFirst() }
         while let last = text.last, last.isWhitespace { text.removeLast() }
         return text
-    }
-}
-
-/// An address without its password, which is refused: arguments and the store are read by others.
-package enum SourceAddress {
-    /// Throws `SourceError` when an address cannot be read, or holds a password.
-    package static func check(_ address: String) throws {
-        var reason: UnsafeMutablePointer<CChar>?
-        guard let options = PQconninfoParse(address, &reason) else {
-            // libpq's reason may repeat a password.
-            PQfreemem(reason)
-            throw SourceError(
-                .usage, "the source's address cannot be read; it has the form postgres://user@host:port/database")
-        }
-        defer { PQconninfoFree(options) }
-        var option = options
-        while option.pointee.keyword != nil {
-            let isSecret = option.pointee.dispchar.map { String(cString: $0) == "*" } ?? false
-            if isSecret, let value = option.pointee.val, value.pointee != 0 {
-                throw SourceError(
-                    .usage,
-                    "the source's address has a password, which others could read: put it into ~/.pgpass, or into PGPASSWORD"
-                )
-            }
-            option += 1
-        }
     }
 }

@@ -121,7 +121,7 @@ struct FollowPreparation {
         }
         do {
             return try Connection(address, isReplication: true).value("IDENTIFY_SYSTEM") ?? ""
-        } catch let error as SourceError where error.kind == .connection && error.description.contains("replication") {
+        } catch let error as SourceError where error.kind == .connection && error.answer.contains("replication") {
             throw SourceError(
                 .refused,
                 "\(error.description); ALTER ROLE … REPLICATION gives the right, and pg_hba.conf must allow it")
@@ -211,5 +211,12 @@ struct FollowPreparation {
             }
         }
         return container
+    }
+}
+
+extension SourceError {
+    /// What the server has answered: not the names of hosts, which libpq puts before it.
+    fileprivate var answer: Substring {
+        description.firstRange(of: " failed: ").map { description[$0.upperBound...] } ?? ""
     }
 }

@@ -143,7 +143,7 @@ extension Follower {
         let incomplete = rows.takeIncomplete()
         if incomplete.isEmpty { return }
         rows.isCatchingUp = true
-        try waitUntilVisible()
+        try waitUntilVisible(atMost: .seconds(1))
         for (number, key) in incomplete {
             guard let index = streamed[number]?.index else { continue }
             let table = source.tables[index]

@@ -21,11 +21,17 @@ extension Follower {
     static let mostInvisible = 10_000
 
     /// A transaction that waits for a standby is sent before it can be seen: what is read now must not be older than what came.
-    func waitUntilVisible() throws {
+    /// Gives up after a time, for those who hold the store's lock.
+    func waitUntilVisible(atMost longest: Duration? = nil) throws {
+        let end = longest.map { ContinuousClock.now + $0 }
         while true {
             try forgetVisible()
             if lastTransactions.isEmpty { return }
             try requireNotInterrupted()
+            if let end, ContinuousClock.now >= end {
+                throw SourceError(
+                    .connection, "a transaction of the source waits for a standby, and its rows cannot be read yet")
+            }
             usleep(20_000)
         }
     }
@@ -55,6 +61,10 @@ extension Follower {
         let start = ContinuousClock.now
         // Which objects were seen is known only to the process that copies.
         if source.tables[index].replaces { source.tables[index].copiedThrough = nil }
+        if source.way == .stream, !hasWaitedForOpen {
+            try waitForOpenTransactions()
+            hasWaitedForOpen = true
+        }
         try waitUntilVisible()
         try adoptCatalogue(index)
         guard mayCopy(index) else { return }

@@ -58,13 +58,28 @@ extension Follower {
     }
 
     /// Throws where a table is not there, or cannot be followed any more.
-    func requireTable(_ index: Int) throws { _ = try change(of: index, nil) }
+    func requireTable(_ index: Int) throws {
+        let change = try change(of: index, nil)
+        if !change.isNone { _ = try entity(for: change, index) }
+    }
+
+    /// The condition of a table as the publication has it, which knows its columns by their numbers.
+    func filter(of table: FollowedSource.Table) throws -> String? {
+        guard source.way == .stream, source.ownsPublication, table.condition != nil else { return nil }
+        return try connection.value(
+            """
+            SELECT pg_catalog.pg_get_expr(r.prqual, r.prrelid)
+            FROM pg_catalog.pg_publication_rel r JOIN pg_catalog.pg_publication p ON p.oid = r.prpubid
+            WHERE p.pubname = $1 AND r.prrelid = $2::oid
+            """, [source.publication, "\(table.number)"])
+    }
 
     /// Whether the catalogue is what it was, marks too.
     func isUnchanged(_ index: Int) throws -> Bool { try change(of: index, nil).isNone }
 
     private func change(of index: Int, _ streamed: StreamedTable?) throws -> TableChange {
         var stored = source.tables[index]
+        stored.filter = try filter(of: stored) ?? stored.filter
         var choice = TableChoice(stored)
         let names = try connection.execute(
             """
@@ -91,16 +106,25 @@ extension Follower {
         choice.key = key
         choice.columns = choice.columns.map { $0.compactMap { present($0) } }
         choice.asText = choice.asText.map { present($0) ?? $0 }.filter { name in names.contains { $0[1] == name } }
-        let table = try SourceTable(choice, connection, source.way)
+        let table: SourceTable
+        do { table = try SourceTable(choice, connection, source.way) } catch let error as SourceError
+            where error.description.hasPrefix("--where")
+        {
+            throw SourceError(
+                .refused,
+                "\(stored.title) does not fit its condition any more (\(error)); --end ends following, so that it can be followed anew"
+            )
+        }
         var change = TableChange(table: table, followed: try table.followed())
         change.followed.references = stored.references
+        (change.followed.condition, change.followed.filter) = (stored.condition, stored.filter)
         change.followed.followsNewColumns = stored.followsNewColumns
         (change.followed.isCopied, change.followed.copiedThrough) = (stored.isCopied, stored.copiedThrough)
         (change.followed.replaces, change.followed.changedUntil) = (stored.replaces, stored.changedUntil)
         // Rows that the source has changed meanwhile, it has sent without their keys.
         let isBlind =
             streamed.map { !$0.columns.contains { $0.isIdentity && [stored.key, key].contains($0.name) } } ?? false
-        change.isNone = change.followed == stored && !isBlind
+        change.isNone = change.followed == source.tables[index] && !isBlind
         if change.isNone { return change }
         // Emptying a table and making it smaller give it another file too, and change no row that is sent. But one that a publication
         // does not name may have been unlogged for a while.
@@ -136,9 +160,9 @@ extension Follower {
         return change
     }
 
-    private func adopt(_ change: TableChange, _ index: Int) throws {
-        let table = source.tables[index]
-        var followed = change.followed
+    /// The entity as a changed table wants it, and its attributes that go. Throws for what is no free change.
+    private func entity(for change: TableChange, _ index: Int) throws -> (entity: Entity, removed: [String]) {
+        let (table, followed) = (source.tables[index], change.followed)
         let model = try container.model()
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
         let kept = Set(followed.columns.map { change.renamed[$0.name] ?? $0.name })
@@ -157,15 +181,26 @@ extension Follower {
                 let isSame = change.table.number == table.number
                 try require(known, type, current, table, isSame)
             } else {
+                if stored.relationships.contains(where: { $0.name == column.name }) {
+                    throw SourceError(
+                        .refused,
+                        "\(table.title).\(column.name) has the name of a relationship of \(table.entity): give the column another name, or "
+                            + startsAnew(table))
+                }
                 if stored.slot(of: column.name) != nil, !removed.contains(column.name) {
                     throw SourceError(
                         .refused,
-                        "\(table.title).\(column.name) has a name that another column of \(table.entity) had: --end ends following, "
-                            + "and `fetchindex model drop-entity STORE --entity \(table.entity)` drops the entity, so that it can be followed anew"
+                        "\(table.title).\(column.name) has a name that another column of \(table.entity) had: \(startsAnew(table))"
                     )
                 }
                 attributes.append(AttributeDescription(column.name, type))
             }
+        }
+        guard attributes.contains(where: { $0.name == followed.key && $0.isUnique }) else {
+            throw SourceError(
+                .refused,
+                "\(table.title).\(followed.key), which names rows, has the name of another column now: \(startsAnew(table))"
+            )
         }
         let entity = Entity(
             stored.name, attributes, relationships: stored.relationships,
@@ -173,8 +208,21 @@ extension Follower {
             removed: removed.filter { name in !attributes.contains { $0.name == name } },
             superentity: stored.superentity,
             isAbstract: stored.isAbstract)
+        return (entity, removed)
+    }
+
+    private func startsAnew(_ table: FollowedSource.Table) -> String {
+        "--end ends following, and `fetchindex model drop-entity STORE --entity \(table.entity)` drops the entity, so that it can be followed "
+            + "anew"
+    }
+
+    private func adopt(_ change: TableChange, _ index: Int) throws {
+        let (entity, removed) = try entity(for: change, index)
+        let table = source.tables[index]
+        var followed = change.followed
+        let newNames = Dictionary(change.renamed.map { ($1, $0) }) { first, _ in first }
         try container.migrate(
-            to: Model(entities: model.entities.map { $0.name == entity.name ? entity : $0 }))
+            to: Model(entities: container.model().entities.map { $0.name == entity.name ? entity : $0 }))
         followed.references = table.references.compactMap { reference in
             guard !removed.contains(reference.column) else { return nil }
             var reference = reference
@@ -197,8 +245,7 @@ extension Follower {
         if isSameTable, table.columns.contains(where: { $0.name == column.name && $0.number != column.number }) {
             throw SourceError(
                 .refused,
-                "\(table.title).\(column.name) is another column now, of the type \(column.typeName): --end ends following, and "
-                    + "`fetchindex model drop-entity STORE --entity \(table.entity)` drops the entity, so that it can be followed anew"
+                "\(table.title).\(column.name) is another column now, of the type \(column.typeName): \(startsAnew(table))"
             )
         }
         throw SourceError(
@@ -214,6 +261,7 @@ extension FollowedSource.Table {
     fileprivate func isSame(as other: FollowedSource.Table) -> Bool {
         var (own, other) = (self, other)
         (own.file, other.file, own.width, other.width) = (0, 0, 0, 0)
+        (own.filter, other.filter) = (nil, nil)
         func plain(_ column: FollowedSource.Column) -> FollowedSource.Column {
             FollowedSource.Column(name: column.name, number: column.number, type: column.type)
         }

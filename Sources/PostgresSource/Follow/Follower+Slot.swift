@@ -28,9 +28,11 @@ extension Follower {
                     + "reads it, or this one is an old copy; --recopy copies all tables again")
         }
         if let end = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()").flatMap({ LogPosition($0) }),
-            end < reached
+            let known = ([position.text, source.consistentFrom] + source.tables.map(\.changedUntil)).compactMap({
+                $0.flatMap { LogPosition($0) }
+            }).max(), end < known
         {
-            let what = "the source ends at \(end), before this store (\(reached)): it is an older copy"
+            let what = "the source ends at \(end), before this store (\(known)): it is an older copy"
             throw SourceError(.lost, "\(what); --recopy copies all tables again")
         }
         try checkTables()
@@ -67,9 +69,13 @@ extension Follower {
         try adoptTables()
         let known = try connection.execute(
             """
-            SELECT confirmed_flush_lsn, plugin, pg_catalog.to_jsonb(s)->>'two_phase', database = pg_catalog.current_database()
+            SELECT wal_status, plugin, pg_catalog.to_jsonb(s)->>'two_phase', database = pg_catalog.current_database()
             FROM pg_catalog.pg_replication_slots s WHERE slot_name = $1
             """, [source.slot], columns: 4)
+        if known.first?[0] == "lost", !source.ownsSlot {
+            throw SourceError(
+                .refused, "the slot \(source.slot) is lost: drop it in the source, then --recopy makes another one")
+        }
         if let slot = known.first, slot[2] == "true" || slot[3] == "f" {
             let what = slot[3] == "f" ? "of another database" : "one of prepared transactions (two_phase)"
             throw SourceError(.refused, "the slot \(source.slot) is \(what)")
@@ -86,16 +92,18 @@ extension Follower {
             source.tables[index].requireCopy()
         }
         try store(position: nil)
-        var start = known.first?[0]
+        var start: String?
         if known.isEmpty || source.ownsSlot {
             if !known.isEmpty { try Self.dropSlot(source.slot, connection) }
             source.ownsSlot = true
             start = try createSlot()
         }
-        if !known.isEmpty, !source.ownsSlot {
-            // It may hold rows from before the tables were as they are now.
-            let end = try endOfLog().description
-            for index in source.tables.indices { source.tables[index].changedUntil = end }
+        if start == nil {
+            // What it holds may be older than the tables and the publication as they are now.
+            try waitForOpenTransactions()
+            start = try connection.slowValue(
+                "SELECT end_lsn FROM pg_catalog.pg_replication_slot_advance(\(source.slot.quotedText), pg_catalog.pg_current_wal_flush_lsn())",
+                isInterrupted: isInterrupted)
         }
         guard let start, LogPosition(start) != nil else {
             throw SourceError(.refused, "the slot \(source.slot) has no position")
@@ -125,7 +133,7 @@ extension Follower {
 
     /// A transaction may be in the log before the slot and not be seen yet: it waits for a standby. Neither the stream nor a copy would
     /// have it.
-    private func waitForOpenTransactions() throws {
+    func waitForOpenTransactions() throws {
         let end = try connection.value("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())")
         while try connection.value(
             "SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) >= $1::pg_catalog.xid8", [end]) == "f"
@@ -155,7 +163,10 @@ extension Follower {
         // What cannot be copied ends it here, with nothing dropped.
         for index in source.tables.indices { try requireTable(index) }
         if source.way == .stream, source.ownsSlot { try Self.dropSlot(source.slot, connection) }
-        for index in source.tables.indices { source.tables[index].requireCopy() }
+        for index in source.tables.indices {
+            source.tables[index].requireCopy()
+            source.tables[index].changedUntil = nil
+        }
         (source.consistentFrom, lastTransactions) = (nil, [])
         let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
         // The stored position goes with the description.
@@ -164,99 +175,6 @@ extension Follower {
         position = nil
         try commit(RowWriter(writer))
         try source.way == .stream ? makeSlot() : prepareChangeTable()
-    }
-
-    private func makePublication() throws {
-        let name = source.publication.quotedName
-        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
-        let tables = source.tables.map { table in
-            var text = "\(table.schema.quotedName).\(table.name.quotedName)"
-            if hasFilters, !table.followsNewColumns, !isFull(table) {
-                text += " (" + table.columns.map { $0.name.quotedName }.joined(separator: ", ") + ")"
-            }
-            return text + (table.condition.map { " WHERE (\($0))" } ?? "")
-        }
-        try connection.execute("BEGIN")
-        do {
-            try connection.execute("DROP PUBLICATION IF EXISTS \(name)")
-            try connection.execute(
-                "CREATE PUBLICATION \(name) FOR TABLE \(tables.joined(separator: ", "))"
-            )
-            try requireIdentities()
-            try connection.execute("COMMIT")
-        } catch {
-            _ = try? connection.execute("ROLLBACK")
-            throw error
-        }
-    }
-
-    private func isFull(_ table: FollowedSource.Table) -> Bool {
-        (try? connection.value(
-            """
-            SELECT c.relreplident FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname = $1 AND c.relname = $2
-            """, [table.schema, table.name])) == "f"
-    }
-
-    /// The source refuses to change rows of a table whose condition reads columns that are not sent with them: its own programs would
-    /// fail. Such a publication is not made.
-    private func requireIdentities() throws {
-        for table in source.tables where table.condition != nil && !isFull(table) {
-            let read = try connection.execute(
-                """
-                SELECT a.attname
-                FROM pg_catalog.pg_publication p JOIN pg_catalog.pg_publication_rel r ON r.prpubid = p.oid
-                    CROSS JOIN LATERAL pg_catalog.regexp_matches(r.prqual::text, ':varattno (\\d+)', 'g') AS m(number)
-                    JOIN pg_catalog.pg_attribute a ON a.attrelid = r.prrelid AND a.attnum = m.number[1]::integer
-                WHERE p.pubname = $1 AND r.prrelid = $2::oid
-                """, [source.publication, "\(table.number)"], columns: 1)
-            if let column = read.compactMap({ $0[0] }).first(where: { $0 != table.key }) {
-                let name = "\(table.schema.quotedName).\(table.name.quotedName)"
-                throw SourceError(
-                    .refused,
-                    "the condition of \(table.schema).\(table.name) reads \(column), which the source does not send of old rows: "
-                        + "ALTER TABLE \(name) REPLICA IDENTITY FULL")
-            }
-        }
-    }
-
-    private func checkPublication() throws {
-        let name = source.publication
-        let kinds = try connection.execute(
-            "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate FROM pg_catalog.pg_publication WHERE pubname = $1",
-            [name],
-            columns: 1)
-        guard let kind = kinds.first else { throw SourceError(.refused, "the source has no publication \(name)") }
-        guard kind[0] == "t" else {
-            throw SourceError(
-                .refused,
-                "the publication \(name) does not publish all of insert, update, delete, truncate: ALTER PUBLICATION "
-                    + "\(name.quotedName) SET (publish = 'insert, update, delete, truncate')")
-        }
-        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
-        let published = try connection.execute(
-            "SELECT schemaname, tablename, \(hasFilters ? "rowfilter, attnames::text" : "NULL, NULL") "
-                + "FROM pg_catalog.pg_publication_tables WHERE pubname = $1", [name], columns: 4)
-        for table in source.tables {
-            let title = "\(table.schema).\(table.name)"
-            guard let row = published.first(where: { $0[0] == table.schema && $0[1] == table.name }) else {
-                throw SourceError(.refused, "the publication \(name) does not have the table \(title)")
-            }
-            guard row[2] == nil else {
-                throw SourceError(
-                    .refused,
-                    "the publication \(name) has a condition for \(title), which the copy would not know: use --where instead"
-                )
-            }
-            let sent = row[3].map {
-                Set($0.dropFirst().dropLast().split(separator: ",").map { $0.filter { $0 != "\"" } })
-            }
-            if let sent, let missing = table.columns.first(where: { !sent.contains($0.name) }) {
-                throw SourceError(
-                    .refused,
-                    "the publication \(name) does not send \(title).\(missing.name): leave it out with --columns")
-            }
-        }
     }
 
     /// Ends following: the slot and the publication are dropped where they were made for the store, and the rows stay. Returns what

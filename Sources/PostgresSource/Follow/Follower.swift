@@ -32,6 +32,8 @@ package final class Follower {
     var others: Set<UInt32> = []
     /// The last transactions that came, which others may not see in the source yet.
     var lastTransactions: Set<UInt32> = []
+    /// Whether those are past that came to an earlier process.
+    var hasWaitedForOpen = false
     /// The model that they were made for.
     var modelVersion: UInt32 = 0
     /// While the stream is followed.
@@ -56,11 +58,13 @@ package final class Follower {
         report: @escaping (FollowEvent) -> Void
     ) throws {
         (self.options, self.isInterrupted, self.report) = (options, isInterrupted, report)
+        // Before another one's first attempt is taken for one that was given up.
+        var early = access(path + "/data.mdb", F_OK) == 0 ? try Self.lock(path) : nil
         let preparation = try FollowPreparation(storeAt: path, options, report)
         container = preparation.container
         source = preparation.source
         connection = preparation.connection
-        lock = try Self.lock(path)
+        if let held = early.take() { lock = held } else { lock = try Self.lock(path) }
         status = FollowStatus(of: container.store)
         try readStored()
     }
@@ -168,6 +172,16 @@ package final class Follower {
         isConnected()
         try beginStreaming()
         defer { isStreaming = false }
+        func reach(_ reached: LogPosition) throws {
+            try note(reached)
+            // A server that ends waits for it.
+            let isIdle = stream.isReplyWanted || ContinuousClock.now - lastStored > Self.idleInterval
+            if reached > storedPosition, isIdle || goal.map({ reached >= $0 }) ?? false {
+                try storePosition()
+                lastStored = .now
+                stream.noteStored(storedPosition)
+            }
+        }
         while true {
             try requireNotInterrupted()
             status.write(.streaming, self)
@@ -184,21 +198,13 @@ package final class Follower {
                 // None that is stored already, nor those that have nothing for this store: older servers send these.
                 let new = transactions.filter { $0.next > storedPosition && $0.messages.count > 0 }
                 if new.isEmpty {
-                    if let last = transactions.last { try note(last.next) }
-                    continue
-                }
-                try apply(new)
-                lastStored = .now
-                stream.noteStored(storedPosition)
-            case .reached(let reached):
-                try note(reached)
-                // A server that ends waits for it.
-                let isIdle = stream.isReplyWanted || ContinuousClock.now - lastStored > Self.idleInterval
-                if reached > storedPosition, isIdle || goal.map({ reached >= $0 }) ?? false {
-                    try storePosition()
+                    if let last = transactions.last { try reach(last.next) }
+                } else {
+                    try apply(new)
                     lastStored = .now
                     stream.noteStored(storedPosition)
                 }
+            case .reached(let reached): try reach(reached)
             case nil: break
             }
             try copyWhatIsDue()

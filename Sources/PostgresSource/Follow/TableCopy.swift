@@ -31,15 +31,17 @@ struct TableCopy {
     /// The SQL of the row that has a key.
     static func command(_ table: FollowedSource.Table, ofRow key: Value) -> String {
         let name = "\(table.schema.quotedName).\(table.name.quotedName)"
-        let condition = table.condition.map { " AND (\($0))" } ?? ""
+        let condition = table.currentCondition.map { " AND (\($0))" } ?? ""
         return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) FROM \(name) "
             + "WHERE \(table.key.quotedName) = \(ColumnValue.text(of: key).quotedText)\(condition)) TO STDOUT"
     }
 
     /// The SQL of a range that begins after a key.
     static func command(_ table: FollowedSource.Table, after key: String?, limit: Int) -> String {
-        let conditions = [table.condition.map { "(\($0))" }, key.map { "\(table.key.quotedName) > \($0.quotedText)" }]
-            .compactMap { $0 }
+        let conditions = [
+            table.currentCondition.map { "(\($0))" }, key.map { "\(table.key.quotedName) > \($0.quotedText)" },
+        ]
+        .compactMap { $0 }
         return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) "
             + "FROM \(table.schema.quotedName).\(table.name.quotedName)"
             + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))

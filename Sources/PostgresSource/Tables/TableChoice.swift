@@ -36,7 +36,8 @@ package struct TableChoice: Sendable {
     /// A followed table.
     init(_ table: FollowedSource.Table) {
         self.init(
-            schema: table.schema, name: table.name, entity: table.entity, key: table.key, condition: table.condition,
+            schema: table.schema, name: table.name, entity: table.entity, key: table.key,
+            condition: table.currentCondition,
             columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText)
     }
 

@@ -54,6 +54,8 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var asText: [String]
         /// A condition in the database's language.
         package var condition: String?
+        /// The same with the names that its columns have now, where the database tells it.
+        package var filter: String?
         package var references: [Reference] = []
         /// How many columns the table has had, dropped ones and those that are not followed too.
         package var width = 0
@@ -67,6 +69,7 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var replaces = false
 
         package var title: String { "\(schema).\(name)" }
+        package var currentCondition: String? { filter ?? condition }
 
         package init(
             schema: String, name: String, number: UInt32, file: UInt32, entity: String, key: String, columns: [Column],

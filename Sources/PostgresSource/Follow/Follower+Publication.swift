@@ -1,0 +1,97 @@
+internal import Records
+internal import SystemBasics
+
+// The publication in the source: made for the store, or given.
+extension Follower {
+    func makePublication() throws {
+        let name = source.publication.quotedName
+        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
+        let tables = source.tables.map { table in
+            var text = "\(table.schema.quotedName).\(table.name.quotedName)"
+            if hasFilters, !table.followsNewColumns, !isFull(table) {
+                text += " (" + table.columns.map { $0.name.quotedName }.joined(separator: ", ") + ")"
+            }
+            return text + (table.currentCondition.map { " WHERE (\($0))" } ?? "")
+        }
+        try connection.execute("BEGIN")
+        do {
+            try connection.execute("DROP PUBLICATION IF EXISTS \(name)")
+            try connection.execute(
+                "CREATE PUBLICATION \(name) FOR TABLE \(tables.joined(separator: ", "))"
+            )
+            try requireIdentities()
+            try connection.execute("COMMIT")
+        } catch {
+            _ = try? connection.execute("ROLLBACK")
+            throw error
+        }
+        for index in source.tables.indices { source.tables[index].filter = try filter(of: source.tables[index]) }
+    }
+
+    private func isFull(_ table: FollowedSource.Table) -> Bool {
+        (try? connection.value(
+            """
+            SELECT c.relreplident FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = $1 AND c.relname = $2
+            """, [table.schema, table.name])) == "f"
+    }
+
+    /// The source refuses to change rows of a table whose condition reads columns that are not sent with them: its own programs would
+    /// fail. Such a publication is not made.
+    private func requireIdentities() throws {
+        for table in source.tables where table.condition != nil && !isFull(table) {
+            let read = try connection.execute(
+                """
+                SELECT a.attname
+                FROM pg_catalog.pg_publication p JOIN pg_catalog.pg_publication_rel r ON r.prpubid = p.oid
+                    CROSS JOIN LATERAL pg_catalog.regexp_matches(r.prqual::text, ':varattno (\\d+)', 'g') AS m(number)
+                    JOIN pg_catalog.pg_attribute a ON a.attrelid = r.prrelid AND a.attnum = m.number[1]::integer
+                WHERE p.pubname = $1 AND r.prrelid = $2::oid
+                """, [source.publication, "\(table.number)"], columns: 1)
+            if let column = read.compactMap({ $0[0] }).first(where: { $0 != table.key }) {
+                let name = "\(table.schema.quotedName).\(table.name.quotedName)"
+                throw SourceError(
+                    .refused,
+                    "the condition of \(table.schema).\(table.name) reads \(column), which the source does not send of old rows: "
+                        + "ALTER TABLE \(name) REPLICA IDENTITY FULL")
+            }
+        }
+    }
+
+    func checkPublication() throws {
+        let name = source.publication
+        let kinds = try connection.execute(
+            "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate FROM pg_catalog.pg_publication WHERE pubname = $1",
+            [name],
+            columns: 1)
+        guard let kind = kinds.first else { throw SourceError(.refused, "the source has no publication \(name)") }
+        guard kind[0] == "t" else {
+            throw SourceError(
+                .refused,
+                "the publication \(name) does not publish all of insert, update, delete, truncate: ALTER PUBLICATION "
+                    + "\(name.quotedName) SET (publish = 'insert, update, delete, truncate')")
+        }
+        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
+        let published = try connection.execute(
+            "SELECT schemaname, tablename, \(hasFilters ? "rowfilter, pg_catalog.array_to_string(attnames, E'\\x1f')" : "NULL, NULL") "
+                + "FROM pg_catalog.pg_publication_tables WHERE pubname = $1", [name], columns: 4)
+        for table in source.tables {
+            let title = "\(table.schema).\(table.name)"
+            guard let row = published.first(where: { $0[0] == table.schema && $0[1] == table.name }) else {
+                throw SourceError(.refused, "the publication \(name) does not have the table \(title)")
+            }
+            guard row[2] == nil else {
+                throw SourceError(
+                    .refused,
+                    "the publication \(name) has a condition for \(title), which the copy would not know: use --where instead"
+                )
+            }
+            let sent = row[3].map { Set($0.split(separator: "\u{1F}").map(String.init)) }
+            if let sent, let missing = table.columns.first(where: { !sent.contains($0.name) }) {
+                throw SourceError(
+                    .refused,
+                    "the publication \(name) does not send \(title).\(missing.name): leave it out with --columns")
+            }
+        }
+    }
+}
