@@ -8,7 +8,7 @@ package final class Connection {
     package let serverVersion: Int
 
     /// A table that is locked for long does not keep a follower from ending.
-    private static let lockTimeout = "lock_timeout = '5s'"
+    private static let lockTimeout = "lock_timeout = '2s'"
 
     /// How texts of values are written, so that they mean the same everywhere.
     private static let settings = [

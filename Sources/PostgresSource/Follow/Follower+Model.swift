@@ -175,18 +175,18 @@ extension Follower {
                 defaultValue: attribute.defaultValue, renamedFrom: attribute.name, derivation: attribute.derivation)
         }
         for column in followed.columns {
+            if stored.relationships.contains(where: { $0.name == column.name }) {
+                throw SourceError(
+                    .refused,
+                    "\(table.title).\(column.name) has the name of a relationship of \(table.entity): give the column another name, or "
+                        + startsAnew(table))
+            }
             guard let current = change.table.columns.first(where: { $0.number == column.number }) else { continue }
             let type = try change.table.type(of: current)
             if let known = attributes.first(where: { $0.name == column.name }) {
                 let isSame = change.table.number == table.number
                 try require(known, type, current, table, isSame)
             } else {
-                if stored.relationships.contains(where: { $0.name == column.name }) {
-                    throw SourceError(
-                        .refused,
-                        "\(table.title).\(column.name) has the name of a relationship of \(table.entity): give the column another name, or "
-                            + startsAnew(table))
-                }
                 if stored.slot(of: column.name) != nil, !removed.contains(column.name) {
                     throw SourceError(
                         .refused,

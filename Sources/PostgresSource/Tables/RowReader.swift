@@ -121,7 +121,7 @@ package struct RowReader {
         SourceError(
             .refused,
             "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type)); "
-                + "if its type was changed since, --recopy copies it as it is now; the column can be stored as text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with "
+                + "the column can be stored as text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with "
                 + "--text \(column.name)")
     }
 }

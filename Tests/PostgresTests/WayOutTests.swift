@@ -1,0 +1,257 @@
+import FetchIndex
+import Foundation
+import PostgresSource
+import Records
+import TestSupport
+import Testing
+
+/// What ends following has a way out, and loses nothing.
+@Suite(.enabled(if: TestServer.isInstalled)) struct WayOutTests {
+    private func database(_ commands: String...) throws -> (Followed, Connection) {
+        let followed = Followed(address: try TestServer.shared().makeDatabase())
+        let connection = try Connection(followed.address)
+        for command in commands { try connection.execute(command) }
+        return (followed, connection)
+    }
+
+    private func requireEqual(
+        _ followed: Followed, _ columns: String..., table: String = "public.t",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let columns = Dictionary(uniqueKeysWithValues: columns.map { ($0, $0) })
+        #expect(
+            try followed.rows("t", key: "id") == followed.sourceRows(table, key: "id", columns),
+            sourceLocation: sourceLocation)
+        try followed.check()
+    }
+
+    private func refusal(_ followed: Followed, _ change: (inout FollowOptions) throws -> Void = { _ in }) -> String {
+        #expect(throws: SourceError.self) { try followed.follow([], change) }?.description ?? ""
+    }
+
+    /// The columns of a condition may be called anything.
+    @Test func namesUnderAConditionMayChange() throws {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, v text, w text); ALTER TABLE public.t REPLICA IDENTITY FULL",
+            "INSERT INTO public.t VALUES (1, 'a', 'q'), (2, 'q', 'a'), (3, 'a', 'q'), (4, 'q', 'a')")
+        try followed.follow(["t"]) { $0.tables[0].condition = "v <> 'q'" }
+        try requireEqual(followed, "id", "v", "w", table: "public.t WHERE v <> 'q'")
+        try connection.execute(
+            "ALTER TABLE public.t RENAME v TO x; ALTER TABLE public.t RENAME w TO v; ALTER TABLE public.t RENAME x TO w"
+        )
+        try followed.follow()
+        try requireEqual(followed, "id", "v", "w", table: "public.t WHERE w <> 'q'")
+        try connection.execute(
+            "UPDATE public.t SET w = 'b' WHERE id = 1; DELETE FROM public.t WHERE id = 4; UPDATE public.t SET v = 'z' WHERE id = 2"
+        )
+        try followed.follow()
+        try requireEqual(followed, "id", "v", "w", table: "public.t WHERE w <> 'q'")
+        try connection.execute("ALTER TABLE public.t RENAME w TO old; ALTER TABLE public.t ADD w text DEFAULT 'q'")
+        try connection.execute("INSERT INTO public.t VALUES (5, 'a', 'a', 'q'), (6, 'a', 'q', 'a')")
+        for recopies in [false, true] {
+            try followed.follow { ($0.recopies, $0.recopiesWhenLost) = (recopies, true) }
+            try requireEqual(followed, "id", "old", "v", "w", table: "public.t WHERE old <> 'q'")
+        }
+    }
+
+    /// Triggers know nothing of a condition.
+    @Test func aConditionThatFitsNoMoreIsNamed() throws {
+        var (followed, connection) = try database("CREATE TABLE public.t(id integer PRIMARY KEY, v text)")
+        followed.usesChangeTable = true
+        try connection.execute(Follower.setup(followed.address, [TableChoice("t")]))
+        try followed.follow(["t"]) { $0.tables[0].condition = "v <> 'q'" }
+        try connection.execute("ALTER TABLE public.t RENAME v TO w")
+        for recopies in [false, true] {
+            let text = refusal(followed) { $0.recopies = recopies }
+            #expect(
+                text.hasPrefix("public.t does not fit its condition any more") && text.contains("--end ends following"),
+                "\(text)")
+        }
+    }
+
+    /// What waited for a standby when an earlier process stored it.
+    @Test func aCopyWaitsForWhatWasStoredBefore() throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let followed = Followed(address: server.address())
+        let (address, owner) = (server.address(), try server.connection())
+        try owner.execute("ALTER ROLE postgres SET synchronous_commit = local; SET synchronous_commit = local")
+        try owner.execute(
+            "CREATE TYPE public.mood AS ENUM ('x', 'y'); CREATE TABLE public.t(id integer PRIMARY KEY, v public.mood)")
+        try owner.execute("INSERT INTO public.t SELECT i, 'x' FROM generate_series(1, 5) i")
+        try followed.follow(["t"])
+        try owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try owner.execute("SELECT pg_reload_conf()")
+        usleep(300_000)
+        for command in ["INSERT INTO public.t VALUES (100, 'y')", "DELETE FROM public.t WHERE id = 1"] {
+            Thread.detachNewThread {
+                guard let connection = try? Connection(address) else { return }
+                _ = try? connection.execute("SET synchronous_commit = on")
+                _ = try? connection.execute(command)
+            }
+        }
+        usleep(500_000)
+        try followed.follow()
+        #expect(try followed.rows("t", key: "id").keys.sorted() == ["100", "2", "3", "4", "5"])
+        try owner.execute("ALTER TYPE public.mood RENAME VALUE 'x' TO 'xx'")
+        Thread.detachNewThread {
+            usleep(1_500_000)
+            guard let connection = try? Connection(address) else { return }
+            _ = try? connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+            _ = try? connection.execute("SELECT pg_reload_conf()")
+        }
+        #expect(try followed.follow().contains { $0.hasPrefix("copied public.t") })
+        #expect(try followed.rows("t", key: "id").count == 5)
+        try requireEqual(followed, "id", "v")
+    }
+
+    /// Its first attempt, which waits, is not given up.
+    @Test func twoFirstStartsDoNotDisturbEachOther() throws {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY); CREATE TABLE public.u(id integer PRIMARY KEY)",
+            "INSERT INTO public.t VALUES (1)")
+        let other = try Connection(followed.address)
+        try other.execute("BEGIN; SELECT pg_current_xact_id()")
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            _ = try? followed.follow(["t"])
+            done.signal()
+        }
+        while try connection.value("SELECT count(*) FROM pg_replication_slots WHERE database = current_database()")
+            == "0"
+        {
+            usleep(20_000)
+        }
+        let error = #expect(throws: SourceError.self) { try followed.follow(["u"]) }
+        #expect(error?.description.hasPrefix("another process follows") ?? false)
+        try other.execute("COMMIT")
+        done.wait()
+        try requireEqual(followed, "id")
+    }
+
+    /// A source that was set back to before a change of a table.
+    @Test func aChangeThatTheSourceHasNoMoreIsNotWaitedFor() throws {
+        let (followed, _) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
+        try followed.follow(["t"])
+        do {
+            let writer = try PersistentContainer(at: URL(fileURLWithPath: followed.store)).store.beginWrite(
+                author: "test")
+            var source = try #require(try writer.followedSource())
+            source.tables[0].requireCopy()
+            source.tables[0].changedUntil = "FFFF/0"
+            try writer.setFollowedSource(source)
+            try writer.seal()
+            try writer.commit()
+        }
+        #expect(refusal(followed).contains("before this store (FFFF/0)"))
+        try followed.follow { $0.recopies = true }
+        try requireEqual(followed, "id")
+    }
+
+    @Test func aGivenSlotMayBeLost() throws {
+        let server = try TestServer(["max_slot_wal_keep_size=1MB", "min_wal_size=32MB", "max_wal_size=32MB"])
+        defer { server.stop() }
+        let followed = Followed(address: server.address())
+        try server.run("CREATE TABLE public.t(id integer PRIMARY KEY); CREATE PUBLICATION mine FOR ALL TABLES")
+        try server.run("SELECT pg_create_logical_replication_slot('mine', 'pgoutput')")
+        try followed.follow(["t"]) { ($0.slot, $0.publication) = ("mine", "mine") }
+        for _ in 0..<4 { try server.run("SELECT pg_logical_emit_message(false, '', 'x'), pg_switch_wal()") }
+        try server.run("CHECKPOINT")
+        #expect(try server.run("SELECT wal_status FROM pg_replication_slots")[0][0] == "lost")
+        try server.run("INSERT INTO public.t VALUES (1)")
+        #expect(refusal(followed).contains("--recopy"))
+        #expect(
+            refusal(followed) { $0.recopies = true }.contains("drop it in the source, then --recopy makes another one"))
+        try server.run("SELECT pg_drop_replication_slot('mine')")
+        try followed.follow { $0.recopies = true }
+        try requireEqual(followed, "id")
+    }
+
+    /// What it holds of before was written when there was no publication.
+    @Test(arguments: [nil, "mine"]) func aGivenSlotMayBeOlderThanThePublication(publication: String?) throws {
+        let (followed, connection) = try database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
+        try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
+        try connection.execute("INSERT INTO public.t VALUES (1)")
+        if let publication { try connection.execute("CREATE PUBLICATION \(publication) FOR ALL TABLES") }
+        try followed.follow(["t"]) { ($0.slot, $0.publication) = (slot, publication) }
+        try connection.execute("INSERT INTO public.t VALUES (2)")
+        #expect(try followed.follow() == ["+1 ~0 -0"])
+        try requireEqual(followed, "id")
+        try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
+    }
+
+    /// Refusals come before anything is dropped or changed, in the source and here.
+    @Test(arguments: [
+        (
+            "ALTER TABLE public.t RENAME id TO x; ALTER TABLE public.t RENAME b TO id; ALTER TABLE public.t RENAME x TO b",
+            "public.t.b, which names rows"
+        ),
+        ("ALTER TABLE public.t RENAME id TO x; ALTER TABLE public.t RENAME b TO id", "public.t."),
+        ("ALTER TABLE public.t ALTER v TYPE integer USING 1", "is of another type now"),
+        ("ALTER TABLE public.t ADD author text", "public.t.author has the name of a relationship of t"),
+        ("ALTER TABLE public.t RENAME author_id TO author", "public.t.author has the name of a relationship of t"),
+    ])
+    func whatIsRefusedChangesNothing(change: String, sentence: String) throws {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.author(id integer PRIMARY KEY)",
+            "CREATE TABLE public.t(id integer PRIMARY KEY, b integer, v text, author_id integer REFERENCES public.author)",
+            "INSERT INTO public.author VALUES (1); INSERT INTO public.t VALUES (1, 10, 'v', 1), (2, 20, 'v', 1)")
+        try followed.follow(["t", "author"])
+        let model = try PersistentContainer(at: URL(fileURLWithPath: followed.store)).model()
+        let slot = "SELECT restart_lsn FROM pg_replication_slots WHERE database = current_database()"
+        let before = try connection.value(slot)
+        try connection.execute(change)
+        try connection.execute("INSERT INTO public.author VALUES (2); UPDATE public.t SET v = DEFAULT")
+        for recopies in [true, false] {
+            let text = refusal(followed) { $0.recopies = recopies }
+            #expect(text.contains(sentence), "\(text)")
+        }
+        #expect(try connection.value(slot) != nil && before != nil)
+        #expect(try PersistentContainer(at: URL(fileURLWithPath: followed.store)).model() == model)
+    }
+
+    /// Values from before a change of the type are still to come when the model has the new one.
+    @Test func aTypeMayBeConverted() throws {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, v text); INSERT INTO public.t VALUES (1, '1')")
+        try followed.follow(["t"])
+        try connection.execute("UPDATE public.t SET v = 'abc'")
+        try connection.execute("UPDATE public.t SET v = '7'; INSERT INTO public.t VALUES (2, '8')")
+        try connection.execute("ALTER TABLE public.t ALTER v TYPE integer USING v::integer")
+        #expect(refusal(followed).contains("model migrate STORE --entity t --change v:integer"))
+        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+        let entity = try #require(try container.model().entity(named: "t"))
+        let attributes = entity.attributes.map { $0.name == "v" ? AttributeDescription("v", .integer) : $0 }
+        _ = try PersistentContainer(
+            at: URL(fileURLWithPath: followed.store),
+            model: Model(entities: [Entity("t", attributes, unique: entity.uniqueAttributes)]), migration: .automatic)
+        try followed.follow()
+        try requireEqual(followed, "id", "v")
+    }
+
+    /// A table that somebody has locked keeps nobody from ending.
+    @Test func aLockedTableIsNotWaitedForWithoutEnd() throws {
+        let (followed, connection) = try database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        try followed.follow(["t"])
+        try connection.execute("BEGIN; LOCK TABLE public.t IN ACCESS EXCLUSIVE MODE")
+        let end = Date() + 0.5
+        var options = FollowOptions()
+        (options.recopies, options.endsWhenCurrent) = (true, true)
+        try Follower(storeAt: followed.store, options, isInterrupted: { Date() > end }) { _ in }.run()
+        try connection.execute("COMMIT")
+        try followed.follow()
+        try requireEqual(followed, "id")
+    }
+
+    @Test func columnsMayHaveCommasInTheirNames() throws {
+        let (followed, connection) = try database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, \"a,b\" text, \"c\"\"d\" text); CREATE PUBLICATION mine FOR TABLE public.t",
+            "INSERT INTO public.t VALUES (1, 'x', 'y')")
+        try followed.follow(["t"]) { $0.publication = "mine" }
+        try connection.execute("UPDATE public.t SET \"a,b\" = 'z'")
+        try followed.follow()
+        #expect(try followed.rows("t", key: "id") == ["1": ["id": "1", "a,b": "z", "c\"d": "y"]])
+    }
+}
