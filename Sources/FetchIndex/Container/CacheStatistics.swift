@@ -72,7 +72,8 @@ public struct CacheOpening: Equatable, Sendable {
 public struct CacheHistory: Sendable {
     /// The last 256 openings that were no plain hits, oldest first.
     public let openings: [CacheOpening]
-    /// The hits of the last 30 days: each hour that had any, by its beginning.
+    /// The hits of the last 30 days: each hour that had any, by its beginning. Another process may have a second's hits in memory, until its
+    /// next hit, or until its container is released.
     public let hitsByHour: [(hour: Date, count: Int)]
     /// How many entries are damaged: they are left out.
     package let damagedCount: Int

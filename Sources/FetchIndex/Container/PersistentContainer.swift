@@ -25,6 +25,7 @@ public final class PersistentContainer: Sendable {
     private let folder: TemporaryStoreFolder?
     private let temporaryNumbers = Mutex(RecordKey.firstTemporaryNumber)
     let compiledOrders = CompiledOrders()
+    private let hitCounts: HitCounts
     /// What ids of objects are made with, by entity.
     private let origins = Mutex<[Int: ObjectOrigin]>([:])
 
@@ -66,6 +67,7 @@ public final class PersistentContainer: Sendable {
         options.makeCompleter = { try DerivedValues(of: $0) }
         migration.finish = { try CacheEngine($0.store).matchIndexes(in: $0, from: $1) }
         store = try withPublicErrors { try Store(at: path, model: model, migration: migration, options: options) }
+        hitCounts = HitCounts(of: store)
         openingModel = try withPublicErrors { [store] in try store.snapshot().model }
         declared = Mutex(Dictionary((model?.entities ?? []).map { ($0.name, $0) }) { first, _ in first })
         objectClasses = model?.attachedTypes.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
@@ -182,8 +184,12 @@ public final class PersistentContainer: Sendable {
         return count
     }
 
-    package var caches: CacheDirectory { CacheDirectory(store) }
-    package var cacheEngine: CacheEngine { CacheEngine(store) }
+    /// What is counted of them is complete.
+    package var caches: CacheDirectory {
+        hitCounts.write()
+        return CacheDirectory(store)
+    }
+    package var cacheEngine: CacheEngine { CacheEngine(store, hitCounts) }
 }
 
 extension PersistentContainer {

@@ -14,17 +14,31 @@ struct OpeningStatistics {
 
     /// Counts a hit: one read and one write of less than a page.
     func countHit(of cache: CacheHeader, time: Double) {
-        change(cache.number, cache.name) { file, layout, head in
-            let hour = OpeningLayout.hour(of: time)
-            if hour != head.hour {
-                if let ended = head.currentHour { file.write(ended.bytes, layout.place(ofHour: ended.hour)) }
-                // Others may have counted in it: the clock was set back, or this process was slow.
-                head.begin(hour, after: OpeningLayout.Hour(file.read(layout.place(ofHour: hour))[...]))
-            }
-            head.hits &+= 1
-            head.hourHits &+= 1
-            head.lastHit = time
+        change(cache.number, cache.name) { Self.add(1, time, $0, $1, &$2) }
+    }
+
+    /// Adds hits of before. A cache that has the number by now keeps what is its own.
+    func addHits(_ count: UInt64, of cache: UInt32, _ name: String, time: Double) {
+        change(cache, name, beginsAnew: false) { file, layout, head in
+            let last = head.lastHit
+            Self.add(count, time, file, layout, &head)
+            head.lastHit = max(last, time)
         }
+    }
+
+    private static func add(
+        _ count: UInt64, _ time: Double, _ file: StatisticsFile, _ layout: OpeningLayout,
+        _ head: inout OpeningLayout.Head
+    ) {
+        let hour = OpeningLayout.hour(of: time)
+        if hour != head.hour {
+            if let ended = head.currentHour { file.write(ended.bytes, layout.place(ofHour: ended.hour)) }
+            // Others may have counted in it: the clock was set back, or this process was slow.
+            head.begin(hour, after: OpeningLayout.Hour(file.read(layout.place(ofHour: hour))[...]))
+        }
+        head.hits &+= count
+        head.hourHits &+= UInt32(truncatingIfNeeded: count)
+        head.lastHit = time
     }
 
     func record(_ opening: RecordedOpening, of cache: UInt32, _ name: String) {
@@ -36,13 +50,15 @@ struct OpeningStatistics {
 
     /// Changes what is remembered of a cache; begins anew where another cache had its number. What is damaged is left to a repair.
     private func change(
-        _ cache: UInt32, _ name: String, _ body: (StatisticsFile, OpeningLayout, inout OpeningLayout.Head) -> Void
+        _ cache: UInt32, _ name: String, beginsAnew: Bool = true,
+        _ body: (StatisticsFile, OpeningLayout, inout OpeningLayout.Head) -> Void
     ) {
         withFile(.writeCreating) { file in
             let layout = OpeningLayout(of: cache)
             var head = file.head(layout, of: name)
             if head.isDamaged { return }
             if head.isOfAnother {
+                if !beginsAnew { return }
                 file.clear(layout.all)
                 head = OpeningLayout.Head(of: name)
             }

@@ -28,12 +28,16 @@ extension CacheEngine {
                 if case .hit = opened.outcome { noteHit(header, in: snapshot) }
                 return (opened, snapshot)
             case .behind:
+                hits?.write()
                 guard !store.isReadOnly, let writer = try store.tryBeginWrite() else {
                     return (try bring(cache, assessment, to: .memory(snapshot)), snapshot)
                 }
                 // The cache may have changed before the writer began.
                 return try commit(bring(cache, assess(cache, in: writer), to: .cache(writer)), writer)
-            case .unusable(let found): reason = found
+            case .unusable(let found):
+                // A rebuild gives the cache another number.
+                hits?.write()
+                reason = found
             }
         }  // The snapshot ends before a build, which may take long.
         do {
@@ -59,6 +63,7 @@ extension CacheEngine {
         _ cache: CacheRequest, _ reason: RebuildReason
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
+        hits?.write()
         return try recorded(cache) { try build(cache, reason, isForced: true) }
     }
 
@@ -76,7 +81,8 @@ extension CacheEngine {
     }
 
     private func noteHit(_ header: CacheHeader, in snapshot: Snapshot) {
-        statistics.countHit(of: header, time: currentTime())
+        let time = currentTime()
+        if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
         // Trimming the log can wait: an error here does not affect the hit.
         if snapshot.commit - header.commit > Self.idleCommits { try? raiseCommit(of: header, to: snapshot.commit) }
     }

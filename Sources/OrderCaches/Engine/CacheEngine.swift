@@ -12,7 +12,10 @@ package import Records
 package struct CacheEngine {
     package let store: Store
 
-    package init(_ store: Store) { self.store = store }
+    /// Nil: each hit is written at once.
+    let hits: HitCounts?
+
+    package init(_ store: Store, _ hits: HitCounts? = nil) { (self.store, self.hits) = (store, hits) }
 
     package var directory: CacheDirectory { CacheDirectory(store) }
 

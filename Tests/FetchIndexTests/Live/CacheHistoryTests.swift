@@ -25,10 +25,42 @@ import Testing
         try context.save()
     }
 
-    private func open(_ name: String = "c", sort: String = "size", author: String = "me") throws {
+    private func open(
+        _ name: String = "c", sort: String = "size", author: String = "me", in other: PersistentContainer? = nil
+    ) throws {
         var options = PersistentContainer.OrderOptions(cacheName: name)
         options.author = author
-        try container.withOrder(OrderDefinition(entity: "Item", sortKeys: [SortKey(sort)]), options) { _ in }
+        try (other ?? container).withOrder(OrderDefinition(entity: "Item", sortKeys: [SortKey(sort)]), options) { _ in }
+    }
+
+    private func hits(_ name: String) throws -> Int {
+        try container.cacheHistory(name).hitsByHour.map(\.count).reduce(0, +)
+    }
+
+    /// Not each hit is written at once; a container that is closed has written all.
+    @Test func hitsThatWaitReachTheFile() throws {
+        try open()
+        do {
+            let other = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path))
+            for _ in 0..<5 { try open(in: other) }
+            #expect((1...5).contains(try hits("c")))
+            try open()
+        }
+        #expect(try hits("c") == 6)
+        #expect(try container.cacheStatistics().map(\.hits) == [6])
+    }
+
+    /// Caches get numbers of deleted ones.
+    @Test func hitsThatWaitAreNotAnotherCaches() throws {
+        try open()
+        do {
+            let other = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path))
+            for _ in 0..<5 { try open(in: other) }
+            try container.deleteCache(named: "c")
+            for _ in 0..<3 { try open("next") }
+        }
+        #expect(try hits("next") == 2)
+        #expect(try container.cacheHistory("next").openings.map(\.kind) == [.rebuilt(.first, rowCount: 10)])
     }
 
     @Test func whatWasNoHitIsRemembered() throws {
