@@ -58,7 +58,7 @@ import Testing
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         func model(_ attributes: [AttributeDescription]) throws -> Model {
-            try Model(entities: [Entity("Word", attributes)])
+            Model(entities: [Entity("Word", attributes)])
         }
         let container = try PersistentContainer(
             at: url, model: model([AttributeDescription("name", .string), AttributeDescription("other", .string)]))
