@@ -6,13 +6,6 @@ import Testing
 
 /// Tables that change while older rows of them are still to come.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ChangeInBacklogTests {
-    private func database(_ commands: String...) throws -> (Followed, Connection) {
-        let followed = Followed(address: try TestServer.shared().makeDatabase())
-        let connection = try Connection(followed.address)
-        for command in commands { try connection.execute(command) }
-        return (followed, connection)
-    }
-
     private func requireEqual(_ followed: Followed, _ table: String, _ columns: String...) throws {
         let columns = Dictionary(uniqueKeysWithValues: columns.map { ($0, $0) })
         #expect(
@@ -23,7 +16,7 @@ import Testing
 
     /// Rows of the stream from before the change come after it was noticed, in other groups of transactions.
     @Test(arguments: [false, true]) func aBacklogHoldsOlderRows(isKilled: Bool) throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 30) i")
         try followed.follow(["t"])
@@ -58,7 +51,7 @@ import Testing
     ])
     func tablesChangeWhileOthersAreCopied(change: String) throws {
         for seen in ["a", "b"] {
-            let (followed, connection) = try database(
+            let (followed, connection) = try Followed.database(
                 "CREATE TABLE public.a(id integer PRIMARY KEY); CREATE TABLE public.b(id integer PRIMARY KEY, v integer)",
                 "INSERT INTO public.a SELECT i FROM generate_series(1, 30) i; INSERT INTO public.b SELECT i, i FROM generate_series(1, 30) i"
             )
@@ -88,7 +81,7 @@ import Testing
 
     /// Two changes during a copy that leave no other names.
     @Test(arguments: [false, true]) func columnsMayChangePlacesAndBack(usesChangeTable: Bool) throws {
-        var (followed, connection) = try database(
+        var (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)",
             "INSERT INTO public.t SELECT i, 'a' || i, 'b' || i FROM generate_series(1, 60) i")
         followed.usesChangeTable = usesChangeTable
@@ -115,7 +108,7 @@ import Testing
 
     /// Another identity, and back: rows that changed meanwhile were sent without their old keys.
     @Test func keysThatWereNotSentAreNoticed() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, other integer NOT NULL UNIQUE)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 9) i")
         try followed.follow(["t"])
@@ -129,7 +122,7 @@ import Testing
     }
 
     @Test func zerosOfTwoSignsAreOneKey() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id double precision PRIMARY KEY, v text)",
             "INSERT INTO public.t VALUES (0, 'a'), (2, 'b')")
         try followed.follow(["t"])
@@ -144,7 +137,7 @@ import Testing
 
     /// A slot that was made before the table was as it is now.
     @Test func anOlderSlotHoldsOlderRows() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
@@ -166,7 +159,7 @@ import Testing
 
     /// Values in arrays and composite values have the labels of today.
     @Test(arguments: [false, true]) func typesWithinTypesMayChange(usesChangeTable: Bool) throws {
-        var (followed, connection) = try database(
+        var (followed, connection) = try Followed.database(
             "CREATE TYPE public.mood AS ENUM ('red', 'blue'); CREATE TYPE public.inner_pair AS (a integer, m public.mood); CREATE TYPE public.outer_pair AS (p public.inner_pair)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, moods public.mood[], o public.outer_pair)",
             "INSERT INTO public.t VALUES (1, '{red}', ROW(ROW(1, 'red')))")
@@ -195,33 +188,16 @@ import Testing
         defer { server.stop() }
         let followed = Followed(address: server.address())
         let owner = try server.connection()
-        try owner.execute("SET synchronous_commit = local")
-        try owner.execute("ALTER ROLE postgres SET synchronous_commit = local")
         try owner.execute("CREATE TABLE public.t(id integer PRIMARY KEY, v text, w integer)")
         try owner.execute("ALTER TABLE public.t ALTER v SET STORAGE EXTERNAL")
         try owner.execute("INSERT INTO public.t SELECT i, repeat('old', 2000), i FROM generate_series(1, 9) i")
         try followed.follow(["t"]) { $0.tables[0].condition = "id < 1000" }
         try owner.execute("ALTER TABLE public.t ADD c integer DEFAULT 7")
         try owner.execute("INSERT INTO public.t VALUES (2000, repeat('large', 2000), 1, 1)")
-        let address = server.address()
-        try owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try owner.execute("SELECT pg_reload_conf()")
-        usleep(300_000)
-        for command in ["UPDATE public.t SET w = 100 WHERE id = 1", "UPDATE public.t SET id = 10 WHERE id = 2000"] {
-            Thread.detachNewThread {
-                guard let connection = try? Connection(address) else { return }
-                _ = try? connection.execute("SET synchronous_commit = on")
-                _ = try? connection.execute(command)
-            }
-        }
-        usleep(500_000)
-        #expect(try owner.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "2")
-        Thread.detachNewThread {
-            usleep(1_500_000)
-            guard let connection = try? Connection(address) else { return }
-            _ = try? connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
-            _ = try? connection.execute("SELECT pg_reload_conf()")
-        }
+        try server.leaveWaiting([
+            "UPDATE public.t SET w = 100 WHERE id = 1", "UPDATE public.t SET id = 10 WHERE id = 2000",
+        ])
+        server.endWaiting(after: 1_500_000)
         try followed.follow()
         let columns = ["id": "id", "v": "v", "w": "w", "c": "c"]
         #expect(try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", columns))
@@ -231,7 +207,7 @@ import Testing
 
     /// A table that was not followed takes the place of one that was, and its rows have come already.
     @Test func anotherTablesRowsAreFollowedFromThenOn() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")
         try followed.follow(["t"]) { $0.publication = "mine" }
         try connection.execute("CREATE TABLE public.new(id integer PRIMARY KEY, v integer)")

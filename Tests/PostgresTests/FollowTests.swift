@@ -8,15 +8,8 @@ import Values
 
 /// What a store is that follows tables of a real server.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowTests {
-    private func database(_ commands: String...) throws -> (Followed, Connection) {
-        let followed = Followed(address: try TestServer.shared().makeDatabase())
-        let connection = try Connection(followed.address)
-        for command in commands { try connection.execute(command) }
-        return (followed, connection)
-    }
-
     @Test func valuesOfAllTypesArrive() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             """
             CREATE TYPE public.mood AS ENUM ('sad', 'happy'); CREATE DOMAIN public.price AS numeric(8,2);
             CREATE TABLE public.things(id integer PRIMARY KEY, small smallint, big bigint, number numeric, price public.price, single real,
@@ -58,7 +51,7 @@ import Values
     }
 
     @Test func aTransactionOfTheSourceIsOneOfTheStore() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.books(id text PRIMARY KEY, title text, publisher text)",
             "INSERT INTO public.books SELECT 'b' || i, 'Title ' || i, 'P' || i % 3 FROM generate_series(1, 50) i")
         let first = try followed.follow(["books"])
@@ -84,7 +77,7 @@ import Values
 
     /// A large value that an update does not touch is not sent: the store has it.
     @Test func valuesThatWereNotSentStay() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.pages(id integer PRIMARY KEY, title text, body text)",
             "ALTER TABLE public.pages ALTER body SET STORAGE EXTERNAL",
             "INSERT INTO public.pages SELECT i, 'T' || i, repeat(md5(i::text), 300) FROM generate_series(1, 9) i")
@@ -109,7 +102,8 @@ import Values
     }
 
     @Test func aLargeTransactionIsOneTransaction() throws {
-        let (followed, connection) = try database("CREATE TABLE public.rows(id integer PRIMARY KEY, body text)")
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.rows(id integer PRIMARY KEY, body text)")
         try followed.follow(["rows"])
         try connection.execute(
             "INSERT INTO public.rows SELECT i, repeat('x', 500) FROM generate_series(1, 40000) i")
@@ -118,7 +112,7 @@ import Values
     }
 
     @Test func onlyRowsAndColumnsThatAreWantedAreFollowed() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.packages(name text PRIMARY KEY, section text, size integer, tags text[])",
             "INSERT INTO public.packages SELECT 'p' || i, CASE i % 2 WHEN 0 THEN 'games' ELSE 'web' END, i, '{a,b}' FROM generate_series(1, 20) i"
         )
@@ -146,7 +140,7 @@ import Values
     }
 
     @Test func arraysAreStoredAsTextWhereThatIsWanted() throws {
-        let (followed, _) = try database(
+        let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, tags text[])", "INSERT INTO public.t VALUES (1, '{a,b}')")
         let refusal = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
         #expect(refusal?.description.contains("public.t.tags is an array (text[])") ?? false)
@@ -156,7 +150,7 @@ import Values
     }
 
     @Test func tablesMayChange() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b integer)",
             "INSERT INTO public.t SELECT i, 'a' || i, i FROM generate_series(1, 30) i")
         try followed.follow(["t"])
@@ -194,7 +188,7 @@ import Values
     }
 
     @Test func severalTablesAreFollowedTogether() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE SCHEMA shop", "CREATE TABLE shop.\"Order Lines\"(\"Number\" bigint PRIMARY KEY, \"a\"\"b\" text)",
             "CREATE TABLE public.t(code text NOT NULL UNIQUE, v integer)", "INSERT INTO public.t VALUES ('x', 1)",
             "INSERT INTO shop.\"Order Lines\" SELECT i, 'it''s ' || i FROM generate_series(1, 20) i")
@@ -217,7 +211,7 @@ import Values
     }
 
     @Test func foreignKeysBecomeRelationships() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text, mentor_id integer REFERENCES public.authors)",
             """
             CREATE TABLE public.books(isbn text PRIMARY KEY, author_id integer REFERENCES public.authors ON UPDATE CASCADE
@@ -278,7 +272,7 @@ import Values
 
     /// A source that replicates itself does not enforce foreign keys.
     @Test func rowsWaitForThoseThatTheyReferTo() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
             "CREATE TABLE public.books(isbn text PRIMARY KEY, author_id integer REFERENCES public.authors)",
             "SET session_replication_role = replica", "INSERT INTO public.authors VALUES (1, 'A1')",

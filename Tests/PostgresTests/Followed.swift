@@ -15,6 +15,14 @@ struct Followed {
 
     init(address: String) { self.address = address }
 
+    /// To follow a database of its own, after some commands; with a connection to that.
+    static func database(_ commands: String...) throws -> (Followed, Connection) {
+        let followed = Followed(address: try TestServer.shared().makeDatabase())
+        let connection = try Connection(followed.address)
+        for command in commands { try connection.execute(command) }
+        return (followed, connection)
+    }
+
     var store: String { folder.path }
 
     struct NeverCurrent: Error {}

@@ -101,6 +101,43 @@ final class TestServer {
         try run("SELECT pg_promote()")
     }
 
+    /// Runs commands whose commits wait for a standby that is not there: they are in the log, and nobody sees them. The role commits
+    /// without that.
+    func leaveWaiting(_ commands: [String]) throws {
+        let owner = try connection()
+        try owner.execute("SET synchronous_commit = local")
+        try owner.execute("ALTER ROLE postgres SET synchronous_commit = local")
+        try owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try owner.execute("SELECT pg_reload_conf()")
+        usleep(300_000)
+        let address = address()
+        for command in commands {
+            Thread.detachNewThread {
+                guard let connection = try? Connection(address) else { return }
+                _ = try? connection.execute("SET synchronous_commit = on")
+                _ = try? connection.execute(command)
+            }
+        }
+        let end = Date() + 30
+        while try owner.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+            != "\(commands.count)"
+        {
+            if Date() > end { throw NotReady() }
+            usleep(20_000)
+        }
+    }
+
+    /// Lets the waiting commits end after a while.
+    func endWaiting(after microseconds: UInt32) {
+        let address = address()
+        Thread.detachNewThread {
+            usleep(microseconds)
+            guard let connection = try? Connection(address) else { return }
+            _ = try? connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+            _ = try? connection.execute("SELECT pg_reload_conf()")
+        }
+    }
+
     /// Ends all its processes as a crash of the machine would; the next start recovers.
     func crash() {
         let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?

@@ -7,13 +7,6 @@ import Testing
 
 /// What ends following has a way out, and loses nothing.
 @Suite(.enabled(if: TestServer.isInstalled)) struct WayOutTests {
-    private func database(_ commands: String...) throws -> (Followed, Connection) {
-        let followed = Followed(address: try TestServer.shared().makeDatabase())
-        let connection = try Connection(followed.address)
-        for command in commands { try connection.execute(command) }
-        return (followed, connection)
-    }
-
     private func requireEqual(
         _ followed: Followed, _ columns: String..., table: String = "public.t",
         sourceLocation: SourceLocation = #_sourceLocation
@@ -31,7 +24,7 @@ import Testing
 
     /// The columns of a condition may be called anything.
     @Test func namesUnderAConditionMayChange() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text, w text); ALTER TABLE public.t REPLICA IDENTITY FULL",
             "INSERT INTO public.t VALUES (1, 'a', 'q'), (2, 'q', 'a'), (3, 'a', 'q'), (4, 'q', 'a')")
         try followed.follow(["t"]) { $0.tables[0].condition = "v <> 'q'" }
@@ -56,7 +49,7 @@ import Testing
 
     /// Triggers know nothing of a condition.
     @Test func aConditionThatFitsNoMoreIsNamed() throws {
-        var (followed, connection) = try database("CREATE TABLE public.t(id integer PRIMARY KEY, v text)")
+        var (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY, v text)")
         followed.usesChangeTable = true
         try connection.execute(Follower.setup(followed.address, [TableChoice("t")]))
         try followed.follow(["t"]) { $0.tables[0].condition = "v <> 'q'" }
@@ -74,32 +67,17 @@ import Testing
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
-        let (address, owner) = (server.address(), try server.connection())
-        try owner.execute("ALTER ROLE postgres SET synchronous_commit = local; SET synchronous_commit = local")
+        let owner = try server.connection()
         try owner.execute(
             "CREATE TYPE public.mood AS ENUM ('x', 'y'); CREATE TABLE public.t(id integer PRIMARY KEY, v public.mood)")
         try owner.execute("INSERT INTO public.t SELECT i, 'x' FROM generate_series(1, 5) i")
         try followed.follow(["t"])
-        try owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try owner.execute("SELECT pg_reload_conf()")
-        usleep(300_000)
-        for command in ["INSERT INTO public.t VALUES (100, 'y')", "DELETE FROM public.t WHERE id = 1"] {
-            Thread.detachNewThread {
-                guard let connection = try? Connection(address) else { return }
-                _ = try? connection.execute("SET synchronous_commit = on")
-                _ = try? connection.execute(command)
-            }
-        }
-        usleep(500_000)
+        try server.leaveWaiting(["INSERT INTO public.t VALUES (100, 'y')", "DELETE FROM public.t WHERE id = 1"])
         try followed.follow()
         #expect(try followed.rows("t", key: "id").keys.sorted() == ["100", "2", "3", "4", "5"])
-        try owner.execute("ALTER TYPE public.mood RENAME VALUE 'x' TO 'xx'")
-        Thread.detachNewThread {
-            usleep(1_500_000)
-            guard let connection = try? Connection(address) else { return }
-            _ = try? connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
-            _ = try? connection.execute("SELECT pg_reload_conf()")
-        }
+        // With a new connection, which commits without the standby.
+        try server.run("ALTER TYPE public.mood RENAME VALUE 'x' TO 'xx'")
+        server.endWaiting(after: 1_500_000)
         #expect(try followed.follow().contains { $0.hasPrefix("copied public.t") })
         #expect(try followed.rows("t", key: "id").count == 5)
         try requireEqual(followed, "id", "v")
@@ -107,7 +85,7 @@ import Testing
 
     /// Its first attempt, which waits, is not given up.
     @Test func twoFirstStartsDoNotDisturbEachOther() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); CREATE TABLE public.u(id integer PRIMARY KEY)",
             "INSERT INTO public.t VALUES (1)")
         let other = try Connection(followed.address)
@@ -131,7 +109,7 @@ import Testing
 
     /// A source that was set back to before a change of a table.
     @Test func aChangeThatTheSourceHasNoMoreIsNotWaitedFor() throws {
-        let (followed, _) = try database(
+        let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
         try followed.follow(["t"])
         do {
@@ -170,7 +148,7 @@ import Testing
 
     /// What it holds of before was written when there was no publication.
     @Test(arguments: [nil, "mine"]) func aGivenSlotMayBeOlderThanThePublication(publication: String?) throws {
-        let (followed, connection) = try database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("INSERT INTO public.t VALUES (1)")
@@ -194,7 +172,7 @@ import Testing
         ("ALTER TABLE public.t RENAME author_id TO author", "public.t.author has the name of a relationship of t"),
     ])
     func whatIsRefusedChangesNothing(change: String, sentence: String) throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.author(id integer PRIMARY KEY)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, b integer, v text, author_id integer REFERENCES public.author)",
             "INSERT INTO public.author VALUES (1); INSERT INTO public.t VALUES (1, 10, 'v', 1), (2, 20, 'v', 1)")
@@ -214,7 +192,7 @@ import Testing
 
     /// Values from before a change of the type are still to come when the model has the new one.
     @Test func aTypeMayBeConverted() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text); INSERT INTO public.t VALUES (1, '1')")
         try followed.follow(["t"])
         try connection.execute("UPDATE public.t SET v = 'abc'")
@@ -233,7 +211,7 @@ import Testing
 
     /// A table that somebody has locked keeps nobody from ending.
     @Test func aLockedTableIsNotWaitedForWithoutEnd() throws {
-        let (followed, connection) = try database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         try followed.follow(["t"])
         try connection.execute("BEGIN; LOCK TABLE public.t IN ACCESS EXCLUSIVE MODE")
         let end = Date() + 0.5
@@ -246,7 +224,7 @@ import Testing
     }
 
     @Test func columnsMayHaveCommasInTheirNames() throws {
-        let (followed, connection) = try database(
+        let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, \"a,b\" text, \"c\"\"d\" text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t VALUES (1, 'x', 'y')")
         try followed.follow(["t"]) { $0.publication = "mine" }
