@@ -1,11 +1,12 @@
 extension UnsafeRawBufferPointer {
-    private var isASCII: Bool {
-        var bits: UInt64 = 0
-        let words = count / 8 * 8
-        for offset in stride(from: 0, to: words, by: 8) {
+    package var isASCII: Bool {
+        guard count >= 8 else { return allSatisfy { $0 < 0x80 } }
+        // The last word may have some bytes of the one before it.
+        var bits = loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+        for offset in stride(from: 0, to: count - 8, by: 8) {
             bits |= loadUnaligned(fromByteOffset: offset, as: UInt64.self)
         }
-        return bits & 0x8080_8080_8080_8080 == 0 && self[words...].allSatisfy { $0 < 0x80 }
+        return bits & 0x8080_8080_8080_8080 == 0
     }
 
     /// Where the first bytes that are not UTF-8 begin; nil when all are. ASCII, which most is, is seen at once.

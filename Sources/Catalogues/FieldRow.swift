@@ -1,50 +1,64 @@
-/// The fields of one row, one after the other in a buffer.
+internal import Bytes
+
+/// The fields of one row in a buffer.
 package struct FieldRow {
     /// The line that the row begins on, from 1.
     package var line = 0
     package private(set) var bytes: [UInt8] = []
-    /// Where fields end in the buffer; the end of a field without a value is stored as its complement.
-    private var ends: [Int] = []
+    private struct Field {
+        let start: Int
+        let end: Int
+        let isNull: Bool
+    }
+
+    private var fields: [Field] = []
 
     package init() {}
 
-    package var count: Int { ends.count }
+    package var count: Int { fields.count }
+
+    /// Whether all of it is ASCII, and so each field is UTF-8.
+    package var isASCII: Bool { bytes.withUnsafeBytes(\.isASCII) }
 
     package mutating func begin(line: Int) {
         self.line = line
         bytes.removeAll(keepingCapacity: true)
-        ends.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
     }
 
     package mutating func append(_ field: UnsafeRawBufferPointer) {
+        let start = bytes.count
         bytes.append(contentsOf: field)
-        ends.append(bytes.count)
+        fields.append(Field(start: start, end: bytes.count, isNull: false))
     }
 
     /// A field that has no value, not even an empty text.
     package mutating func appendNull() {
-        ends.append(~bytes.count)
+        fields.append(Field(start: bytes.count, end: bytes.count, isNull: true))
     }
 
     /// Appends the fields of a line; one with nothing in it has no value. False when there are more than so many.
     mutating func appendFields(
         of line: UnsafeRawBufferPointer, separatedBy separator: UInt8, atMost most: Int
     ) -> Bool {
+        let base = bytes.count
+        // With its separators: one copy costs less than one of each field.
+        bytes.append(contentsOf: line)
         var start = 0
         while count < most {
             let end = line.firstOffset(of: separator, from: start) ?? line.count
-            if start == end { appendNull() } else { append(UnsafeRawBufferPointer(rebasing: line[start..<end])) }
+            fields.append(Field(start: base + start, end: base + end, isNull: start == end))
             if end == line.count { return true }
             start = end + 1
         }
         return false
     }
 
-    package func isNull(_ column: Int) -> Bool { ends[column] < 0 }
+    package func isNull(_ column: Int) -> Bool { fields[column].isNull }
 
-    package func range(of column: Int) -> Range<Int> { (column == 0 ? 0 : end(of: column - 1))..<end(of: column) }
-
-    private func end(of column: Int) -> Int { ends[column] < 0 ? ~ends[column] : ends[column] }
+    package func range(of column: Int) -> Range<Int> {
+        Range(uncheckedBounds: (fields[column].start, fields[column].end))
+    }
 
     package func text(of column: Int) -> String { String(decoding: bytes[range(of: column)], as: UTF8.self) }
 

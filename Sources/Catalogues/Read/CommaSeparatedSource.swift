@@ -7,8 +7,6 @@ package final class CommaSeparatedSource: RowSource {
     private let reader: FileReader
     private let parser: UnsafeMutablePointer<csv_parser>
     private let collector = RowCollector()
-    /// The row of a line without quotation marks.
-    private var plainRow = FieldRow()
     /// What ended the reading; thrown once the rows before it are handed out.
     private var fault: BadInput?
     package private(set) var columns: [String] = []
@@ -41,13 +39,16 @@ package final class CommaSeparatedSource: RowSource {
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         try handOut(body)
         if let fault { throw fault }
-        while try reader.readPiece({ try split($0, body) }) {}
+        var plainRow = FieldRow()
+        while try reader.readPiece({ try split($0, &plainRow, body) }) {}
         try finish()
         try handOut(body)
     }
 
-    /// Hands out the rows that end in a piece.
-    private func split(_ piece: UnsafeRawBufferPointer, _ body: (FieldRow) throws -> Void) throws {
+    /// Hands out the rows that end in a piece. `plainRow` is that of a line without quotation marks.
+    private func split(
+        _ piece: UnsafeRawBufferPointer, _ plainRow: inout FieldRow, _ body: (FieldRow) throws -> Void
+    ) throws {
         var start = 0
         var (nextQuote, nextReturn) = (-1, -1)
         while start < piece.count {

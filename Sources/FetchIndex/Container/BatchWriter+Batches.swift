@@ -26,7 +26,7 @@ extension BatchWriter {
         guard let constraint else { return }
         if isDeferring.load(ordering: .relaxed) {
             try batch.hashKeys(entityNumber, entity, constraint)
-        } else {
+        } else if !findsInOrder.load(ordering: .relaxed) {
             try batch.sortKeys(entityNumber, entity, constraint)
         }
     }
@@ -49,9 +49,10 @@ extension BatchWriter {
             : { (old: RawSpan, new: RawSpan) in
                 try self.entity.record(from: new, keeping: kept, of: old)
             }
-        try transaction().put(entityNumber, batch, by: constraint, merge: merge) { index, outcome in
+        let wasInOrder = try transaction().put(entityNumber, batch, by: constraint, merge: merge) { index, outcome in
             try done(index, outcome.map { note($0) })
         }
+        findsInOrder.store(wasInOrder, ordering: .relaxed)
     }
 
     /// Leaves out unique keys until `commit`, where the entity has no objects and the first batch is not in the order of its

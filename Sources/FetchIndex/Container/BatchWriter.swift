@@ -32,6 +32,8 @@ public final class BatchWriter {
     var mayDefer = false
     var deferral: Deferral?
     let isDeferring = Atomic(false)
+    /// Whether the last batch had mostly records that were stored already, in the order of their objects.
+    let findsInOrder = Atomic(false)
     public internal(set) var counts = Counts()
 
     /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws

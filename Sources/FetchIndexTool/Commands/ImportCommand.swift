@@ -154,6 +154,8 @@ struct ImportCommand: ParsableCommand {
         let converter = try RowConverter(source.columns, to: writer.entity, file: file, related)
         var linker = RowLinker(related, keepingSlots: converter.missingSlots)
         let bar = ProgressBar("importing")
+        // Reading a flag costs more than a row does.
+        let (replaces, skipsBadRows) = (replace, skipBadRows)
         // Read, put into the store, and committed.
         var rows = (read: 0, put: 0, saved: 0)
         if !replace && related.isEmpty { writer.deferUniqueKeys() }
@@ -165,12 +167,13 @@ struct ImportCommand: ParsableCommand {
                 for bad in batch.badRows { report.add(bad) }
                 report.badRowCount += batch.badRowCount
                 var refused = 0
+                let lines = batch.lines
                 func note(_ index: Int, _ outcome: Result<UInt64, StoreError>) throws {
                     switch outcome {
-                    case .success(let number): if replace { seen.insert(number) }
+                    case .success(let number): if replaces { seen.insert(number) }
                     case .failure(let error):
-                        let bad = BadInput(file: file, line: batch.lines[index], reason: error.description)
-                        guard skipBadRows else {
+                        let bad = BadInput(file: file, line: lines[index], reason: error.description)
+                        guard skipsBadRows else {
                             rows.put += index - refused
                             throw bad
                         }
@@ -242,13 +245,11 @@ struct ImportCommand: ParsableCommand {
     ) throws {
         var converter = converter
         var batch = RowBatch()
-        func note(_ bad: BadInput) throws {
-            guard skipBadRows else { throw bad }
-            batch.note(bad)
-        }
-        func deliverBatch() throws {
+        let skipsBadRows = skipBadRows
+        let isPrepared = converter.related.isEmpty
+        func deliverBatch(_ batch: inout RowBatch) throws {
             batch.progress = source.progress
-            if converter.related.isEmpty { try writer.prepare(&batch.records) }
+            if isPrepared { try writer.prepare(&batch.records) }
             let full = batch
             batch = RowBatch()
             try deliver(full)
@@ -256,15 +257,22 @@ struct ImportCommand: ParsableCommand {
         do {
             try source.forEachRow(
                 { row in
-                    do { try batch.append(row, &converter) } catch let error as BadInput { try note(error) }
-                    if batch.isFull { try deliverBatch() }
-                }, bad: note)
+                    do { try batch.append(row, &converter) } catch let bad as BadInput {
+                        guard skipsBadRows else { throw bad }
+                        batch.note(bad)
+                    }
+                    if batch.isFull { try deliverBatch(&batch) }
+                },
+                bad: { bad in
+                    guard skipsBadRows else { throw bad }
+                    batch.note(bad)
+                })
         } catch let error where error is BadInput || error is UnreadableFile {
             // The rows before it.
-            try deliverBatch()
+            try deliverBatch(&batch)
             throw error
         }
-        try deliverBatch()
+        try deliverBatch(&batch)
     }
 
     private func printReport(_ report: Report) throws {

@@ -73,6 +73,7 @@ struct RowConverter {
             throw BadInput(file: file, line: row.line, reason: "it has \(row.count) fields, not \(columns.count)")
         }
         builder.begin()
+        let isASCII = row.isASCII
         for source in sources {
             switch source {
             case .null: builder.appendNull()
@@ -82,7 +83,7 @@ struct RowConverter {
                 if row.isNull(column) {
                     try appendNull(row, column, isRequired)
                 } else {
-                    try appendText(row, column)
+                    try appendText(row, column, isValid: isASCII)
                 }
             case .integer(let column, let isRequired):
                 if row.range(of: column).isEmpty {
@@ -126,9 +127,9 @@ struct RowConverter {
             reason: reason)
     }
 
-    private mutating func appendText(_ row: FieldRow, _ column: Int) throws {
+    private mutating func appendText(_ row: FieldRow, _ column: Int, isValid: Bool) throws {
         let field = row.bytes.span.bytes.extracting(row.range(of: column))
-        if let invalid = field.withUnsafeBytes({ $0.firstInvalidUTF8 }) {
+        if !isValid, let invalid = field.withUnsafeBytes({ $0.firstInvalidUTF8 }) {
             throw bad(row, column, "it is not valid UTF-8 from its byte \(invalid + 1) on")
         }
         builder.appendBytes(field)

@@ -35,7 +35,7 @@ package struct RecordBatch {
 
     /// Makes and sorts the unique keys of the records, which a writer would do otherwise: on any thread, after the last record.
     package mutating func sortKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
-        keys = try UniqueKeys(of: self, number, entity, constraint)
+        keys = try UniqueKeys(of: self, number, entity, constraint) { _ in true }
     }
 
     /// What an import that leaves out unique keys knows of them.
@@ -69,7 +69,7 @@ package struct RecordBatch {
         hashes = try keyHashes(number, entity, constraint)
     }
 
-    /// The unique keys of the records in order.
+    /// The unique keys of records of the batch in order.
     package struct UniqueKeys {
         let constraint: UniqueConstraint
         /// The records with keys that are longer than LMDB's may be.
@@ -81,10 +81,11 @@ package struct RecordBatch {
         package private(set) var areInOrder = true
 
         init(
-            of batch: borrowing RecordBatch, _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint
+            of batch: borrowing RecordBatch, _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint,
+            where isIncluded: (Int) -> Bool
         ) throws {
             self.constraint = constraint
-            for index in 0..<batch.count {
+            for index in 0..<batch.count where isIncluded(index) {
                 guard var key = try StoreReader.uniqueKey(number, entity, constraint, batch[index]) else { continue }
                 if key.count > Table.maximumKeyLength {
                     tooLong.append(index)

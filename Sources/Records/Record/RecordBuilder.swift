@@ -106,20 +106,29 @@ package struct RecordBuilder {
 
     /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
     func finish(into finished: inout [UInt8]) {
-        let start = finished.count
         let width = values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
-        finished.append(UInt8(width))
-        finished.appendNumber(UInt16(truncatingIfNeeded: ends.count))
-        finished.append(contentsOf: nulls)
-        for end in ends {
-            switch width {
-            case 1: finished.append(UInt8(end))
-            case 2: finished.appendNumber(UInt16(end))
-            default: finished.appendNumber(end)
+        let length = RecordLayout.headerLength + nulls.count + width * ends.count + values.count
+        let start = finished.count
+        finished.append(contentsOf: repeatElement(0, count: length + RecordLayout.checksumLength))
+        finished.withUnsafeMutableBytes { finished in
+            let record = UnsafeMutableRawBufferPointer(rebasing: finished[start...])
+            record[0] = UInt8(width)
+            record.storeBytes(of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
+            var place = RecordLayout.headerLength
+            record[place...].copyBytes(from: nulls)
+            place += nulls.count
+            for end in ends {
+                switch width {
+                case 1: record[place] = UInt8(end)
+                case 2: record.storeBytes(of: UInt16(end).littleEndian, toByteOffset: place, as: UInt16.self)
+                default: record.storeBytes(of: end.littleEndian, toByteOffset: place, as: UInt32.self)
+                }
+                place += width
             }
+            UnsafeMutableRawBufferPointer(rebasing: record[place...]).copyBytes(from: values)
+            let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
+            record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
         }
-        finished.append(contentsOf: values)
-        finished.appendNumber(finished.span.bytes.extracting(start..<finished.count).checksum)
     }
 }
 

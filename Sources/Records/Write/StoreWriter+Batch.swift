@@ -10,21 +10,29 @@ extension StoreWriter {
     /// `merge` makes the new record of an object from its stored one and the batch's; without it, references stay where the batch's
     /// record has none. `done` is called for each record in order,
     /// with what became of it, or with the error that its values cause; what it throws ends the batch, and what came before
-    /// is written. O(k log n).
+    /// is written. O(k log n); O(k) for records that the store has already, where they come in the order of their objects.
+    ///
+    /// Returns whether most records were such: then sorting the keys of the next batch beforehand is in vain.
+    @discardableResult
     package func put(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
         merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])?,
         done: (Int, Result<PutOutcome, StoreError>) throws -> Void
-    ) throws {
+    ) throws -> Bool {
         let stored = model.entities[entity]
         let isSimple =
             !hasDerivations && stored.uniqueConstraints == [constraint].compactMap { $0 }
             && !stored.isAbstract
-        guard isSimple else { return try putOneByOne(entity, batch, by: constraint, merge, done) }
+        guard isSimple else {
+            try putOneByOne(entity, batch, by: constraint, merge, done)
+            return false
+        }
         try requireChangeable()
         try requireUniqueKeys(of: entity)
+        var unchanged: UnchangedRows?
+        if let constraint, merge == nil { unchanged = try UnchangedRows(batch, entity, constraint, in: self) }
         var insertion = BatchInsertion(
-            keys: try BatchKeys(batch, entity, constraint, in: self), entity: entity,
+            keys: try BatchKeys(batch, entity, constraint, unchanged, in: self), entity: entity,
             next: try entityState(entity).nextObject)
         // What was written before an error stays, with its unique keys.
         do {
@@ -36,13 +44,15 @@ extension StoreWriter {
             throw error
         }
         try insertion.end(in: self)
+        return (unchanged?.count ?? 0) * 2 > batch.count
     }
 
     /// The same, with the batch's records as they are.
+    @discardableResult
     package func put(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
         done: (Int, Result<PutOutcome, StoreError>) throws -> Void
-    ) throws {
+    ) throws -> Bool {
         try put(entity, batch, by: constraint, merge: nil, done: done)
     }
 
@@ -71,6 +81,7 @@ extension StoreWriter {
             if object.entity == entity {
                 return .success(try update(object, from: batch[row], merge, constraint))
             }
+        case .unchanged(let object): return .success(.unchanged(object))
         case .inserted: preconditionFailure("A record is written once.")
         }
         // The value is that of an object of another entity.
@@ -104,10 +115,10 @@ extension StoreWriter {
         return isChanged ? .updated(object) : .unchanged(object)
     }
 
-    /// Whether an object has these bytes already; then it has their unique values too.
+    /// Whether an object has these bytes already; then it has their unique values and their checksum too.
     private func isStored(_ record: RawSpan, as object: RecordKey) throws -> Bool {
         var isEqual = false
-        _ = try self.record(object) { isEqual = $0.isEqual(to: record) }
+        _ = try storedRecord(object) { isEqual = $0.isEqual(to: record) }
         return isEqual
     }
 
@@ -191,35 +202,59 @@ private struct BatchKeys {
         case stored(RecordKey)
         case tooLong
         case inserted(RecordKey)
+        /// The object has these bytes already, and no other record of the batch changes it.
+        case unchanged(RecordKey)
 
         var object: RecordKey? {
             switch self {
-            case .stored(let object), .inserted(let object): object
+            case .stored(let object), .inserted(let object), .unchanged(let object): object
             case .new, .same, .tooLong: nil
             }
         }
+
+        var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
     }
 
     private(set) var rows: [Row]
     private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
 
-    /// Looks up the keys in their order.
+    /// Looks up the keys in their order, of records that are not known to be unchanged.
     init(
-        _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, in writer: StoreWriter
+        _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, _ unchanged: UnchangedRows?,
+        in writer: StoreWriter
     ) throws {
         var rows = [Row](repeating: .new, count: batch.count)
+        if let unchanged, unchanged.count > 0 {
+            for (row, number) in unchanged.numbers.enumerated() {
+                if let number { rows[row] = .unchanged(RecordKey(entity: entity, number: number)) }
+            }
+        }
         if let constraint {
             let prepared = batch.keys?.constraint == constraint ? batch.keys : nil
             let keys =
-                try prepared ?? RecordBatch.UniqueKeys(of: batch, entity, writer.model.entities[entity], constraint)
+                try prepared
+                ?? RecordBatch.UniqueKeys(of: batch, entity, writer.model.entities[entity], constraint) {
+                    !rows[$0].isUnchanged
+                }
             for row in keys.tooLong { rows[row] = .tooLong }
             try Self.find(keys, &rows, in: writer)
+            if let unchanged, unchanged.count > 0 { Self.giveUpChanged(&rows) }
             self.keys = keys
         } else {
             keys = nil
         }
         self.rows = rows
+    }
+
+    /// Where another record of the batch has the key of an unchanged one, each is compared when its turn comes.
+    private static func giveUpChanged(_ rows: inout [Row]) {
+        var found: Set<RecordKey> = []
+        for case .stored(let object) in rows { found.insert(object) }
+        if found.isEmpty { return }
+        for (row, place) in rows.enumerated() {
+            if case .unchanged(let object) = place, found.contains(object) { rows[row] = .stored(object) }
+        }
     }
 
     private static func find(_ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter) throws {
@@ -228,6 +263,7 @@ private struct BatchKeys {
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             var (isAtKey, hasMore) = (false, true)
             try keys.forEach { key, row in
+                if rows[row].isUnchanged { return }
                 if first >= 0 && key.isEqual(to: last.span.bytes) {
                     rows[row] = .same(as: first)
                     return

@@ -1,0 +1,57 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+
+/// The records of a batch that the store has already, byte for byte, as far as they stand in the order of their objects. A
+/// catalogue that is imported again has most of its rows unchanged, in the order in which they were inserted: each of these
+/// costs a step of a cursor and a comparison, instead of a search by its unique key.
+///
+/// After a record that is not the expected one, its unique key leads to where the order goes on. O(1) for each record that is
+/// found; O(log n) for each other one, and these are few, because many of them end the walk.
+struct UnchangedRows {
+    /// The number of the object that each record is; nil where it was not found in this way.
+    private(set) var numbers: [UInt64?]
+    private(set) var count = 0
+    /// Records that may be missed before the walk ends, and for how many that are found there may be one more.
+    private static let (mostMissed, foundPerMissed) = (16, 8)
+
+    init(
+        _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint, in writer: StoreWriter
+    ) throws {
+        numbers = Array(repeating: nil, count: batch.count)
+        let description = writer.model.entities[entity]
+        try writer.view.withCursor(on: writer.tables.records) { cursor in
+            var isAtRecord = false
+            var missed = 0
+            for row in 0..<batch.count {
+                if !isAtRecord || !cursor.value.isEqual(to: batch[row]) {
+                    missed += 1
+                    if missed > Self.mostMissed + count / Self.foundPerMissed { return }
+                    guard let key = try StoreReader.uniqueKey(entity, description, constraint, batch[row]),
+                        key.count <= Table.maximumKeyLength, let object = try writer.object(unique: key),
+                        object.entity == entity, try cursor.seek(toKeyFrom: object.rawValue)
+                    else { continue }
+                    isAtRecord = true
+                }
+                let object = RecordKey(rawValue: cursor.integerKey)
+                // A record with a null in its unique attributes is a new object each time.
+                if object.entity == entity, cursor.value.isEqual(to: batch[row]),
+                    try constraint.isComplete(in: batch[row], of: description)
+                {
+                    numbers[row] = object.number
+                    count += 1
+                }
+                isAtRecord = try cursor.seekToNext()
+            }
+        }
+    }
+}
+
+extension UniqueConstraint {
+    /// Whether a record has a value for each of the attributes.
+    fileprivate func isComplete(in record: RawSpan, of entity: borrowing Entity) throws -> Bool {
+        let view = try RecordView(record, of: entity)
+        for slot in slots where try view.range(of: slot) == nil { return false }
+        return true
+    }
+}
