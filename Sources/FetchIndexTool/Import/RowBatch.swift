@@ -21,7 +21,8 @@ struct RowBatch {
     var progress = (done: 0, total: 0)
 
     var rowCount: Int { records.count + badRowCount }
-    var isFull: Bool { rowCount >= Self.mostRows || records.byteCount >= Self.mostBytes }
+    /// Kept, because asking the records would copy the batch for each row.
+    private(set) var isFull = false
 
     mutating func append(_ row: FieldRow, _ converter: inout RowConverter) throws {
         if let (number, objects) = try converter.append(row, to: &records) {
@@ -29,10 +30,16 @@ struct RowBatch {
             related.append(objects)
         }
         lines.append(row.line)
+        noteLength()
     }
 
     mutating func note(_ bad: BadInput) {
         badRowCount += 1
         if badRows.count < Self.listedBadRows { badRows.append(bad) }
+        noteLength()
+    }
+
+    private mutating func noteLength() {
+        isFull = rowCount >= Self.mostRows || records.byteCount >= Self.mostBytes
     }
 }

@@ -5,8 +5,13 @@ package import Values
 
 /// Assembles a record from values in the order of their slots. One builder serves many records.
 package struct RecordBuilder {
-    private var nulls: [UInt8] = []
-    private var ends: [UInt32] = []
+    private struct End {
+        let offset: UInt32
+        let isNull: Bool
+    }
+
+    /// Where each value ends, in the order of the slots.
+    private var ends: [End] = []
     private var values: [UInt8] = []
     private var finished: [UInt8] = []
 
@@ -20,7 +25,6 @@ package struct RecordBuilder {
 
     /// With room for one record of some slots and bytes.
     package init(slots: Int, byteCount: Int) {
-        nulls.reserveCapacity(RecordLayout.nullBitmapLength(slots: slots))
         ends.reserveCapacity(slots)
         values.reserveCapacity(byteCount)
         finished.reserveCapacity(byteCount)
@@ -30,7 +34,6 @@ package struct RecordBuilder {
     package var slotCount: Int { ends.count }
 
     package mutating func begin() {
-        nulls.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
         values.removeAll(keepingCapacity: true)
     }
@@ -89,12 +92,10 @@ package struct RecordBuilder {
         endValue(isNull: false)
     }
 
-    private var start: Int { Int(ends.last ?? 0) }
+    private var start: Int { Int(ends.last?.offset ?? 0) }
 
     private mutating func endValue(isNull: Bool) {
-        if ends.count % 8 == 0 { nulls.append(0) }
-        if isNull { nulls[ends.count / 8] |= 1 << UInt8(ends.count % 8) }
-        ends.append(UInt32(truncatingIfNeeded: values.count))
+        ends.append(End(offset: UInt32(truncatingIfNeeded: values.count), isNull: isNull))
     }
 
     /// The finished record.
@@ -107,25 +108,25 @@ package struct RecordBuilder {
     /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
     func finish(into finished: inout [UInt8]) {
         let width = values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
-        let length = RecordLayout.headerLength + nulls.count + width * ends.count + values.count
+        let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count)
+        let valuesStart = endsStart + width * ends.count
+        let length = valuesStart + values.count
         let start = finished.count
         finished.append(contentsOf: repeatElement(0, count: length + RecordLayout.checksumLength))
         finished.withUnsafeMutableBytes { finished in
             let record = UnsafeMutableRawBufferPointer(rebasing: finished[start...])
             record[0] = UInt8(width)
             record.storeBytes(of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
-            var place = RecordLayout.headerLength
-            record[place...].copyBytes(from: nulls)
-            place += nulls.count
-            for end in ends {
+            for (slot, end) in ends.enumerated() {
+                if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
+                let (place, offset) = (endsStart + width * slot, end.offset)
                 switch width {
-                case 1: record[place] = UInt8(end)
-                case 2: record.storeBytes(of: UInt16(end).littleEndian, toByteOffset: place, as: UInt16.self)
-                default: record.storeBytes(of: end.littleEndian, toByteOffset: place, as: UInt32.self)
+                case 1: record[place] = UInt8(offset)
+                case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
+                default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
                 }
-                place += width
             }
-            UnsafeMutableRawBufferPointer(rebasing: record[place...]).copyBytes(from: values)
+            UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyBytes(from: values)
             let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
             record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
         }
