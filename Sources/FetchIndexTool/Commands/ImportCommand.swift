@@ -251,7 +251,7 @@ struct ImportCommand: ParsableCommand {
             batch.progress = source.progress
             if isPrepared { try writer.prepare(&batch.records) }
             let full = batch
-            batch = RowBatch()
+            batch = RowBatch(afterOneOf: full.records.count, byteCount: full.records.byteCount)
             try deliver(full)
         }
         do {

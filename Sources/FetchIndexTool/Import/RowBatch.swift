@@ -24,6 +24,14 @@ struct RowBatch {
     /// Kept, because asking the records would copy the batch for each row.
     private(set) var isFull = false
 
+    init() {}
+
+    /// With room for as many rows and bytes as the batch before had.
+    init(afterOneOf count: Int, byteCount: Int) {
+        records = RecordBatch(capacity: count, byteCapacity: byteCount + byteCount / 8)
+        lines.reserveCapacity(count)
+    }
+
     mutating func append(_ row: FieldRow, _ converter: inout RowConverter) throws {
         if let (number, objects) = try converter.append(row, to: &records) {
             numbers.append(number)

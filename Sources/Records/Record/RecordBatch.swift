@@ -12,6 +12,12 @@ package struct RecordBatch {
 
     package init() {}
 
+    /// With room for so many records and bytes, because growing to megabytes step by step takes new pages each time.
+    package init(capacity: Int, byteCapacity: Int) {
+        bytes.reserveCapacity(byteCapacity)
+        ends.reserveCapacity(capacity)
+    }
+
     package var count: Int { ends.count }
     package var byteCount: Int { bytes.count }
 
