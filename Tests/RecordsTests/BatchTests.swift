@@ -6,24 +6,6 @@ import Values
 
 /// Batches of records against the same records written one by one.
 @Suite struct BatchTests {
-    private let entity = TestStore.books.entities[0]
-    private let constraint = TestStore.books.entities[0].uniqueConstraints[0]
-
-    private func batch(_ records: [[UInt8]]) -> RecordBatch {
-        var batch = RecordBatch()
-        for record in records { batch.append(record.span.bytes) }
-        return batch
-    }
-
-    private func text(_ outcome: Result<StoreWriter.PutOutcome, StoreError>) -> String {
-        switch outcome {
-        case .success(.inserted(let object)): "inserted \(object.number)"
-        case .success(.updated(let object)): "updated \(object.number)"
-        case .success(.unchanged(let object)): "unchanged \(object.number)"
-        case .failure: "refused"
-        }
-    }
-
     private struct Enough: Error {}
 
     private func stop(_ index: Int, _ outcome: Result<StoreWriter.PutOutcome, StoreError>) throws {
@@ -32,47 +14,95 @@ import Values
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func aBatchIsItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        let (batched, single) = (try TestStore(model: TestStore.books), try TestStore(model: TestStore.books))
+        let pair = try BatchPair(model: TestStore.books)
         for _ in 0..<8 {
             let records = try (0..<Int.random(in: 0...60, using: &generator)).map { _ in
                 let number = Int.random(in: 0..<50, using: &generator)
                 let id = number == 0 ? String(repeating: "k", count: 600) : "id-\(number)"
-                return try single.book(id, Int64.random(in: 0..<3, using: &generator))
+                return try pair.single.book(id, Int64.random(in: 0..<3, using: &generator))
             }
-            var prepared = batch(records)
-            if Bool.random(using: &generator) { try prepared.sortKeys(0, entity, constraint) }
-            var outcomes: [String] = []
-            var expected: [String] = []
-            let commit = try batched.write { writer in
-                try writer.put(0, prepared, by: constraint) { index, outcome in
-                    #expect(index == outcomes.count)
-                    outcomes.append(text(outcome))
-                }
-            }
-            let expectedCommit = try single.write { writer in
-                for record in records {
-                    do {
-                        expected.append(
-                            text(.success(try writer.put(0, record.span.bytes, by: [constraint]))))
-                    } catch let error as StoreError where error.isOfValues {
-                        expected.append(text(.failure(error)))
-                    }
-                }
-            }
-            #expect(outcomes == expected, "seed \(seed)")
-            #expect(commit == expectedCommit)
+            try pair.put(records, sortingKeys: Bool.random(using: &generator), "seed \(seed)")
         }
-        #expect(try batched.contents() == single.contents(), "seed \(seed)")
-        #expect(try changes(of: batched) == changes(of: single), "seed \(seed)")
+        try pair.expectSameContents("seed \(seed)")
     }
 
-    private func changes(of test: TestStore) throws -> [String] {
-        let snapshot = try test.store.snapshot()
-        var changes: [String] = []
-        for commit in 0..<snapshot.commit {
-            try snapshot.netChanges(of: 0, from: commit) { changes.append("\(commit) \($0)") }
+    private static let parts = Model(entities: [
+        Entity("Part", [AttributeDescription("code", .string, isUnique: true), AttributeDescription("price", .integer)]),
+        Entity("Shop", [AttributeDescription("name", .string)]),
+    ])
+
+    private func part(_ code: String?, _ price: Int) throws -> [UInt8] {
+        try Self.parts.entities[0].record([code.map(Value.string) ?? .null, .integer(Int64(price))])
+    }
+
+    /// Batches that repeat what the store has, in the order of the objects, with ever more differences.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>) func aRepeatedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let pair = try BatchPair(model: Self.parts)
+        func put(_ records: [[UInt8]]) throws -> Bool {
+            try pair.put(records, sortingKeys: Bool.random(using: &generator), "seed \(seed)")
         }
-        return changes
+        var next = 0
+        func newPart() throws -> [UInt8] {
+            next += 1
+            return try part("\(next * 7919 % 1_000) \(next)", next)
+        }
+        _ = try put(try (0..<200).map { _ in try newPart() })
+        for percent in [0, 1, 4, 12, 60] {
+            let stored = try pair.single.contents().sorted { $0.key < $1.key }
+            for (number, _) in stored where Int.random(in: 0..<100, using: &generator) < percent {
+                try pair.delete(number)
+            }
+            // The last of the objects are not in the batch, or those of other batches come behind them.
+            var records = stored.dropLast(Int.random(in: 0..<20, using: &generator)).map(\.value)
+            for _ in 0..<records.count * percent / 100 {
+                let row = Int.random(in: 0..<records.count, using: &generator)
+                let record = records[row]
+                let code = try Self.parts.entities[0].values(of: record.span.bytes)[0]
+                switch Int.random(in: 0..<8, using: &generator) {
+                case 0: records.remove(at: row)
+                case 1: records.insert(try newPart(), at: row)
+                case 2: records.insert(try part(nil, 7), at: row)
+                case 3: records.insert(try part(String(repeating: "k", count: 600), 7), at: row)
+                case 4: records.insert(records[row], at: Int.random(in: 0...records.count, using: &generator))
+                case 5:
+                    let other = Int.random(in: 0..<records.count, using: &generator)
+                    records.swapAt(row, other)
+                default:
+                    guard case .string(let code) = code else { continue }
+                    let place = Bool.random(using: &generator) ? row : Int.random(in: 0...records.count, using: &generator)
+                    records.insert(try part(code, Int.random(in: 0..<5, using: &generator)), at: place)
+                    if Bool.random(using: &generator) && row < records.count { records.remove(at: row) }
+                }
+            }
+            let wasRepeated = try put(records)
+            if percent <= 1 { #expect(wasRepeated, "seed \(seed)") }
+            // What the batch has made of the store is found again, whatever it was.
+            let all = try pair.single.contents().sorted { $0.key < $1.key }.map(\.value)
+            _ = try put(all)
+        }
+        try pair.expectSameContents("seed \(seed)")
+    }
+
+    /// A record with a null in its unique attribute is a new object each time, though the store has the same bytes.
+    @Test func aNullIsNeverFound() throws {
+        let pair = try BatchPair(model: Self.parts)
+        let records = try [part("a", 1), part(nil, 1), part("b", 1)]
+        for _ in 0..<3 { try pair.put(records, sortingKeys: false, "") }
+        #expect(try pair.batched.contents().count == 5)
+        try pair.expectSameContents("")
+    }
+
+    /// The unchanged record stands before, between and behind others that change its object.
+    @Test(arguments: [[0, 1], [1, 0], [1, 0, 2], [0, 1, 0], [1, 0, 1], [2, 1, 0, 0]])
+    func anUnchangedRecordBesideChangesOfItsObject(prices: [Int]) throws {
+        let pair = try BatchPair(model: Self.parts)
+        let others = try (0..<40).map { try part("other \($0)", 0) }
+        try pair.put(try others + [part("a", 0)], sortingKeys: false, "")
+        for sortingKeys in [false, true] {
+            try pair.put(try others + prices.map { try part("a", $0) }, sortingKeys: sortingKeys, "\(prices)")
+        }
+        try pair.expectSameContents("\(prices)")
     }
 
     /// What was taken before the error is in, with its unique keys.
@@ -81,7 +111,7 @@ import Values
         let records = try (0..<10).map { try test.book("id-\(9 - $0)", Int64($0)) }
         try test.write { writer in
             #expect(throws: Enough.self) {
-                try writer.put(0, batch(records), by: constraint, done: stop)
+                try writer.put(0, RecordBatch(records), by: TestStore.books.entities[0].uniqueConstraints[0], done: stop)
             }
         }
         #expect(try test.contents().count == 6)

@@ -1,0 +1,83 @@
+import Models
+import Records
+import TestSupport
+import Testing
+
+/// Two stores of one model: one takes batches of records, the other the same records one by one.
+struct BatchPair {
+    let batched: TestStore
+    let single: TestStore
+    private let entity: Entity
+    private let constraint: UniqueConstraint
+
+    init(model: Model) throws {
+        batched = try TestStore(model: model)
+        single = try TestStore(model: model)
+        entity = model.entities[0]
+        constraint = entity.uniqueConstraints[0]
+    }
+
+    /// Puts the records into both stores, and expects the same outcomes. Returns whether the batch said that most of its records
+    /// were found unchanged in the order of their objects.
+    @discardableResult
+    func put(_ records: [[UInt8]], sortingKeys: Bool, _ comment: Comment) throws -> Bool {
+        var batch = RecordBatch(records)
+        if sortingKeys { try batch.sortKeys(0, entity, constraint) }
+        var (outcomes, expected): ([String], [String]) = ([], [])
+        var wasRepeated = false
+        let commit = try batched.write { writer in
+            wasRepeated = try writer.put(0, batch, by: constraint) { index, outcome in
+                #expect(index == outcomes.count, comment)
+                outcomes.append(text(outcome))
+            }
+        }
+        let expectedCommit = try single.write { writer in
+            for record in records {
+                do {
+                    expected.append(text(.success(try writer.put(0, record.span.bytes, by: [constraint]))))
+                } catch let error as StoreError where error.isOfValues {
+                    expected.append(text(.failure(error)))
+                }
+            }
+        }
+        #expect(outcomes == expected, comment)
+        #expect(commit == expectedCommit, comment)
+        return wasRepeated
+    }
+
+    func delete(_ number: UInt64) throws {
+        for store in [batched, single] {
+            try store.write { _ = try $0.delete(RecordKey(entity: 0, number: number)) }
+        }
+    }
+
+    func expectSameContents(_ comment: Comment) throws {
+        #expect(try batched.contents() == single.contents(), comment)
+        #expect(try changes(of: batched) == changes(of: single), comment)
+    }
+
+    private func text(_ outcome: Result<StoreWriter.PutOutcome, StoreError>) -> String {
+        switch outcome {
+        case .success(.inserted(let object)): "inserted \(object.number)"
+        case .success(.updated(let object)): "updated \(object.number)"
+        case .success(.unchanged(let object)): "unchanged \(object.number)"
+        case .failure: "refused"
+        }
+    }
+
+    private func changes(of test: TestStore) throws -> [String] {
+        let snapshot = try test.store.snapshot()
+        var changes: [String] = []
+        for commit in 0..<snapshot.commit {
+            try snapshot.netChanges(of: 0, from: commit) { changes.append("\(commit) \($0)") }
+        }
+        return changes
+    }
+}
+
+extension RecordBatch {
+    init(_ records: [[UInt8]]) {
+        self.init()
+        for record in records { append(record.span.bytes) }
+    }
+}
