@@ -27,7 +27,8 @@ import Values
     }
 
     private static let parts = Model(entities: [
-        Entity("Part", [AttributeDescription("code", .string, isUnique: true), AttributeDescription("price", .integer)]),
+        Entity(
+            "Part", [AttributeDescription("code", .string, isUnique: true), AttributeDescription("price", .integer)]),
         Entity("Shop", [AttributeDescription("name", .string)]),
     ])
 
@@ -70,7 +71,8 @@ import Values
                     records.swapAt(row, other)
                 default:
                     guard case .string(let code) = code else { continue }
-                    let place = Bool.random(using: &generator) ? row : Int.random(in: 0...records.count, using: &generator)
+                    let anyPlace = Int.random(in: 0...records.count, using: &generator)
+                    let place = Bool.random(using: &generator) ? row : anyPlace
                     records.insert(try part(code, Int.random(in: 0..<5, using: &generator)), at: place)
                     if Bool.random(using: &generator) && row < records.count { records.remove(at: row) }
                 }
@@ -109,9 +111,10 @@ import Values
     @Test func anErrorKeepsWhatCameBefore() throws {
         let test = try TestStore(model: TestStore.books)
         let records = try (0..<10).map { try test.book("id-\(9 - $0)", Int64($0)) }
+        let constraint = TestStore.books.entities[0].uniqueConstraints[0]
         try test.write { writer in
             #expect(throws: Enough.self) {
-                try writer.put(0, RecordBatch(records), by: TestStore.books.entities[0].uniqueConstraints[0], done: stop)
+                try writer.put(0, RecordBatch(records), by: constraint, done: stop)
             }
         }
         #expect(try test.contents().count == 6)
