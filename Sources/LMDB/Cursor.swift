@@ -112,37 +112,55 @@ package struct Cursor: ~Copyable {
     /// Hands out the entries of a table of integer keys, from the first whose key is the given one or greater, until the
     /// body returns false.
     package mutating func walk(fromKey key: UInt64, _ body: (UInt64, RawSpan) throws -> Bool) throws {
-        var isAtEntry = try seek(toKeyFrom: key)
-        var block = UInt(0)
-        while isAtEntry {
-            let place = UInt(bitPattern: currentValue.mv_data) / Self.blockLength
-            if isInMap && place != block {
-                block = place
-                fetch(block)
-            }
+        _ = try seek(toKeyFrom: key)
+        var page = UInt(0)
+        while currentValue.mv_data != nil {
+            fetch(pageAtCursorUnless: &page)
             let found = integerKey
             if try !body(found, value) { return }
-            // As `seekToNext`, without what deletions need.
-            let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
-            if code == MDB_SUCCESS {
-                try checkBounds()
-                guard integerKey > found else { throw LMDBError.corrupted }
-            } else {
-                isAtEntry = try settle(code, MDB_val(), MDB_val())
-            }
+            try next(after: found)
         }
     }
 
-    /// Loads each cache line of a block, so that the cache misses of its entries overlap. A block does not reach out of the
-    /// map, because the length of LMDB's pages is a multiple of its own.
-    private mutating func fetch(_ block: UInt) {
-        guard let start = UnsafeRawPointer(bitPattern: block * Self.blockLength) else { return }
-        for line in stride(from: 0, to: Int(Self.blockLength), by: Self.cacheLine) {
+    /// Replaces what a block holds by the entry at the cursor, in a table of integer keys, and those behind it, as many as fit and
+    /// have no key greater than the last one. The cursor then stands behind them. No entry is handed out at the end.
+    package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
+        block.removeAll()
+        var page = UInt(0)
+        while !block.isFull, let bytes = currentValue.mv_data, integerKey <= last {
+            fetch(pageAtCursorUnless: &page)
+            let found = integerKey
+            block.append(found, UnsafeRawBufferPointer(start: bytes, count: currentValue.mv_size))
+            try next(after: found)
+        }
+    }
+
+    /// As `seekToNext` in a table of integer keys, without what deletions need.
+    @inline(__always)
+    private mutating func next(after key: UInt64) throws {
+        let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
+        if code == MDB_SUCCESS {
+            try checkBounds()
+            guard integerKey > key else { throw LMDBError.corrupted }
+        } else {
+            _ = try settle(code, MDB_val(), MDB_val())
+        }
+    }
+
+    /// Loads each cache line of the page of the value at the cursor, so that the cache misses of its entries overlap; once, while the
+    /// cursor stays on the page. Does not reach out of the map, because LMDB's pages are whole multiples of these.
+    @inline(__always)
+    private mutating func fetch(pageAtCursorUnless page: inout UInt) {
+        let place = UInt(bitPattern: currentValue.mv_data) / Self.pageLength
+        if !isInMap || place == page { return }
+        page = place
+        guard let start = UnsafeRawPointer(bitPattern: place * Self.pageLength) else { return }
+        for line in stride(from: 0, to: Int(Self.pageLength), by: Self.cacheLine) {
             fetched &+= start.load(fromByteOffset: line, as: UInt8.self)
         }
     }
 
-    private static let blockLength: UInt = 4096
+    private static let pageLength: UInt = 4096
     private static let cacheLine = 64
 
     /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` goes to its successor. Throws `corrupted` when

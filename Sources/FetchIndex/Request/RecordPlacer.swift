@@ -22,8 +22,6 @@ final class RecordPlacer: RowPlacer {
     private let columnForms: [SummaryForm]
     private let hasColumns: Bool
     private let missingValues: [UInt8]
-    /// Most entities have no attributes with default values. Asking the array would retain it for each record.
-    private let hasMissingValues: Bool
     /// The slots of the attributes that placements depend on.
     let reads: Set<Int>
 
@@ -56,7 +54,6 @@ final class RecordPlacer: RowPlacer {
         self.table = table
         paths = table.allPaths
         missingValues = entity.missingValues
-        hasMissingValues = !missingValues.isEmpty
     }
 
     func copy() throws -> any RowPlacer { try RecordPlacer(definition, number, in: model) }
@@ -74,20 +71,23 @@ final class RecordPlacer: RowPlacer {
     }
 
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
-        if hasMissingValues { return try placeLackingValues(bytes, &placement) }
-        let record = try RecordView(bytes)
-        if try hasPredicate && !predicate.evaluate(record) { return false }
-        try placeMember(record, &placement)
-        return true
-    }
-
-    @inline(never)
-    private func placeLackingValues(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
         let missing = missingValues
         let record = try RecordView(bytes, missing: missing.span.bytes)
         if try hasPredicate && !predicate.evaluate(record) { return false }
         try placeMember(record, &placement)
         return true
+    }
+
+    func keepMembers(of block: inout RecordBlock) throws {
+        guard hasPredicate else { return }
+        let missing = missingValues
+        if missing.isEmpty { return try predicate.keepMatching(&block) }
+        try block.keep { _, bytes in try predicate.evaluate(RecordView(bytes, missing: missing.span.bytes)) }
+    }
+
+    func placeMember(_ bytes: RawSpan, _ placement: inout RowPlacement) throws {
+        let missing = missingValues
+        try placeMember(RecordView(bytes, missing: missing.span.bytes), &placement)
     }
 
     func place(
@@ -153,8 +153,6 @@ final class RecordPlacer: RowPlacer {
         if key.count == start { OrderKey.appendNull(to: &key) }
     }
 
-    /// Apart from the predicate, which most records of a scan fail.
-    @inline(never)
     private func placeMember(_ record: RecordView, _ placement: inout RowPlacement) throws {
         try section?.append(record, to: &placement.key)
         placement.sectionLength = placement.key.count

@@ -23,6 +23,23 @@ extension RecordView: PredicateRow {
     package var object: PredicateValue { .one(.null) }
 }
 
+/// Records that lack no values.
+extension RecordBlock: PredicateRows {
+    package mutating func keep(slot: Int, passing test: TextTest) throws { try keep(slot: slot) { try test.matches($0) } }
+
+    package mutating func keep(slot: Int, _ comparator: Comparator, _ integer: Int64) throws {
+        try keep(slot: slot, integer: { comparator.holds($0, integer) })
+    }
+
+    package mutating func keep(slot: Int, _ comparator: Comparator, _ double: Double) throws {
+        try keep(slot: slot, double: { comparator.holds($0, double) })
+    }
+
+    package mutating func keep(matching predicate: CompiledPredicate) throws {
+        try keep { _, bytes in try predicate.evaluate(RecordView(bytes)) }
+    }
+}
+
 extension CompiledPredicate {
     /// Compiles a predicate for the records of an entity alone. Throws for unknown names and wrong types.
     package init(_ predicate: FetchPredicate, _ entity: Entity) throws {

@@ -50,30 +50,27 @@ extension OrderBuilder {
             return try builder.placingThreads(
                 scan, of: reader, replacing: replaced, sortingIn: budget, first: first)
         }
-        var done = 0
+        var (done, told) = (0, 0)
         for entity in entities {
-            // For each thread, those of the orders that have the entity: unmanaged, because retaining them for each record
-            // would cost a sixth of a scan.
-            var placing: [Unmanaged<PlacingThread>] = []
-            for thread in 0..<scan.threadCount {
-                for (builder, threads) in zip(builders, orders) {
-                    guard let index = builder.entities.firstIndex(of: entity) else { continue }
+            // For each thread, those of the orders that have the entity.
+            let placing = (0..<scan.threadCount).map { thread in
+                zip(builders, orders).compactMap { builder, threads -> PlacingThread? in
+                    guard let index = builder.entities.firstIndex(of: entity) else { return nil }
                     threads[thread].begin(index)
-                    placing.append(.passUnretained(threads[thread]))
+                    return threads[thread]
                 }
             }
-            let each = placing.count / scan.threadCount
-            try placing.withUnsafeBufferPointer { placing in
-                try scan.forEachRecord(of: entity) { thread, _, object, record in
-                    for index in thread * each..<(thread + 1) * each {
-                        try placing[index]._withUnsafeGuaranteedRef {
-                            try $0.place(object, record, unless: replaced)
-                        }
-                    }
-                    // The first thread is the caller's, and may read more than its share.
-                    guard thread == 0 else { return }
-                    done += 1
-                    if done % 4096 == 0 { builders[0].progress(min(done * scan.threadCount, total - 1), total) }
+            try scan.forEachBlock(of: entity) { thread, block in
+                for order in placing[thread] {
+                    block.selectAll()
+                    try order.place(&block, unless: replaced)
+                }
+                // The first thread is the caller's, and may read more than its share.
+                guard thread == 0 else { return }
+                done += block.count
+                if done - told >= 4096 {
+                    told = done
+                    builders[0].progress(min(done * scan.threadCount, total - 1), total)
                 }
             }
         }
@@ -108,32 +105,13 @@ extension OrderBuilder {
 
     /// What a thread that places records has of its own.
     final class PlacingThread {
-        /// Not a property of the class: each access to one would be checked for exclusivity, several times for each record.
-        private struct State {
-            var placer: (any RowPlacer)?
-            var placement: RowPlacement
-            var passed: PassedPages?
-            let shape: OrderShape
-            let sorter: KeySorter
-            /// Where the records that paths lead to are read.
-            let related: (any RecordState)?
-            let hasRelated: Bool
-
-            mutating func place(_ object: RecordKey, _ record: RawSpan) throws {
-                guard try isMember(object, record) else { return }
-                placement.finishEntry(object, in: shape)
-                try sorter.append(placement.key)
-            }
-
-            mutating func isMember(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
-                placement.begin()
-                if hasRelated { return try placer?.place(object, record, related, &placement) ?? false }
-                return try placer?.place(record, &placement) ?? false
-            }
-        }
-
         private let placers: [(any RowPlacer)?]
-        private let state: UnsafeMutablePointer<State>
+        private var placer: (any RowPlacer)?
+        private var placement: RowPlacement
+        private let shape: OrderShape
+        /// Where the records that paths lead to are read; nil without paths.
+        private let related: (any RecordState)?
+        private var passed: PassedPages?
         let sorter: KeySorter
 
         init(
@@ -141,36 +119,54 @@ extension OrderBuilder {
             passed: PassedPages?, sorter: KeySorter
         ) {
             self.placers = placers
+            self.placement = placement
+            self.shape = shape
+            self.related = related
+            self.passed = passed
             self.sorter = sorter
-            state = .allocate(capacity: 1)
-            state.initialize(
-                to: State(
-                    placement: placement, passed: passed, shape: shape, sorter: sorter, related: related,
-                    hasRelated: related != nil))
-        }
-
-        deinit {
-            state.deinitialize(count: 1)
-            state.deallocate()
         }
 
         /// The records of the entity with this index come next.
-        func begin(_ entity: Int) { state.pointee.placer = placers[entity] }
+        func begin(_ entity: Int) { placer = placers[entity] }
 
-        func place(_ object: RecordKey, _ record: RawSpan, unless replaced: [RecordKey: [UInt8]?]) throws {
-            state.pointee.passed?.pass(record)
-            if !replaced.isEmpty && replaced.index(forKey: object) != nil { return }
-            try state.pointee.place(object, record)
+        /// Places the selected records of a block, but those that are replaced, and sorts their keys.
+        func place(_ block: inout RecordBlock, unless replaced: [RecordKey: [UInt8]?]) throws {
+            guard let placer else { return }
+            if var passed {
+                block.forEachOfAll { _, record in passed.pass(record) }
+                self.passed = passed
+            }
+            if !replaced.isEmpty { block.keep { object, _ in replaced.index(forKey: object) == nil } }
+            if related == nil { try placer.keepMembers(of: &block) }
+            if block.selectedCount == 0 { return }
+            // Not the properties of the class: each access to one would be checked for exclusivity, several times for each record.
+            let (shape, related, sorter) = (shape, related, sorter)
+            var placement = placement
+            try block.forEach { object, record in
+                placement.begin()
+                if let related {
+                    guard try placer.place(object, record, in: related, &placement) else { return }
+                } else {
+                    try placer.placeMember(record, &placement)
+                }
+                placement.finishEntry(object, in: shape)
+                try sorter.append(placement.key)
+            }
         }
 
-        func isMember(
-            _ object: RecordKey, _ record: RawSpan, replacing replaced: [RecordKey: [UInt8]?]
-        ) throws -> Bool {
-            if !replaced.isEmpty, let replacement = replaced[object] {
+        /// Keeps, of the selected records of a block, those of members, by what replaces them where it does.
+        func keepMembers(of block: inout RecordBlock, replacing replaced: [RecordKey: [UInt8]?]) throws {
+            guard let placer else { return block.keep { _, _ in false } }
+            if related == nil && replaced.isEmpty { return try placer.keepMembers(of: &block) }
+            var placement = placement
+            try block.keep { object, record in
+                placement.begin()
+                guard !replaced.isEmpty, let replacement = replaced[object] else {
+                    return try placer.place(object, record, related, &placement)
+                }
                 guard let replacement else { return false }
-                return try state.pointee.isMember(object, replacement.span.bytes)
+                return try placer.place(object, replacement.span.bytes, related, &placement)
             }
-            return try state.pointee.isMember(object, record)
         }
     }
 }

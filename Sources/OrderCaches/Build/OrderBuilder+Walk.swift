@@ -35,8 +35,9 @@ extension OrderBuilder {
             for thread in threads { thread.begin(index) }
             try scan.forEachPart(of: entity) { thread, part in
                 var members: [RecordKey] = []
-                try part.forEachRecord { object, record in
-                    if try threads[thread].isMember(object, record, replacing: own) { members.append(object) }
+                try part.forEachBlock { block in
+                    try threads[thread].keepMembers(of: &block, replacing: own)
+                    block.forEach { object, _ in members.append(object) }
                 }
                 return members
             } deliver: { members in

@@ -6,6 +6,10 @@ package import Records
 package protocol RowPlacer: AnyObject {
     /// Writes the object's key into `placement`. False when the object is not a member.
     func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool
+    /// Keeps, of the selected records of a block, those of members.
+    func keepMembers(of block: inout RecordBlock) throws
+    /// As `place`, for the record of a member.
+    func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
     /// One that does the same, for another thread.
     func copy() throws -> any RowPlacer
     /// The key paths through relationships that placements read.

@@ -15,6 +15,18 @@ extension Comparator {
         }
     }
 
+    /// Whether a number that was found, nil for null, stands to another one as the operator says.
+    package func holds(_ found: Int64?, _ wanted: Int64) -> Bool {
+        guard let found else { return self == .notEqual }
+        return holds(found < wanted ? -1 : found == wanted ? 0 : 1)
+    }
+
+    /// The same for doubles and dates.
+    package func holds(_ found: Double?, _ wanted: Double) -> Bool {
+        guard let found, !found.isNaN else { return self == .notEqual }
+        return holds(found < wanted ? -1 : found == wanted ? 0 : 1)
+    }
+
     /// Whether two values stand to each other as the operator says, texts compared as the folding says.
     func holds(_ left: PredicateValue, _ right: PredicateValue, _ folding: TextFolding = []) -> Bool {
         if left.isNull || right.isNull {

@@ -14,11 +14,9 @@ extension CompiledPredicate.Node {
             for part in parts where try part.holds(row, variables) { return true }
             return false
         case .integer(let slot, let comparator, let number):
-            guard let found = try row.integer(at: slot) else { return comparator == .notEqual }
-            return comparator.holds(found < number ? -1 : found == number ? 0 : 1)
+            return comparator.holds(try row.integer(at: slot), number)
         case .double(let slot, let comparator, let number):
-            guard let found = try row.double(at: slot), !found.isNaN else { return comparator == .notEqual }
-            return comparator.holds(found < number ? -1 : found == number ? 0 : 1)
+            return comparator.holds(try row.double(at: slot), number)
         case .text(let slot, let test): return try row.test(at: slot, test) ?? false
         case .uuid(let slot, let comparator, let wanted):
             let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { found.compare($0.bytes) } }

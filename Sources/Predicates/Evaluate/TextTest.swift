@@ -4,14 +4,15 @@ internal import SystemBasics
 
 /// What an operator asks of a text whose other side is a constant, prepared once: the constant is folded, and a regular
 /// expression compiled.
-package struct TextTest: Sendable {
+///
+/// A class without payloads in its kind: copying a pattern out of an enum would retain it for each row.
+package final class TextTest: Sendable {
     private enum Kind: Sendable {
-        case order(Comparator, [UInt8])
-        case contains([UInt8])
-        case beginsWith([UInt8])
-        case endsWith([UInt8])
-        /// Sorted.
-        case isIn([[UInt8]])
+        case order(Comparator)
+        case contains
+        case beginsWith
+        case endsWith
+        case isIn
         case like(LikePattern)
         case matches(RegularExpression)
         /// As NSPredicate has it: an empty text is contained in no text, and begins and ends none.
@@ -19,33 +20,45 @@ package struct TextTest: Sendable {
     }
 
     private let kind: Kind
+    private let pattern: BytePattern
+    /// Of `isIn`, sorted.
+    private let texts: [[UInt8]]
     private let folding: TextFolding
 
+    private init(_ kind: Kind, of pattern: [UInt8] = [], texts: [[UInt8]] = [], folding: TextFolding) {
+        self.kind = kind
+        self.pattern = BytePattern(pattern)
+        self.texts = texts
+        self.folding = folding
+    }
+
     /// Throws when the pattern of MATCHES is no regular expression.
-    init(_ comparator: Comparator, _ pattern: String, _ folding: TextFolding) throws {
-        self.folding = comparator == .matches ? folding.subtracting(.caseInsensitive) : folding
+    convenience init(_ comparator: Comparator, _ pattern: String, _ folding: TextFolding) throws {
         switch comparator {
         case .contains where pattern.isEmpty, .beginsWith where pattern.isEmpty, .endsWith where pattern.isEmpty:
-            kind = .nothing
-        case .contains: kind = .contains(folding.fold(pattern))
-        case .beginsWith: kind = .beginsWith(folding.fold(pattern))
-        case .endsWith: kind = .endsWith(folding.fold(pattern))
-        case .like: kind = .like(LikePattern(pattern, folding))
+            self.init(.nothing, folding: folding)
+        case .contains: self.init(.contains, of: folding.fold(pattern), folding: folding)
+        case .beginsWith: self.init(.beginsWith, of: folding.fold(pattern), folding: folding)
+        case .endsWith: self.init(.endsWith, of: folding.fold(pattern), folding: folding)
+        case .like: self.init(.like(LikePattern(pattern, folding)), folding: folding)
         case .matches:
-            let pattern = String(decoding: self.folding.fold(pattern), as: UTF8.self)
+            let isCaseInsensitive = folding.contains(.caseInsensitive)
+            let folding = folding.subtracting(.caseInsensitive)
+            let pattern = String(decoding: folding.fold(pattern), as: UTF8.self)
+            let expression: RegularExpression
             do {
-                kind = .matches(try RegularExpression(pattern, isCaseInsensitive: folding.contains(.caseInsensitive)))
+                expression = try RegularExpression(pattern, isCaseInsensitive: isCaseInsensitive)
             } catch {
                 throw FetchPredicateError.invalidPattern("\(error)")
             }
-        default: kind = .order(comparator, folding.fold(pattern))
+            self.init(.matches(expression), folding: folding)
+        default: self.init(.order(comparator), of: folding.fold(pattern), folding: folding)
         }
     }
 
     /// Whether it is one of some texts. O(log n) a test.
-    init(oneOf texts: [String], _ folding: TextFolding) {
-        self.folding = folding
-        kind = .isIn(texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) })
+    convenience init(oneOf texts: [String], _ folding: TextFolding) {
+        self.init(.isIn, texts: texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) }, folding: folding)
     }
 
     /// What it demands of an attribute's order, which is by code point.
@@ -53,9 +66,9 @@ package struct TextTest: Sendable {
         guard folding.isEmpty else { return nil }
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         switch kind {
-        case .order(let comparator, let bytes): return .init(comparator, .string(text(bytes)))
-        case .beginsWith(let bytes): return .prefix(text(bytes))
-        case .isIn(let texts): return .values(texts.map { .string(text($0)) })
+        case .order(let comparator): return .init(comparator, .string(text(pattern.bytes)))
+        case .beginsWith: return .prefix(text(pattern.bytes))
+        case .isIn: return .values(texts.map { .string(text($0)) })
         case .nothing: return .values([])
         default: return nil
         }
@@ -63,8 +76,8 @@ package struct TextTest: Sendable {
 
     /// The comparator and the text of a comparison without folding; nil for other tests.
     var relation: (comparator: Comparator, text: String)? {
-        guard folding.isEmpty, case .order(let comparator, let bytes) = kind else { return nil }
-        return (comparator, String(decoding: bytes, as: UTF8.self))
+        guard folding.isEmpty, case .order(let comparator) = kind else { return nil }
+        return (comparator, String(decoding: pattern.bytes, as: UTF8.self))
     }
 
     func matches(_ text: String) throws -> Bool {
@@ -86,18 +99,19 @@ package struct TextTest: Sendable {
 
     private func matchesFolded(_ text: RawSpan) throws -> Bool {
         switch kind {
-        case .order(.equal, let other): text.isEqual(to: other)
-        case .order(let comparator, let other): comparator.holds(text.compare(other.span.bytes))
-        case .contains(let pattern): try text.contains(pattern)
-        case .beginsWith(let pattern):
-            pattern.count <= text.byteCount && text.extracting(first: pattern.count).isEqual(to: pattern)
-        case .endsWith(let pattern):
-            pattern.count <= text.byteCount && text.extracting(last: pattern.count).isEqual(to: pattern)
-        case .isIn(let texts): Self.find(text, in: texts)
+        case .order(.equal): text.isEqual(to: pattern.bytes)
+        case .order(let comparator): comparator.holds(pattern.bytes.withUnsafeBytes { text.compare($0.bytes) })
+        case .contains: try pattern.isContained(in: text)
+        case .beginsWith:
+            pattern.bytes.count <= text.byteCount
+                && text.extracting(first: pattern.bytes.count).isEqual(to: pattern.bytes)
+        case .endsWith:
+            pattern.bytes.count <= text.byteCount
+                && text.extracting(last: pattern.bytes.count).isEqual(to: pattern.bytes)
+        case .isIn: find(text)
         case .nothing: false
         case .like(let pattern): try pattern.matches(text)
-        case .matches(let expression):
-            try Self.matches(expression, text)
+        case .matches(let expression): try Self.matches(expression, text)
         }
     }
 
@@ -105,7 +119,7 @@ package struct TextTest: Sendable {
         do { return try expression.matches(text) } catch { throw FetchPredicateError.patternTimeout("\(error)") }
     }
 
-    private static func find(_ text: RawSpan, in texts: [[UInt8]]) -> Bool {
+    private func find(_ text: RawSpan) -> Bool {
         let place = texts.indices.firstNumber { index in
             texts[index].withUnsafeBytes { $0.bytes.compare(text) >= 0 }
         }
@@ -115,26 +129,4 @@ package struct TextTest: Sendable {
 
 extension RawSpan {
     func isEqual(to bytes: [UInt8]) -> Bool { isEqual(to: bytes.span.bytes) }
-
-    /// Whether the bytes stand somewhere in these. Throws when that takes too long to find out.
-    func contains(_ bytes: [UInt8]) throws -> Bool {
-        try withUnsafeBytes { text in
-            try bytes.withUnsafeBytes { wanted in
-                guard let first = wanted.first, let pattern = wanted.baseAddress else { return true }
-                guard var place = text.baseAddress else { return false }
-                var comparisons = 0
-                var left = text.count - wanted.count + 1
-                while left > 0, let found = memchr(place, Int32(first), left) {
-                    if memcmp(found, pattern, wanted.count) == 0 { return true }
-                    comparisons += 1 + wanted.count / 64
-                    if comparisons > LikePattern.maximumComparisons {
-                        throw LikePattern.tooMuch("CONTAINS", textLength: text.count)
-                    }
-                    left -= place.distance(to: UnsafeRawPointer(found)) + 1
-                    place = UnsafeRawPointer(found) + 1
-                }
-                return false
-            }
-        }
-    }
 }

@@ -1,5 +1,5 @@
 internal import LMDB
-package import Models
+internal import Models
 internal import Synchronization
 internal import SystemBasics
 
@@ -30,16 +30,13 @@ package final class ParallelScan {
     /// What a thread reads with.
     package func reader(ofThread thread: Int) -> StoreReader { thread == 0 ? first : others[thread - 1] }
 
-    /// Calls the body with all records of an entity, on several threads: those of a part of the numbers by number, with the number
-    /// of the part. Parts ascend. Throws as `scan`. When one body throws, the others end soon.
-    package func forEachRecord(
-        of entity: Int, _ body: (_ thread: Int, _ part: Int, RecordKey, RawSpan) throws -> Void
-    ) throws {
+    /// Calls the body with all records of an entity in blocks, on several threads. Those of one thread ascend. Throws as `scan`. When
+    /// one body throws, the others end soon.
+    package func forEachBlock(of entity: Int, _ body: (_ thread: Int, inout RecordBlock) throws -> Void) throws {
         if others.isEmpty {
-            return try first.scan(entity) { object, record in
-                try body(0, 0, object, record)
-                return true
-            }
+            let scanned = try first.scan(entity, numbers: 0..<RecordKey.maximumNumber + 1) { try body(0, &$0) }
+            try first.requireCount(of: entity, scanned)
+            return first.noteVerified(entity)
         }
         let end = try first.entityState(entity).nextObject
         let length = end / (UInt64(threadCount) * Self.partsOfThread) + 1
@@ -56,10 +53,7 @@ package final class ParallelScan {
                     }
                     guard let part, UInt64(part) * length < end else { return }
                     let numbers = UInt64(part) * length..<min(end, UInt64(part + 1) * length)
-                    let scanned = try reader.scan(entity, numbers: numbers) { object, record in
-                        try body(thread, part, object, record)
-                        return true
-                    }
+                    let scanned = try reader.scan(entity, numbers: numbers) { try body(thread, &$0) }
                     progress.withLock { $0.scanned += scanned }
                 }
             } catch {
@@ -120,11 +114,8 @@ package struct ScannedPart {
     fileprivate let numbers: Range<UInt64>
     fileprivate let count = Count()
 
-    /// Calls the body with the records of the part, by number.
-    package func forEachRecord(_ body: (RecordKey, RawSpan) throws -> Void) throws {
-        count.scanned += try reader.scan(entity, numbers: numbers) { object, record in
-            try body(object, record)
-            return true
-        }
+    /// Calls the body with the records of the part in blocks, by number.
+    package func forEachBlock(_ body: (inout RecordBlock) throws -> Void) throws {
+        count.scanned += try reader.scan(entity, numbers: numbers, body)
     }
 }

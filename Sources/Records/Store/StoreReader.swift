@@ -90,38 +90,51 @@ package class StoreReader {
     /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
     package func scan(_ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
         var isWhole = true
-        let scanned = try scan(entity, numbers: number..<RecordKey.maximumNumber + 1) { object, record in
-            isWhole = try body(object, record)
-            return isWhole
+        var scanned: UInt64 = 0
+        let isVerified = verifiedEntities.contains(entity)
+        try withScanErrors(of: entity) {
+            try view.withCursor(on: tables.records) { cursor in
+                let last = RecordKey(entity: entity, number: RecordKey.maximumNumber).rawValue
+                try cursor.walk(fromKey: RecordKey(entity: entity, number: number).rawValue) { key, record in
+                    guard key <= last else { return false }
+                    let object = RecordKey(rawValue: key)
+                    if !isVerified { try verify(record, of: object) }
+                    scanned &+= 1
+                    isWhole = try body(object, record)
+                    return isWhole
+                }
+            }
         }
         guard isWhole, number == 0 else { return }
         try requireCount(of: entity, scanned)
         noteVerified(entity)
     }
 
-    /// The same for some numbers. Returns how many objects it met.
+    /// The same in blocks for some numbers; all records of a block are selected. The body writes nothing to the store. Returns how
+    /// many objects it met.
     func scan(
-        _ entity: Int, numbers: Range<UInt64>, _ body: (RecordKey, RawSpan) throws -> Bool
+        _ entity: Int, numbers: Range<UInt64>, _ body: (inout RecordBlock) throws -> Void
     ) throws -> UInt64 {
         guard !numbers.isEmpty else { return 0 }
         var scanned: UInt64 = 0
         let isVerified = verifiedEntities.contains(entity)
-        do {
+        try withScanErrors(of: entity) {
             try view.withCursor(on: tables.records) { cursor in
-                let first = RecordKey(entity: entity, number: numbers.lowerBound).rawValue
                 let last = RecordKey(entity: entity, number: numbers.upperBound - 1).rawValue
-                try cursor.walk(fromKey: first) { key, record in
-                    guard key <= last else { return false }
-                    let object = RecordKey(rawValue: key)
-                    if !isVerified { try verify(record, of: object) }
-                    scanned &+= 1
-                    return try body(object, record)
+                var block = RecordBlock()
+                _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: numbers.lowerBound).rawValue)
+                while try block.read(from: &cursor, through: last) {
+                    if !isVerified { try block.forEachOfAll { try verify($1, of: $0) } }
+                    scanned &+= UInt64(block.count)
+                    try body(&block)
                 }
             }
-        } catch let error as LMDBError where error.isDamage {
-            throw damaged(error, among: entity)
         }
         return scanned
+    }
+
+    private func withScanErrors(of entity: Int, _ body: () throws -> Void) throws {
+        do { try body() } catch let error as LMDBError where error.isDamage { throw damaged(error, among: entity) }
     }
 
     /// Throws unless an entity counts so many objects.

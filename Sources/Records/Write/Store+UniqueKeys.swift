@@ -60,11 +60,13 @@ extension Store {
         }
         let entity = snapshot.model.entities[number]
         let constraints = entity.uniqueConstraints
-        try scan.forEachRecord(of: number) { thread, _, object, record in
-            for constraint in constraints {
-                guard var key = try StoreReader.uniqueKey(number, entity, constraint, record) else { continue }
-                key.appendBigEndian(object.number)
-                try sorters[thread].append(key)
+        try scan.forEachBlock(of: number) { thread, block in
+            try block.forEach { object, record in
+                for constraint in constraints {
+                    guard var key = try StoreReader.uniqueKey(number, entity, constraint, record) else { continue }
+                    key.appendBigEndian(object.number)
+                    try sorters[thread].append(key)
+                }
             }
         }
         return sorters

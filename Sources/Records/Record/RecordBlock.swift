@@ -1,0 +1,90 @@
+internal import LMDB
+package import Models
+
+/// Records of one entity, in place, in the order of their numbers, and which of them are selected. A scan hands them out together, so
+/// that a step of it is done for many records in one loop.
+///
+/// The loops are in this module: a call to another one for each record costs more than most tests.
+package struct RecordBlock: ~Copyable {
+    private var entries = EntryBlock()
+    private let keys: UnsafePointer<UInt64>
+    private let records: UnsafePointer<UnsafeRawBufferPointer>
+    /// The places of the selected records, in ascending order.
+    private let selected: UnsafeMutablePointer<UInt8>
+    package private(set) var selectedCount = 0
+
+    init() {
+        keys = entries.keys
+        records = entries.values
+        selected = .allocate(capacity: EntryBlock.capacity)
+    }
+
+    deinit { selected.deallocate() }
+
+    /// Reads the records at a cursor and selects them all. False when there are none up to a key.
+    mutating func read(from cursor: inout Cursor, through last: UInt64) throws -> Bool {
+        try cursor.read(into: &entries, through: last)
+        selectAll()
+        return count > 0
+    }
+
+    /// How many records it has, selected or not.
+    package var count: Int { entries.count }
+
+    package mutating func selectAll() {
+        let count = count
+        for place in 0..<count { selected[place] = UInt8(truncatingIfNeeded: place) }
+        selectedCount = count
+    }
+
+    /// Calls the body with all records, selected or not.
+    package func forEachOfAll(_ body: (RecordKey, RawSpan) throws -> Void) rethrows {
+        for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
+    }
+
+    /// Calls the body with the selected records.
+    package func forEach(_ body: (RecordKey, RawSpan) throws -> Void) rethrows {
+        for index in 0..<selectedCount {
+            let place = Int(selected[index])
+            try body(RecordKey(rawValue: keys[place]), records[place].bytes)
+        }
+    }
+
+    // MARK: Selecting
+
+    /// Keeps those of the selected records that fulfil a condition.
+    package mutating func keep(_ holds: (RecordKey, RawSpan) throws -> Bool) rethrows {
+        selectedCount = try places { place in try holds(RecordKey(rawValue: keys[place]), records[place].bytes) }
+    }
+
+    /// Keeps those of the selected records whose value in a slot is not null and fulfils a condition. They lack no values.
+    package mutating func keep(slot: Int, _ holds: (RawSpan) throws -> Bool) throws {
+        selectedCount = try places { place in
+            let record = try RecordView(records[place].bytes)
+            guard let range = try record.range(of: slot) else { return false }
+            return try holds(record.bytes(range))
+        }
+    }
+
+    /// The same for the integer of a slot that holds integers; nil when it is null.
+    package mutating func keep(slot: Int, integer holds: (Int64?) -> Bool) throws {
+        selectedCount = try places { place in try holds(RecordView(records[place].bytes).integer(at: slot)) }
+    }
+
+    /// The same for the double of a slot that holds doubles or dates; nil when it is null.
+    package mutating func keep(slot: Int, double holds: (Double?) -> Bool) throws {
+        selectedCount = try places { place in try holds(RecordView(records[place].bytes).double(at: slot)) }
+    }
+
+    /// Leaves among the places those that fulfil a condition, and returns how many these are.
+    @inline(__always)
+    private func places(where holds: (Int) throws -> Bool) rethrows -> Int {
+        var kept = 0
+        for index in 0..<selectedCount {
+            let place = selected[index]
+            selected[kept] = place
+            if try holds(Int(place)) { kept += 1 }
+        }
+        return kept
+    }
+}
