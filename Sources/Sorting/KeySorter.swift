@@ -37,6 +37,12 @@ package final class KeySorter {
     /// Without those that were dropped.
     package var count: Int { spilledCount + memory.entries.count }
 
+    /// Greater keys are dropped; empty: none. It becomes less from time to time while keys are appended.
+    package var bound: [UInt8] { memory.bound }
+
+    /// How many keys were appended, also those that were dropped.
+    package var appendedCount: Int { memory.appendedCount }
+
     /// How many runs went to disk.
     package var runCount: Int { runs.count }
 
@@ -123,6 +129,8 @@ private struct KeysInMemory {
     private(set) var entries = Memory<KeySorter.Entry>()
     /// How many entries stand in their places.
     private var sortedCount = 0
+    /// How many keys came, also those that were dropped, or removed since.
+    private(set) var appendedCount = 0
 
     /// Beyond so many, sorting all keys costs little more.
     private static let manyWanted = 50_000
@@ -130,7 +138,7 @@ private struct KeysInMemory {
     /// When there are so many keys, all but the wanted ones are dropped.
     private let fullCount: Int
     /// The greatest of the keys that were kept then; empty before.
-    private var bound: [UInt8] = []
+    private(set) var bound: [UInt8] = []
 
     init(mostWanted: Int) {
         self.mostWanted = max(1, mostWanted)
@@ -151,11 +159,15 @@ private struct KeysInMemory {
 
     /// False when it would take more bytes than a budget, or there is no memory.
     mutating func append(_ key: RawSpan, within budget: Int) -> Bool {
-        if !bound.isEmpty && key.compare(bound.span.bytes) > 0 { return true }
+        if !bound.isEmpty && key.compare(bound.span.bytes) > 0 {
+            appendedCount += 1
+            return true
+        }
         let needed = key.byteCount + KeySorter.lengthSize
         let byteCount = keys.count + needed + (entries.count + 1) * MemoryLayout<KeySorter.Entry>.stride
         guard byteCount <= budget, keys.reserve(needed), entries.reserve(1) else { return false }
         sortedCount = 0
+        appendedCount += 1
         entries.append(KeySorter.Entry(cache: 0, offset: keys.count))
         keys.append(key)
         if entries.count >= fullCount { dropUnwanted() }
@@ -172,6 +184,7 @@ private struct KeysInMemory {
             }
         }
         kept.sortedCount = mostWanted
+        kept.appendedCount = appendedCount
         kept.bound = [UInt8](copying: MultikeyQuicksort.key(of: entries.elements[mostWanted - 1], in: keys.bytes).bytes)
         removeAndFree()
         self = kept

@@ -46,7 +46,7 @@ package enum OrderKey {
     package static func appendBytes(_ bytes: RawSpan, as type: ValueType, to key: inout [UInt8]) {
         key.append(tag(type))
         bytes.withUnsafeBytes { bytes in
-            if bytes.contains(0) {
+            if let start = bytes.baseAddress, memchr(start, 0, bytes.count) != nil {
                 for byte in bytes {
                     key.append(byte)
                     if byte == 0 { key.append(0xFF) }

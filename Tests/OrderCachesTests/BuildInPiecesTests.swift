@@ -160,6 +160,8 @@ import Values
         func copy() -> any RowPlacer { self }
 
         func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool { throw Failed() }
+        func keepMembers(of block: inout RecordBlock) throws { throw Failed() }
+        func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws { throw Failed() }
     }
 
     @Test func anEntityThatIsDroppedMeanwhileIsAnErrorAndLeavesNoCache() throws {

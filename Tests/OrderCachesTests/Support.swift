@@ -68,9 +68,23 @@ final class TestPlacer: RowPlacer {
 
     func copy() -> any RowPlacer { self }
 
+    private func isMember(_ record: RecordView) throws -> Bool {
+        guard let member = try record.range(of: 2) else { return false }
+        return try record.boolean(member)
+    }
+
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
+        guard try isMember(RecordView(bytes)) else { return false }
+        try placeMember(bytes, &placement)
+        return true
+    }
+
+    func keepMembers(of block: inout RecordBlock) throws {
+        try block.keep { _, bytes in try isMember(RecordView(bytes)) }
+    }
+
+    func placeMember(_ bytes: RawSpan, _ placement: inout RowPlacement) throws {
         let record = try RecordView(bytes)
-        guard let member = try record.range(of: 2), try record.boolean(member) else { return false }
         if hasSections { try record.appendOrderKey(of: 0, as: .string, to: &placement.key) }
         placement.sectionLength = placement.key.count
         try record.appendOrderKey(of: 1, as: .integer, to: &placement.key)
@@ -81,7 +95,6 @@ final class TestPlacer: RowPlacer {
                 try record.appendOrderKey(of: slot, as: column.form.type, to: &$0)
             }
         }
-        return true
     }
 }
 

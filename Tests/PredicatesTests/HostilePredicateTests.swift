@@ -29,9 +29,10 @@ import Values
 
     @Test func patternsThatTakeTooLongAreGivenUp() {
         let text = String(repeating: "a", count: 1_000_000)
-        let long = String(repeating: "a", count: 20_000) + "b"
+        let long = String(repeating: "a", count: 20_000)
         for comparison in [
-            "LIKE '*\(long)'", "CONTAINS '\(long)'", "MATCHES '(a+)+b'",
+            // Of a and e, a is the rarer one, which is looked for.
+            "LIKE '*\(long)b'", "CONTAINS '\(long)e'", "MATCHES '(a+)+b'",
             "LIKE '*\(String(repeating: "?a", count: 5000))b'",
         ] {
             do {

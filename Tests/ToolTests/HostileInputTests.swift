@@ -159,7 +159,8 @@ import Testing
             ("t MATCHES '(a+)+b'", "takes too much time or memory on a text"),
             ("t MATCHES '(a|aa)+$'", "takes too much time or memory"),
             ("t LIKE '*\(long)b'", "LIKE takes too much time on a text of 3000001 bytes"),
-            ("t CONTAINS '\(long)b'", "CONTAINS takes too much time on a text of 3000001 bytes"),
+            // Of these, a is the rarer one, which is looked for.
+            ("t CONTAINS '\(long)e'", "CONTAINS takes too much time on a text of 3000001 bytes"),
         ] {
             let start = ContinuousClock.now
             #expect(try failure("fetch", tool.store, "--entity", "E", "--where", format).contains(reason))

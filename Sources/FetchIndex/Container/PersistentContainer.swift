@@ -209,6 +209,10 @@ extension PersistentContainer {
         /// Who opens the cache; its history names it.
         public var author = ""
 
+        /// How many rows are wanted at most. An order without cache, sections and aggregates then has only these, and knows how many
+        /// there would be.
+        package var mostRows = Int.max
+
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
 
         func applied(to request: OrderRequest) -> OrderRequest {
@@ -248,7 +252,7 @@ extension PersistentContainer {
             guard let name = options.cacheName else {
                 let snapshot = try store.snapshot()
                 let (request, source) = try definition.plan(in: snapshot)
-                let computed = try CacheEngine.compute(options.applied(to: request), in: snapshot, from: source)
+                let computed = try CacheEngine.compute(options.applied(to: request), in: snapshot, from: source, first: definition.aggregates.isEmpty ? options.mostRows : .max)
                 return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
             }
             let cache = CacheRequest(

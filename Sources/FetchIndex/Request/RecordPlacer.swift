@@ -160,6 +160,7 @@ final class RecordPlacer: RowPlacer {
             let start = placement.key.count
             try column.append(record, slot: column.slot, to: &placement.key)
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
+            if placement.isBeyondBound { return }
         }
         if hasColumns { try appendColumns(record, &placement) }
     }

@@ -2,8 +2,8 @@ internal import Models
 internal import Predicates
 internal import Records
 
-/// Computes a sort key's part of a row's key.
-struct SortColumn {
+/// Computes a sort key's part of a row's key. A class: a struct of references would be retained field by field for each row.
+final class SortColumn {
     let slot: Int
     let type: ValueType
     let isDescending: Bool

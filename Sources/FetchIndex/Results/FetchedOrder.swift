@@ -90,14 +90,16 @@ public struct FetchedOrder {
     /// Rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
+    /// How many rows there are, also when the order has only the first of them. O(1).
+    package var memberCount: Int { opened.memberCount }
+
     /// Without a section key 1, else the sections that have rows. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
     public func section(at index: Int) throws -> FetchedSection {
         try noting {
-            let section = try opened.order.section(at: index)
-            return FetchedSection(section, opened.order.shape.aggregates, idOfSection)
+            try fetched(opened.order.section(at: index))
         }
     }
 
@@ -105,9 +107,15 @@ public struct FetchedOrder {
     /// `StoreError`, and what the body throws.
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
         try noting {
-            let columns = opened.order.shape.aggregates
-            try opened.order.walkSections(from: index) { try body(FetchedSection($0, columns, idOfSection)) }
+            try opened.order.walkSections(from: index) { try body(fetched($0)) }
         }
+    }
+
+    /// The only section of an order without sections has all rows, also when the order has only the first of them.
+    private func fetched(_ section: OrderSection) -> FetchedSection {
+        let shape = opened.order.shape
+        return FetchedSection(
+            section, count: shape.hasSections ? section.count : memberCount, shape.aggregates, idOfSection)
     }
 
     /// An aggregate of the rows from one up to another over all sections. O(log n). Throws `RequestError` when the request does not
@@ -240,12 +248,13 @@ public struct FetchedSection: Equatable, Sendable {
     private let summary: [UInt8]
 
     package init(
-        _ section: OrderSection, _ columns: AggregateColumns = .none, _ id: (RecordKey) -> ObjectID? = { _ in nil }
+        _ section: OrderSection, count: Int? = nil, _ columns: AggregateColumns = .none,
+        _ id: (RecordKey) -> ObjectID? = { _ in nil }
     ) {
         self.columns = columns
         summary = section.summary
         name = section.name
-        count = section.count
+        self.count = count ?? section.count
         rowsBefore = section.rowsBefore
         isNull = section.isNull
         objectID = section.object.flatMap(id)

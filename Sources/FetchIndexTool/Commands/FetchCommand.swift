@@ -57,8 +57,10 @@ struct FetchCommand: ParsableCommand {
         let definition = try stored ?? request.definition(of: entity)
         let plan = explain ? try container.plan(definition) : nil
         let bar = ProgressBar("building")
+        var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
+        options.mostRows = mostRows
         let start = ContinuousClock.now
-        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar, author: "fetch")) { order in
+        try container.withOrder(definition, options) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
             if let plan {
@@ -88,9 +90,20 @@ struct FetchCommand: ParsableCommand {
         }
     }
 
+    /// Rows to print; nil: all.
+    private var rowLimit: Int? {
+        sectionsOnly || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
+    }
+
+    /// Up to the last row to print; without one, some order is still asked for.
+    private var mostRows: Int {
+        guard let rowLimit else { return .max }
+        let (most, isTooMany) = offset.addingReportingOverflow(max(1, rowLimit))
+        return isTooMany ? .max : most
+    }
+
     private func range(of order: FetchedOrder) throws -> FetchedRange {
         let isTable = output == .table
-        let rowLimit = sectionsOnly ? 0 : limit ?? (isTable ? Self.defaultTableLimit : nil)
         if let inSection {
             guard let (index, section, others) = try order.section(named: inSection) else {
                 throw Failure("there is no section \"\(inSection)\"")

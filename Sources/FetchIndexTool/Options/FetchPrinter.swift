@@ -12,7 +12,7 @@ struct FetchedRange {
     init(of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?) {
         sections = Self.range(sectionOffset, sectionLimit, order.sectionCount)
         rows = Self.range(rowOffset, rowLimit, order.rowCount)
-        end = (order.sectionCount, order.rowCount)
+        end = (order.sectionCount, order.memberCount)
     }
 
     /// Some rows of one section.
@@ -69,7 +69,7 @@ struct FetchJSONPrinter {
     }
 
     func print(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
-        Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.rowCount)")
+        Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.memberCount)")
         if !aggregates.isEmpty {
             var bytes = Array(",\"aggregates\":".utf8)
             try appendAggregates(to: &bytes) { try order.aggregate($0, inRows: 0..<order.rowCount) }
@@ -181,7 +181,7 @@ struct FetchTablePrinter {
     let columns: [FetchedColumn]
 
     func printSummary(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
-        let rows = Numbers.count(order.rowCount, "row")
+        let rows = Numbers.count(order.memberCount, "row")
         let hasSections = definition.sectionKey != nil
         let grouped = hasSections ? "\(rows) in \(Numbers.count(order.sectionCount, "section"))" : rows
         Output.line("\(outcome.sentence): \(grouped)")

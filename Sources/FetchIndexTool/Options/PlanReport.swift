@@ -25,7 +25,7 @@ struct PlanReport: Encodable {
         func plan(_ source: String, name: String? = nil, attribute: String? = nil, rowsRead: Int) -> Plan {
             Plan(
                 source: source, name: name, attribute: attribute, rowsRead: rowsRead, rowCount: planned.rowCount,
-                rowsMatched: order.rowCount)
+                rowsMatched: order.memberCount)
         }
         switch (order.outcome, planned.source) {
         case (.hit, _):

@@ -5,16 +5,18 @@ internal import Sorting
 
 extension OrderBuilder {
     /// Hands out the row keys of all members, or of the first, in order, as `SortedEntry`. `replaced` substitutes records; nil
-    /// excludes one. All records are read and their keys sorted on several threads. O(n log n).
+    /// excludes one. All records are read and their keys sorted on several threads. Returns how many members there are. O(n log n).
+    @discardableResult
     func forEachSortedKey(
         from reader: StoreReader, _ source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
         first: Int = .max, _ body: (RawSpan) throws -> Void
-    ) throws {
+    ) throws -> Int {
         let sorters =
             try source.objects == nil
             ? Self.sort([self], reader, replacing: replaced, first: first)[0]
             : [sortSome(reader, source, replacing: replaced, first: first)]
         try KeySorter.forEachSorted(of: sorters, first: first, body)
+        return sorters.reduce(0) { $0 + $1.appendedCount }
     }
 
     private func sortSome(
@@ -142,6 +144,7 @@ extension OrderBuilder {
             // Not the properties of the class: each access to one would be checked for exclusivity, several times for each record.
             let (shape, related, sorter) = (shape, related, sorter)
             var placement = placement
+            placement.bound = sorter.bound
             try block.forEach { object, record in
                 placement.begin()
                 if let related {

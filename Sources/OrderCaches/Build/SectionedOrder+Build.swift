@@ -68,6 +68,17 @@ package struct OrderBuilder {
         try build(in: nodes, reader) { try forEachSortedKey(from: reader, source, $0) }
     }
 
+    /// The same of the first rows alone, of an order without sections; with the number of all rows. O(n + k log k) for k rows.
+    func buildFirst(
+        _ count: Int, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
+    ) throws -> (order: SectionedOrder, memberCount: Int) {
+        var memberCount = 0
+        let order = try build(in: nodes, reader) { body in
+            memberCount = try forEachSortedKey(from: reader, source, first: count) { key in try body(key) }
+        }
+        return (order, memberCount)
+    }
+
     /// The same from row keys that are sorted already. Headings are those of a reader's state.
     func build(from sorted: [KeySorter], _ reader: StoreReader, in nodes: any NodeStore) throws -> SectionedOrder {
         try build(in: nodes, reader) { try KeySorter.forEachSorted(of: sorted, $0) }

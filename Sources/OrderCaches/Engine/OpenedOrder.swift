@@ -36,8 +36,14 @@ package struct OpenedOrder {
     package let place: Place
     /// The commit that the cache had before; nil for an order that was built without one.
     let start: UInt64?
+    /// How many rows there are, also when the order has only the first of them.
+    package let memberCount: Int
 
-    init(_ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil) {
+    init(
+        _ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil,
+        memberCount: Int? = nil
+    ) {
+        self.memberCount = memberCount ?? order.rowCount
         self.order = order
         self.outcome = outcome
         self.place = place

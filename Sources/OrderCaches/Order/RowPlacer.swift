@@ -47,6 +47,8 @@ package struct RowPlacement {
     package var sectionLength = 0
     /// The values of the aggregates' columns. The placer appends to it.
     package var summary: [UInt8] = []
+    /// Greater keys are of no use; empty: all are. A placer may leave a key unfinished once it is greater.
+    var bound: [UInt8] = []
     /// The value of a column as `OrderKey`.
     private var value: [UInt8] = []
 
@@ -56,6 +58,15 @@ package struct RowPlacement {
         if !key.isEmpty { key.removeAll(keepingCapacity: true) }
         if !summary.isEmpty { summary.removeAll(keepingCapacity: true) }
         sectionLength = 0
+    }
+
+    /// Whether the key is greater than the bound, whatever is appended to it.
+    @inline(__always)
+    package var isBeyondBound: Bool { !bound.isEmpty && isKeyBeyondBound }
+
+    private var isKeyBeyondBound: Bool {
+        let (key, bound) = (key.span.bytes, bound.span.bytes)
+        return key.compare(bound.extracting(first: min(key.byteCount, bound.byteCount))) > 0
     }
 
     /// Adds a column's value, which the closure appends as an ascending `OrderKey`.
@@ -79,8 +90,8 @@ package struct RowPlacement {
 
     /// Closes the key with the object's number.
     mutating func finish(_ object: RecordKey) {
-        for shift in stride(from: namesEntity ? 56 : 40, through: 0, by: -8) {
-            key.append(UInt8(truncatingIfNeeded: object.rawValue >> UInt64(shift)))
+        withUnsafeBytes(of: object.rawValue.bigEndian) { bytes in
+            key.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[(namesEntity ? 0 : 2)...]))
         }
     }
 }

@@ -138,6 +138,7 @@ package struct RecordView: ~Escapable {
     }
 
     /// The integer of a slot that holds integers; nil when it is null.
+    @inline(__always)
     package func integer(at slot: Int) throws -> Int64? {
         guard let range = try range(of: slot) else { return nil }
         return try integer(range)
