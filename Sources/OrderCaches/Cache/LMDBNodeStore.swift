@@ -27,8 +27,9 @@ final class LMDBNodeStore: NodeStore {
     private var canAppend = true
     /// The mapped addresses of recently read nodes, by the low bits of their numbers: every
     /// descent reads the upper levels of a tree. LMDB leaves a page in place until its transaction writes or ends; after the
-    /// first write they are not used.
-    private lazy var recentNodes = [Place](repeating: Place(), count: LMDBNodeStore.placeCount)
+    /// first write they are not used. Empty before the first node is read. Not lazy: a lazy property is copied when an element of it
+    /// changes.
+    private var recentNodes: [Place] = []
     private var hasWritten = false
     /// Accumulates the bytes that `prefetch` loads, so that the compiler does not remove the loads.
     private var touched: UInt8 = 0
@@ -90,6 +91,7 @@ final class LMDBNodeStore: NodeStore {
 
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
         let index = Self.index(of: node)
+        if recentNodes.isEmpty { rememberNodes() }
         var place = recentNodes[index]
         if place.node != node || node == 0 || hasWritten { place = try find(node) }
         if !place.isChecked {
@@ -99,6 +101,8 @@ final class LMDBNodeStore: NodeStore {
         }
         try body(place.value.bytes.extracting(first: place.value.count - Self.checksumLength))
     }
+
+    private func rememberNodes() { recentNodes = Array(repeating: Place(), count: Self.placeCount) }
 
     private static func index(of node: NodeNumber) -> Int { Int(truncatingIfNeeded: node) & (placeCount - 1) }
 
@@ -136,6 +140,7 @@ final class LMDBNodeStore: NodeStore {
     /// reports them.
     func prefetch(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
+        if recentNodes.isEmpty { rememberNodes() }
         var unknown = nodes.filter { $0 > 0 && $0 < nextNode && recentNodes[Self.index(of: $0)].node != $0 }
         if unknown.isEmpty { return }
         unknown.sort()
