@@ -49,6 +49,7 @@ import Testing
                 var found: [[UInt8]] = []
                 try KeySorter.forEachSorted(of: sorters, first: wanted) { found.append([UInt8](copying: $0)) }
                 #expect(found == Array(sorted.prefix(wanted)))
+                #expect(sorters.reduce(0) { $0 + $1.appendedCount } == keys.count)
                 if wanted <= 1024, budget == 1 << 30 { #expect(sorters.allSatisfy { $0.count < 4 * 1024 }) }
             }
         }

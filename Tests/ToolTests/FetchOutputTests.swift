@@ -36,6 +36,42 @@ import Testing
         #expect(again.output.split(separator: "\n").count == 3002)
     }
 
+    /// Without a cache and sections only the rows that are printed are sorted; all of them are counted.
+    @Test(
+        arguments: ["note", "price:desc,code", "house:desc,code:desc"],
+        ["code CONTAINS '1'", "price > 5", "price > 9999"])
+    func theFirstRowsAreThoseOfAll(sort: String, predicate: String) throws {
+        // So many that rows behind the wanted ones are dropped more than once.
+        let copies = (0..<8).map { copy in
+            (0..<3000).map { "\(copy)-\($0),house \($0 % 7),\($0 * 7919 % 3001),n \($0 % 100)" }.joined(separator: "\n")
+        }
+        let file = try tool.file("more.csv", "code,house,price,note\n" + copies.joined(separator: "\n") + "\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "More", "--key", "code").status == 0)
+        func fetch(_ arguments: String...) throws -> Tool.Result {
+            try tool.run(
+                ["fetch", tool.store, "--entity", "More", "--where", predicate, "--sort", sort] + arguments)
+        }
+        let all = try fetch("--output", "jsonl").output.split(separator: "\n")
+        #expect(all.isEmpty == (predicate == "price > 9999"))
+        for (offset, limit) in [(0, 0), (0, 1), (0, 50), (7, 100), (all.count - 1, 5), (5, 9_000_000_000_000_000_000)]
+        where offset >= 0 {
+            let range = ["--offset", "\(offset)", "--limit", "\(limit)"]
+            let some = try tool.run(
+                ["fetch", tool.store, "--entity", "More", "--where", predicate, "--sort", sort, "--output", "jsonl"]
+                    + range)
+            let expected = all.dropFirst(offset).prefix(limit)
+            #expect(some.output.split(separator: "\n") == Array(expected), "\(range)")
+            let json = try tool.run(
+                ["fetch", tool.store, "--entity", "More", "--where", predicate, "--sort", sort, "--output", "json"]
+                    + range)
+            #expect(json["count"] as? Int == all.count, "\(range)")
+            #expect((json["rows"] as? [Any])?.count == expected.count, "\(range)")
+            #expect((json["sections"] as? [[String: Any]])?.map { $0["count"] as? Int } == [all.count], "\(range)")
+        }
+        let plan = try fetch("--explain", "--output", "json")
+        #expect((plan["plan"] as? [String: Any])?["rowsMatched"] as? Int == all.count, "\(plan.output)")
+    }
+
     @Test func columnsAreThoseThatAreAskedFor() throws {
         let rows = try fetch("--output", "csv", "--columns", "price,code", "--offset", "2", "--limit", "3").output
         let all = try fetch("--output", "csv").output.split(separator: "\n").dropFirst().map {

@@ -41,11 +41,15 @@ let benchmarks: @Sendable () -> Void = {
         catchUp(stores)
         live(stores)
         scans(stores)
+        firstRows(stores)
         rangeCount(stores)
         aggregates(stores)
         for shape in [Shape.files, .shuffledFiles] where rows <= 1_000_000 {
             let stores = Stores(rows: rows, shape)
-            if shape == .files { warmFetch(stores) }
+            if shape == .files {
+                warmFetch(stores)
+                firstRows(stores)
+            }
             build(stores)
         }
     }

@@ -17,6 +17,48 @@ func scans(_ stores: Stores) {
     }
 }
 
+/// The first 50 rows of a filter by text, sorted by what no index has; the peer's whole rows, too.
+func firstRows(_ stores: Stores) {
+    let shape = stores.shape
+    let (text, sortKey) = shape == .packages ? ("json", "size") : ("doc", "length")
+    nonisolated(unsafe) var context: ManagedObjectContext?
+    Benchmark("first 50 rows, filtered and sorted\(shape.suffix) | \(stores.rows) | ours", configuration: quick(5)) {
+        benchmark in
+        for _ in benchmark.scaledIterations {
+            var request = FetchRequest<ManagedObject>(entityName: shape.entity().name)
+            request.predicate = try FetchPredicate("\(shape.sortKey) CONTAINS %@", text)
+            request.sortKeys = [SortKey(sortKey, .descending), SortKey(shape.sortKey)]
+            request.fetchLimit = 50
+            let objects = try context!.fetch(request)
+            require(objects.count == 50, "there must be 50 rows")
+            for object in objects { for column in shape.columns { blackHole(object[column]) } }
+        }
+    } setup: {
+        context = try stores.container().newContext()
+    } teardown: {
+        context = nil
+    }
+
+    nonisolated(unsafe) var queue: DatabaseQueue?
+    Benchmark("first 50 rows, filtered and sorted\(shape.suffix) | \(stores.rows) | peer", configuration: quick(5)) {
+        benchmark in
+        for _ in benchmark.scaledIterations {
+            let rows = try queue!.read { database in
+                try Row.fetchAll(
+                    database,
+                    sql: "SELECT * FROM \(shape.table) NOT INDEXED WHERE \(shape.sortKey) LIKE '%\(text)%' "
+                        + "ORDER BY \(sortKey) DESC, \(shape.sortKey) LIMIT 50")
+            }
+            require(rows.count == 50, "there must be 50 rows")
+            for row in rows { for column in 1...shape.columns.count { blackHole(row[column] as DatabaseValue) } }
+        }
+    } setup: {
+        queue = try stores.database()
+    } teardown: {
+        queue = nil
+    }
+}
+
 private func scan(_ stores: Stores, _ name: String, _ format: String, _ condition: String) {
     nonisolated(unsafe) var context: ManagedObjectContext?
     nonisolated(unsafe) var found = 0

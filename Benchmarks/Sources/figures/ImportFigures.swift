@@ -91,6 +91,8 @@ struct ImportFigures {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice
+        // Else one side waits for the disk to take what the other wrote.
+        sync()
         let time = try ContinuousClock().measure {
             try process.run()
             process.waitUntilExit()

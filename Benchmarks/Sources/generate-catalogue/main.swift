@@ -6,17 +6,30 @@ import Catalogue
     import Darwin
 #endif
 
-// usage: generate-catalogue ROWS      writes the catalogue as tab-separated values to standard output
+// usage: generate-catalogue ROWS [packages|files|shuffledFiles]
+//     writes a catalogue as tab-separated values to standard output: packages, whose names take some 15 bytes; or files, whose
+//     paths take some 90 and begin alike, by path or shuffled
 
-guard let count = CommandLine.arguments.dropFirst().first.flatMap({ Int($0) }) else {
-    print("usage: generate-catalogue ROWS")
+let arguments = CommandLine.arguments.dropFirst()
+let shape = arguments.dropFirst().first ?? "packages"
+guard let count = arguments.first.flatMap({ Int($0) }), count >= 0, arguments.count <= 2,
+    ["packages", "files", "shuffledFiles"].contains(shape)
+else {
+    print("usage: generate-catalogue ROWS [packages|files|shuffledFiles]")
     exit(2)
 }
-var catalogue = Catalogue()
-print(Catalogue.columns.joined(separator: "\t"))
-for _ in 0..<count {
-    let row = catalogue.next()
-    print(
-        "\(row.name)\t\(row.section)\t\(row.version)\t\(row.architecture)\t\(row.size)\t\(row.maintainer)\t\(row.description)"
-    )
+if shape == "packages" {
+    var catalogue = Catalogue()
+    print(Catalogue.columns.joined(separator: "\t"))
+    for _ in 0..<count {
+        let row = catalogue.next()
+        print(
+            "\(row.name)\t\(row.section)\t\(row.version)\t\(row.architecture)\t\(row.size)\t\(row.maintainer)\t\(row.description)"
+        )
+    }
+} else {
+    print(FileCatalogue.columns.joined(separator: "\t"))
+    for row in FileCatalogue.rows(count, isShuffled: shape == "shuffledFiles") {
+        print("\(row.path)\t\(row.section)\t\(row.package)\t\(row.depth)\t\(row.length)")
+    }
 }

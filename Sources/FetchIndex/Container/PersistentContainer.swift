@@ -252,7 +252,9 @@ extension PersistentContainer {
             guard let name = options.cacheName else {
                 let snapshot = try store.snapshot()
                 let (request, source) = try definition.plan(in: snapshot)
-                let computed = try CacheEngine.compute(options.applied(to: request), in: snapshot, from: source, first: definition.aggregates.isEmpty ? options.mostRows : .max)
+                let computed = try CacheEngine.compute(
+                    options.applied(to: request), in: snapshot, from: source,
+                    first: definition.aggregates.isEmpty ? options.mostRows : .max)
                 return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
             }
             let cache = CacheRequest(

@@ -25,7 +25,9 @@ extension RecordView: PredicateRow {
 
 /// Records that lack no values.
 extension RecordBlock: PredicateRows {
-    package mutating func keep(slot: Int, passing test: TextTest) throws { try keep(slot: slot) { try test.matches($0) } }
+    package mutating func keep(slot: Int, passing test: TextTest) throws {
+        try keep(slot: slot) { try test.matches($0) }
+    }
 
     package mutating func keep(slot: Int, _ comparator: Comparator, _ integer: Int64) throws {
         try keep(slot: slot, integer: { comparator.holds($0, integer) })

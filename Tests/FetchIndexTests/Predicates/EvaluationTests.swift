@@ -101,4 +101,55 @@ import Values
         }
         #expect(compiledCount > 250, "seed \(seed): only \(compiledCount) were of fitting types")
     }
+
+    /// Scans evaluate predicates on blocks of records: of several hundred here, some of which lack an attribute's value.
+    @Test(arguments: 1...10) func aScanFindsWhatEachRecordSays(seed: UInt64) throws {
+        var random = Random(generator: SeededGenerator(seed: seed))
+        let folder = TemporaryFolder()
+        let attributes = zip(Self.names, Self.types).map { AttributeDescription($0, $1) }
+        var container: PersistentContainer? = try PersistentContainer(
+            at: URL(fileURLWithPath: folder.path), model: Model(entities: [Entity("Thing", attributes)]),
+            durability: .none)
+        func insert(_ count: Int, _ others: [Value]) throws {
+            let writer = try BatchWriter(try #require(container), entity: "Thing")
+            for _ in 0..<count {
+                try writer.insert(
+                    Self.types.map { type in random.pick([0, 0, 0, 1]) == 1 ? .null : random.value(type) } + others)
+            }
+            try writer.commit()
+        }
+        try insert(300, [])
+        let hasDefault = seed % 2 == 0
+        if hasDefault {
+            container = nil
+            let added = AttributeDescription("added", .integer, defaultValue: .integer(2))
+            container = try PersistentContainer(
+                at: URL(fileURLWithPath: folder.path), model: Model(entities: [Entity("Thing", attributes + [added])]),
+                durability: .none)
+        }
+        try insert(100, hasDefault ? [.integer(7)] : [])
+        let context = try #require(container).newContext()
+        var request = FetchRequest<ManagedObject>(entityName: "Thing")
+        let values = try context.fetch(request).map { object in
+            let names = Self.names + (hasDefault ? ["added"] : [])
+            return (object.objectID, Dictionary(uniqueKeysWithValues: names.map { ($0, object[$0]) }))
+        }
+        request.sortKeys = [SortKey("large"), SortKey("count", .descending)]
+        var foundCount = 0
+        for round in 0..<60 {
+            let parts = (0..<Int.random(in: 1...3, using: &random.generator)).map { _ in
+                PredicateSyntax.comparison(random.comparison(depth: 1))
+            }
+            let ofDefault = hasDefault && round % 3 == 0 ? [try FetchPredicate("added == 2").syntax] : []
+            let all = ofDefault + parts
+            let predicate = FetchPredicate(all.count == 1 ? all[0] : .and(all))
+            request.predicate = predicate
+            guard let found = try? context.fetch(request).map(\.objectID) else { continue }
+            let expected = try values.filter { try predicate.evaluate(with: $0.1) }.map(\.0)
+            #expect(Set(found) == Set(expected), "seed \(seed), round \(round): \(predicate)")
+            #expect(found.count == expected.count)
+            foundCount += found.isEmpty ? 0 : 1
+        }
+        #expect(foundCount > 10, "seed \(seed): only \(foundCount) found rows")
+    }
 }
