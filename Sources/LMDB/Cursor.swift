@@ -123,7 +123,7 @@ package struct Cursor: ~Copyable {
     }
 
     /// Replaces what a block holds by the entry at the cursor, in a table of integer keys, and those behind it, as many as fit and
-    /// have no key greater than the last one. The cursor then stands behind them. No entry is handed out at the end.
+    /// have no key greater than the last one. The cursor then stands behind them. At the end, the block is empty.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         block.removeAll()
         var page = UInt(0)

@@ -3,7 +3,7 @@ package struct EntryBlock: ~Copyable {
     /// Few enough that the entries of a usual table fit into a core's cache.
     package static let capacity = 128
 
-    /// The first `count` elements of each are those of the block, and its owner's as long as it lives.
+    /// The first `count` elements of each belong to the block. The memory is valid while the block lives.
     package let keys: UnsafePointer<UInt64>
     package let values: UnsafePointer<UnsafeRawBufferPointer>
     private let mutableKeys = UnsafeMutablePointer<UInt64>.allocate(capacity: Self.capacity)

@@ -17,7 +17,7 @@ func scans(_ stores: Stores) {
     }
 }
 
-/// The first 50 rows of a filter by text, sorted by what no index has; the peer's whole rows, too.
+/// The first 50 rows of a filter by text, sorted by what no index has. Both sides read all columns.
 func firstRows(_ stores: Stores) {
     let shape = stores.shape
     let (text, sortKey) = shape == .packages ? ("json", "size") : ("doc", "length")

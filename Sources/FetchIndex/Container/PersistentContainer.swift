@@ -254,7 +254,7 @@ extension PersistentContainer {
                 let (request, source) = try definition.plan(in: snapshot)
                 let computed = try CacheEngine.compute(
                     options.applied(to: request), in: snapshot, from: source,
-                    first: definition.aggregates.isEmpty ? options.mostRows : .max)
+                    first: options.mostRows)
                 return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
             }
             let cache = CacheRequest(

@@ -120,6 +120,7 @@ final class RecordPlacer: RowPlacer {
                 }
             }
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
+            if placement.isBeyondBound { return true }
         }
         if hasColumns { try appendColumns(record, &placement) }
         return true

@@ -90,7 +90,7 @@ public struct FetchedOrder {
     /// Rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// How many rows there are, also when the order has only the first of them. O(1).
+    /// Rows that match. More than `rowCount` when `OrderOptions.mostRows` cut the order. O(1).
     package var memberCount: Int { opened.memberCount }
 
     /// Without a section key 1, else the sections that have rows. O(1).

@@ -95,7 +95,7 @@ struct FetchCommand: ParsableCommand {
         sectionsOnly || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
     }
 
-    /// Up to the last row to print; without one, some order is still asked for.
+    /// Rows up to the last one to print. At least one row, also where none is printed.
     private var mostRows: Int {
         guard let rowLimit else { return .max }
         let (most, isTooMany) = offset.addingReportingOverflow(max(1, rowLimit))

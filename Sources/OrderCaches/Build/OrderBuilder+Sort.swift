@@ -63,8 +63,8 @@ extension OrderBuilder {
                 }
             }
             try scan.forEachBlock(of: entity) { thread, block in
-                for order in placing[thread] {
-                    block.selectAll()
+                for (index, order) in placing[thread].enumerated() {
+                    if index > 0 { block.selectAll() }
                     try order.place(&block, unless: replaced)
                 }
                 // The first thread is the caller's, and may read more than its share.
@@ -134,10 +134,7 @@ extension OrderBuilder {
         /// Places the selected records of a block, but those that are replaced, and sorts their keys.
         func place(_ block: inout RecordBlock, unless replaced: [RecordKey: [UInt8]?]) throws {
             guard let placer else { return }
-            if var passed {
-                block.forEachOfAll { _, record in passed.pass(record) }
-                self.passed = passed
-            }
+            defer { releasePages(behind: block) }
             if !replaced.isEmpty { block.keep { object, _ in replaced.index(forKey: object) == nil } }
             if related == nil { try placer.keepMembers(of: &block) }
             if block.selectedCount == 0 { return }
@@ -155,6 +152,13 @@ extension OrderBuilder {
                 placement.finishEntry(object, in: shape)
                 try sorter.append(placement.key)
             }
+        }
+
+        private func releasePages(behind block: borrowing RecordBlock) {
+            // Out of the object, as above.
+            guard var passed else { return }
+            block.forEachOfAll { _, record in passed.pass(record) }
+            self.passed = passed
         }
 
         /// Keeps, of the selected records of a block, those of members, by what replaces them where it does.

@@ -68,7 +68,8 @@ package struct OrderBuilder {
         try build(in: nodes, reader) { try forEachSortedKey(from: reader, source, $0) }
     }
 
-    /// The same of the first rows alone, of an order without sections; with the number of all rows. O(n + k log k) for k rows.
+    /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows. O(n log k) for k of n
+    /// rows.
     func buildFirst(
         _ count: Int, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int) {

@@ -126,14 +126,15 @@ extension CacheEngine {
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
 
-    /// Builds an order in memory. O(n log n). Of an order without sections, `first` asks for the first rows alone: O(n + k log k) for
-    /// k rows.
+    /// Builds an order in memory. O(n log n). Of an order without sections and aggregates, `first` asks for the first rows
+    /// alone: O(n log k) for k of n rows.
     package static func compute(
         _ request: OrderRequest, in reader: StoreReader, from source: RecordSource = .all, first: Int = .max,
         _ outcome: OrderOutcome = .computed
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
-        if first < .max && !request.builder.shape.hasSections {
+        let shape = request.builder.shape
+        if first < .max && !shape.hasSections && shape.summarizer == nil {
             let (order, memberCount) = try request.builder.buildFirst(first, from: reader, source, in: nodes)
             return OpenedOrder(order, outcome, in: .memory(nodes), memberCount: memberCount)
         }

@@ -47,7 +47,7 @@ package struct RowPlacement {
     package var sectionLength = 0
     /// The values of the aggregates' columns. The placer appends to it.
     package var summary: [UInt8] = []
-    /// Greater keys are of no use; empty: all are. A placer may leave a key unfinished once it is greater.
+    /// Keys greater than this are dropped. When it is empty, none are. A placer may leave a key unfinished once it is greater.
     var bound: [UInt8] = []
     /// The value of a column as `OrderKey`.
     private var value: [UInt8] = []

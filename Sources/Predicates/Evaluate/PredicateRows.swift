@@ -11,8 +11,8 @@ package protocol PredicateRows: ~Copyable {
 }
 
 extension CompiledPredicate {
-    /// Keeps, of the selected rows, those that match: as `evaluate` row by row, but the steps from row to row are done once for all of
-    /// them. O(rows x size of the predicate).
+    /// Keeps, of the selected rows, those that `evaluate` admits. Where several rows have errors, the first one thrown may be another's
+    /// than row by row. O(rows x size of the predicate).
     package func keepMatching<Rows: PredicateRows & ~Copyable>(_ rows: inout Rows) throws {
         switch root {
         case .all(let parts): for part in parts { try CompiledPredicate(root: part).keepMatching(&rows) }

@@ -5,11 +5,11 @@ internal import SystemBasics
 /// What an operator asks of a text whose other side is a constant, prepared once: the constant is folded, and a regular
 /// expression compiled.
 ///
-/// A class without payloads in its kind: copying a pattern out of an enum would retain it for each row.
+/// A class, so that a row retains one object and not each part of the test.
 package final class TextTest: Sendable {
     private enum Kind: Sendable {
         case order(Comparator)
-        case contains
+        case contains(BytePattern)
         case beginsWith
         case endsWith
         case isIn
@@ -20,14 +20,15 @@ package final class TextTest: Sendable {
     }
 
     private let kind: Kind
-    private let pattern: BytePattern
+    /// Folded; of comparisons, and of BEGINSWITH and ENDSWITH.
+    private let bytes: [UInt8]
     /// Of `isIn`, sorted.
     private let texts: [[UInt8]]
     private let folding: TextFolding
 
     private init(_ kind: Kind, of pattern: [UInt8] = [], texts: [[UInt8]] = [], folding: TextFolding) {
         self.kind = kind
-        self.pattern = BytePattern(pattern)
+        bytes = pattern
         self.texts = texts
         self.folding = folding
     }
@@ -37,7 +38,7 @@ package final class TextTest: Sendable {
         switch comparator {
         case .contains where pattern.isEmpty, .beginsWith where pattern.isEmpty, .endsWith where pattern.isEmpty:
             self.init(.nothing, folding: folding)
-        case .contains: self.init(.contains, of: folding.fold(pattern), folding: folding)
+        case .contains: self.init(.contains(BytePattern(folding.fold(pattern))), folding: folding)
         case .beginsWith: self.init(.beginsWith, of: folding.fold(pattern), folding: folding)
         case .endsWith: self.init(.endsWith, of: folding.fold(pattern), folding: folding)
         case .like: self.init(.like(LikePattern(pattern, folding)), folding: folding)
@@ -66,8 +67,8 @@ package final class TextTest: Sendable {
         guard folding.isEmpty else { return nil }
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         switch kind {
-        case .order(let comparator): return .init(comparator, .string(text(pattern.bytes)))
-        case .beginsWith: return .prefix(text(pattern.bytes))
+        case .order(let comparator): return .init(comparator, .string(text(bytes)))
+        case .beginsWith: return .prefix(text(bytes))
         case .isIn: return .values(texts.map { .string(text($0)) })
         case .nothing: return .values([])
         default: return nil
@@ -77,7 +78,7 @@ package final class TextTest: Sendable {
     /// The comparator and the text of a comparison without folding; nil for other tests.
     var relation: (comparator: Comparator, text: String)? {
         guard folding.isEmpty, case .order(let comparator) = kind else { return nil }
-        return (comparator, String(decoding: pattern.bytes, as: UTF8.self))
+        return (comparator, String(decoding: bytes, as: UTF8.self))
     }
 
     func matches(_ text: String) throws -> Bool {
@@ -99,15 +100,15 @@ package final class TextTest: Sendable {
 
     private func matchesFolded(_ text: RawSpan) throws -> Bool {
         switch kind {
-        case .order(.equal): text.isEqual(to: pattern.bytes)
-        case .order(let comparator): comparator.holds(pattern.bytes.withUnsafeBytes { text.compare($0.bytes) })
-        case .contains: try pattern.isContained(in: text)
+        case .order(.equal): text.isEqual(to: bytes)
+        case .order(let comparator): comparator.holds(bytes.withUnsafeBytes { text.compare($0.bytes) })
+        case .contains(let pattern): try pattern.isContained(in: text)
         case .beginsWith:
-            pattern.bytes.count <= text.byteCount
-                && text.extracting(first: pattern.bytes.count).isEqual(to: pattern.bytes)
+            bytes.count <= text.byteCount
+                && text.extracting(first: bytes.count).isEqual(to: bytes)
         case .endsWith:
-            pattern.bytes.count <= text.byteCount
-                && text.extracting(last: pattern.bytes.count).isEqual(to: pattern.bytes)
+            bytes.count <= text.byteCount
+                && text.extracting(last: bytes.count).isEqual(to: bytes)
         case .isIn: find(text)
         case .nothing: false
         case .like(let pattern): try pattern.matches(text)

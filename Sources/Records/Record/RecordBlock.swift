@@ -4,7 +4,7 @@ package import Models
 /// Records of one entity, in place, in the order of their numbers, and which of them are selected. A scan hands them out together, so
 /// that a step of it is done for many records in one loop.
 ///
-/// The loops are in this module: a call to another one for each record costs more than most tests.
+/// The loops are in this module, so that a record is found and read without calls to another one.
 package struct RecordBlock: ~Copyable {
     private var entries = EntryBlock()
     private let keys: UnsafePointer<UInt64>
