@@ -37,7 +37,8 @@ struct ImportFigures {
         var peer = 0.0
     }
 
-    /// Both sides once; which comes first changes from round to round.
+    /// Both sides once; which comes first changes from round to round. Ours begins: each of its commits waits for the disk, which may
+    /// still be taking what the peer wrote.
     private func round(_ number: Int, _ shape: Shape, _ catalogue: String, in folder: URL) throws -> Times {
         let store = folder.appendingPathComponent("store \(number)")
         let database = folder.appendingPathComponent("peer \(number).sqlite").path
@@ -53,9 +54,9 @@ struct ImportFigures {
                 "/usr/bin/env",
                 ["sqlite3", database, shape.createTable(isUnique: true, hasID: false), command])
         }
-        if number % 2 == 0 { try importPeers() }
-        try importOurs()
         if number % 2 == 1 { try importPeers() }
+        try importOurs()
+        if number % 2 == 0 { try importPeers() }
         let context = try PersistentContainer(at: store, durability: .none).newContext()
         let found = try context.count(for: FetchRequest<ManagedObject>(entityName: "File"))
         let peerFound = try DatabaseQueue(path: database).read {
