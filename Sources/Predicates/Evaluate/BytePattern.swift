@@ -17,8 +17,8 @@ struct BytePattern: Sendable {
     /// ASCII characters that are common in names, paths and texts, the most common first.
     private static let common = Array(" e/atoinsrl.-pcdmu_hgbfvykw0123xj456789ETAONISRLCDMPUz".utf8)
 
-    /// By byte, greater for rarer ones. In texts beyond ASCII, few different bytes begin all characters of a script. So do 80 to 83
-    /// stand behind the first byte of each kana.
+    /// By byte, greater for rarer ones. In texts beyond ASCII, few different bytes begin all characters of a script. In each kana,
+    /// one of 80 to 83 is the second byte.
     private static let rarities: [UInt8] = {
         var rarities = [UInt8](repeating: UInt8(common.count), count: 256)
         for (rarity, byte) in common.enumerated() { rarities[Int(byte)] = UInt8(rarity) }
