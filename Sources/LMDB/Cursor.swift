@@ -13,8 +13,7 @@ package struct Cursor: ~Copyable {
     private var hasDeleted = false
     private var currentKey = MDB_val()
     private var currentValue = MDB_val()
-    /// Accumulates the bytes that `fetch` loads, so that the compiler does not remove the loads.
-    private var fetched: UInt8 = 0
+    private var pageLoader = PageLoader()
 
     /// mdb_cursor_open
     init(_ view: TransactionView, _ table: Table) throws(LMDBError) {
@@ -113,9 +112,8 @@ package struct Cursor: ~Copyable {
     /// body returns false.
     package mutating func walk(fromKey key: UInt64, _ body: (UInt64, RawSpan) throws -> Bool) throws {
         _ = try seek(toKeyFrom: key)
-        var page = UInt(0)
         while currentValue.mv_data != nil {
-            fetch(pageAtCursorUnless: &page)
+            loadPage()
             let found = integerKey
             if try !body(found, value) { return }
             try next(after: found)
@@ -126,12 +124,31 @@ package struct Cursor: ~Copyable {
     /// have no key greater than the last one. The cursor then stands behind them. At the end, the block is empty.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         block.removeAll()
-        var page = UInt(0)
-        while !block.isFull, let bytes = currentValue.mv_data, integerKey <= last {
-            fetch(pageAtCursorUnless: &page)
-            let found = integerKey
-            block.append(found, UnsafeRawBufferPointer(start: bytes, count: currentValue.mv_size))
-            try next(after: found)
+        while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
+            loadPage()
+            let start = block.count
+            if isInMap { try readPage(into: &block, through: last) }
+            if block.count > start {
+                // LMDB looks at the last key of the page that it is on before it searches.
+                let found = block.keys[block.count - 1]
+                guard try seek(toKeyFrom: found), integerKey == found else { throw LMDBError.corrupted }
+            } else {
+                block.append(integerKey, UnsafeRawBufferPointer(start: value, count: currentValue.mv_size))
+            }
+            try next(after: integerKey)
+        }
+    }
+
+    /// Appends the entry at the cursor and those behind it on its page, up to one whose value has pages of its own. None when the
+    /// page is not as it should be: then LMDB finds out.
+    private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
+        guard let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data) else { return }
+        var found = integerKey
+        for index in first..<page.count {
+            guard !block.isFull, let entry = try page.entry(index), entry.key <= last else { return }
+            guard index == first || entry.key > found else { throw .corrupted }
+            found = entry.key
+            block.append(found, entry.value)
         }
     }
 
@@ -147,21 +164,11 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Loads each cache line of the page of the value at the cursor, so that the cache misses of its entries overlap; once, while the
-    /// cursor stays on the page. Does not reach out of the map, because LMDB's pages are whole multiples of these.
+    /// Loads the page of the value at the cursor, once, while the cursor stays on the page.
     @inline(__always)
-    private mutating func fetch(pageAtCursorUnless page: inout UInt) {
-        let place = UInt(bitPattern: currentValue.mv_data) / Self.pageLength
-        if !isInMap || place == page { return }
-        page = place
-        guard let start = UnsafeRawPointer(bitPattern: place * Self.pageLength) else { return }
-        for line in stride(from: 0, to: Int(Self.pageLength), by: Self.cacheLine) {
-            fetched &+= start.load(fromByteOffset: line, as: UInt8.self)
-        }
+    private mutating func loadPage() {
+        if isInMap { pageLoader.load(currentValue) }
     }
-
-    private static let pageLength: UInt = 4096
-    private static let cacheLine = 64
 
     /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` goes to its successor. Throws `corrupted` when
     /// the value's own pages do not count themselves right: LMDB would free as many as they say.

@@ -43,6 +43,9 @@ package final class KeySorter {
     /// How many keys were appended, also those that were dropped.
     package var appendedCount: Int { memory.appendedCount }
 
+    /// Counts keys beyond the bound that were not even made.
+    package func countDropped(_ count: Int) { memory.countDropped(count) }
+
     /// How many runs went to disk.
     package var runCount: Int { runs.count }
 
@@ -144,6 +147,8 @@ private struct KeysInMemory {
         self.mostWanted = max(1, mostWanted)
         fullCount = mostWanted > Self.manyWanted ? .max : max(4 * mostWanted, 4096)
     }
+
+    mutating func countDropped(_ count: Int) { appendedCount += count }
 
     mutating func removeAndFree() {
         keys.removeAndFree()

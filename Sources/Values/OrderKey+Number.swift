@@ -23,6 +23,12 @@ extension OrderKey {
         return UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt64.self))
     }
 
+    /// The same of a double, or of a date's seconds.
+    package static func orderBits(of value: Double) -> UInt64 {
+        let bits = value.isNaN ? Double.nan.bitPattern : (value == 0 ? 0 : value.bitPattern)
+        return bits >> 63 == 1 ? ~bits : bits | 1 << 63
+    }
+
     /// The integer of `orderBits`.
     package static func integer(_ bits: UInt64) -> Int64 { Int64(bitPattern: bits ^ (1 << 63)) }
 

@@ -38,8 +38,7 @@ package enum OrderKey {
     /// A double, or a date's seconds. -0 is 0; NaN comes last.
     package static func appendDouble(_ value: Double, as type: ValueType, to key: inout [UInt8]) {
         key.append(tag(type))
-        let bits = value.isNaN ? Double.nan.bitPattern : (value == 0 ? 0 : value.bitPattern)
-        key.appendBigEndian(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
+        key.appendBigEndian(orderBits(of: value))
     }
 
     /// The bytes of a string, a collation key, data or a URL.

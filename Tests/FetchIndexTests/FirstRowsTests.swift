@@ -1,4 +1,5 @@
 import Foundation
+import OrderCaches
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         "Book",
         [
             AttributeDescription("title", .string), AttributeDescription("price", .integer),
-            AttributeDescription("rate", .double),
+            AttributeDescription("rate", .double), AttributeDescription("day", .date),
         ], relationships: [RelationshipDescription("shelf", toOne: "Shelf", inverse: "books")])
 
     init() throws {
@@ -29,23 +30,30 @@ import Testing
             shelf["label"] = .string("shelf \(number * 7 % 5)")
             return shelf
         }
-        let titles = ["Äpfel", "apfel", "Zebra", "zebra", "影", "file2", "file10", ""]
+        let titles = ["Äpfel", "apfel", "Zebra", "zebra", "影", "file2", "file10", "", "a\0", "a\0b", "a"]
         for number in 0..<6000 {
             let book = try context.insert("Book")
-            book["title"] = number % 11 == 0 ? .null : .string(titles[number * 31 % 8] + "\(number % 97)")
+            book["title"] = number % 11 == 0 ? .null : .string(titles[number * 31 % 11] + "\(number % 97)")
             book["price"] = number % 13 == 0 ? .null : .integer(Int64(number * 7919 % 501))
-            book["rate"] = .double([0.5, -0.0, 0, .infinity, 7][number % 5])
+            book["rate"] = number % 17 == 0 ? .null : .double([0.5, -0.0, 0, .infinity, 7, .nan, -3][number % 7])
+            book["day"] =
+                number % 19 == 0
+                ? .null : .date(Date(timeIntervalSinceReferenceDate: Double(number * 31 % 4000 - 2000)))
             if number % 6 < 5 { book.relate("shelf", to: shelves[number % 6]) }
         }
         try context.save()
     }
 
-    @Test(arguments: [
-        [SortKey<ManagedObject>("title", .descending), SortKey("price")],
+    private static let orders: [[SortKey<ManagedObject>]] = [
+        [SortKey("title", .descending), SortKey("price")],
         [SortKey("title", .ascending, .localizedStandard("en")), SortKey("rate", .descending)],
         [SortKey("rate"), SortKey("price", .descending), SortKey("title")],
-        [SortKey("price")], [SortKey("shelf.label", .descending), SortKey("price"), SortKey("title")],
-    ])
+        [SortKey("price")], [SortKey("price", .descending)], [SortKey("title")], [SortKey("rate", .descending)],
+        [SortKey("day"), SortKey("title")], [SortKey("day", .descending)],
+        [SortKey("shelf.label", .descending), SortKey("price"), SortKey("title")],
+    ]
+
+    @Test(arguments: orders)
     func theFirstObjectsAreThoseOfAll(sortKeys: [SortKey<ManagedObject>]) throws {
         for format in ["TRUEPREDICATE", "price > 3", "shelf.label != 'shelf 1'", "title CONTAINS[cd] 'AP'"] {
             let context = container.newContext()
@@ -67,6 +75,18 @@ import Testing
                     #expect(
                         some == Array(all.dropFirst(offset).prefix(limit)),
                         "\(sortKeys), \(format), edited: \(isEdited), from \(offset), \(limit) objects")
+                }
+                if isEdited { continue }
+                for countsAll in [false, true] {
+                    var options = PersistentContainer.OrderOptions()
+                    options.wantedRows = WantedRows(most: 10, countsAll: countsAll)
+                    let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
+                    try container.withOrder(definition, options) { order in
+                        #expect(order.memberCount == (countsAll ? all.count : min(10, all.count)))
+                        var first: [ObjectID] = []
+                        try order.forEachRow { first.append($0.id) }
+                        #expect(first == Array(all.prefix(10)), "\(sortKeys), \(format), counted: \(countsAll)")
+                    }
                 }
             }
         }

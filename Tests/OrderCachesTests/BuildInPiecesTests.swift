@@ -158,6 +158,7 @@ import Values
         struct Failed: Error {}
 
         func copy() -> any RowPlacer { self }
+        func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) {}
 
         func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool { throw Failed() }
         func keepMembers(of block: inout RecordBlock) throws { throw Failed() }

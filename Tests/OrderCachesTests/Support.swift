@@ -67,6 +67,7 @@ final class TestPlacer: RowPlacer {
     }
 
     func copy() -> any RowPlacer { self }
+    func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) {}
 
     private func isMember(_ record: RecordView) throws -> Bool {
         guard let member = try record.range(of: 2) else { return false }

@@ -209,9 +209,8 @@ extension PersistentContainer {
         /// Who opens the cache; its history names it.
         public var author = ""
 
-        /// How many rows are wanted at most. An order without cache, sections and aggregates then has only these. It also counts the
-        /// others.
-        package var mostRows = Int.max
+        /// An order without cache, sections and aggregates has only these.
+        package var wantedRows = WantedRows.all
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
 
@@ -253,7 +252,7 @@ extension PersistentContainer {
                 let snapshot = try store.snapshot()
                 let (request, source) = try definition.plan(in: snapshot)
                 let computed = try CacheEngine.compute(
-                    options.applied(to: request), in: snapshot, from: source, first: options.mostRows)
+                    options.applied(to: request), in: snapshot, from: source, wanted: options.wantedRows)
                 return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
             }
             let cache = CacheRequest(

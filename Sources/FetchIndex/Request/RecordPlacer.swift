@@ -85,6 +85,11 @@ final class RecordPlacer: RowPlacer {
         try block.keep { _, bytes in try predicate.evaluate(RecordView(bytes, missing: missing.span.bytes)) }
     }
 
+    func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws {
+        guard !bound.isEmpty, section == nil, missingValues.isEmpty, let column = sortColumns.first else { return }
+        try column.keepRecords(of: &block, within: bound)
+    }
+
     func placeMember(_ bytes: RawSpan, _ placement: inout RowPlacement) throws {
         let missing = missingValues
         try placeMember(RecordView(bytes, missing: missing.span.bytes), &placement)
@@ -120,7 +125,7 @@ final class RecordPlacer: RowPlacer {
                 }
             }
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
-            if placement.isBeyondBound { return true }
+            if placement.checkBound() { return true }
         }
         if hasColumns { try appendColumns(record, &placement) }
         return true
@@ -161,7 +166,7 @@ final class RecordPlacer: RowPlacer {
             let start = placement.key.count
             try column.append(record, slot: column.slot, to: &placement.key)
             if column.isDescending { OrderKey.reverse(&placement.key, from: start) }
-            if placement.isBeyondBound { return }
+            if placement.checkBound() { return }
         }
         if hasColumns { try appendColumns(record, &placement) }
     }

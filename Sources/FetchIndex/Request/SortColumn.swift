@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Models
 internal import Predicates
 internal import Records
@@ -35,6 +36,45 @@ final class SortColumn {
             collator.withSortKey(of: bytes.span.bytes) { OrderKey.appendBytes($0, as: .string, to: &key) }
         } else {
             OrderKey.append(value, to: &key)
+        }
+    }
+
+    /// Keeps, of the selected records of a block, at least those whose value does not come after the one that a key begins with: in
+    /// one loop, without making their keys. Of numbers and texts that are compared by their bytes; keeps all where it is of
+    /// something else.
+    func keepRecords(of block: inout RecordBlock, within key: [UInt8]) throws {
+        guard expression == nil, collator == nil, PathTable.path(ofSlot: slot) == nil else { return }
+        var bound = key
+        if isDescending { OrderKey.reverse(&bound, from: 0) }
+        guard let length = OrderKey.lengthOfFirst(in: bound.span.bytes) else { return }
+        let isDescending = isDescending
+        switch type {
+        case .integer:
+            guard let bits = OrderKey.orderBits(in: bound.span.bytes.extracting(first: length)) else { return }
+            let bound = OrderKey.integer(bits)
+            try block.keep(
+                slot: slot,
+                integer: { value in
+                    guard let value else { return !isDescending }
+                    return isDescending ? value >= bound : value <= bound
+                })
+        case .double, .date:
+            guard let bound = OrderKey.orderBits(in: bound.span.bytes.extracting(first: length)) else { return }
+            try block.keep(
+                slot: slot,
+                double: { value in
+                    guard let value else { return !isDescending }
+                    let bits = OrderKey.orderBits(of: value)
+                    return isDescending ? bits >= bound : bits <= bound
+                })
+        case .string:
+            guard case .string(let text)? = OrderKey.first(in: bound.span.bytes)?.value else { return }
+            let bound = Array(text.utf8)
+            try block.keep(slot: slot, nulls: !isDescending) { value in
+                let order = value.compare(bound.span.bytes)
+                return isDescending ? order >= 0 : order <= 0
+            }
+        default: return
         }
     }
 

@@ -24,14 +24,12 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 
         private let controller: FetchedResultsController<Object>
         private var index = 0
-        /// Sections that were read in advance, from `first` on, and the controller's version at that time.
-        private var read: [OrderSection] = []
-        private var first = 0
+        /// Sections that were read in advance, the next one last, and the controller's version at that time.
+        private var read: [ResultsSection<Object>] = []
         private var sectionsAtOnce = 1
         private var version = -1
         /// The sections at the beginning: after damage so many are handed out, those that cannot be read without rows.
         private let expectedCount: Int
-        private var columns = AggregateColumns.none
 
         fileprivate init(_ controller: FetchedResultsController<Object>) {
             self.controller = controller
@@ -39,32 +37,36 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
         }
 
         public mutating func next() -> ResultsSection<Object>? {
-            if version != controller.version || index - first >= read.count, index < controller.sectionCount {
-                readOn()
+            if version != controller.version || read.isEmpty { readOn() }
+            if let section = read.popLast() {
+                index += 1
+                return section
             }
             let isDamaged = controller.metDamage || controller.failure != nil
-            guard index < (isDamaged ? expectedCount : controller.sectionCount) else { return nil }
+            guard isDamaged, index < expectedCount else { return nil }
             defer { index += 1 }
-            let isRead = version == controller.version && index - first < read.count
-            return ResultsSection(controller, index, isRead ? read[index - first] : nil, columns)
+            return ResultsSection(controller, index, nil, .none)
         }
 
         private mutating func readOn() {
             sectionsAtOnce = version == controller.version ? Swift.min(2 * sectionsAtOnce, Self.mostAtOnce) : 1
-            let (index, most) = (index, sectionsAtOnce)
-            read =
-                controller.read { window in
-                    var sections: [OrderSection] = []
-                    sections.reserveCapacity(Swift.min(most, Swift.max(0, window.sectionCount - index)))
-                    try window.walkSections(from: index) { section in
-                        sections.append(section)
-                        return sections.count < most
-                    }
-                    return sections
-                } ?? []
-            first = index
+            let (controller, index, most) = (controller, index, sectionsAtOnce)
+            read.removeAll(keepingCapacity: true)
+            if index < controller.sectionCount {
+                read =
+                    controller.read { window in
+                        var sections: [ResultsSection<Object>] = []
+                        sections.reserveCapacity(Swift.min(most, Swift.max(0, window.sectionCount - index)))
+                        let columns = window.order.shape.aggregates
+                        try window.walkSections(from: index) { section in
+                            sections.append(ResultsSection(controller, index + sections.count, section, columns))
+                            return sections.count < most
+                        }
+                        sections.reverse()
+                        return sections
+                    } ?? []
+            }
             version = controller.version
-            columns = controller.live?.window.order.shape.aggregates ?? .none
         }
     }
 

@@ -1,6 +1,7 @@
 internal import Bytes
 internal import ArgumentParser
 internal import FetchIndex
+internal import OrderCaches
 internal import Wording
 
 struct FetchCommand: ParsableCommand {
@@ -58,7 +59,7 @@ struct FetchCommand: ParsableCommand {
         let plan = explain ? try container.plan(definition) : nil
         let bar = ProgressBar("building")
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
-        options.mostRows = mostRows
+        options.wantedRows = WantedRows(most: mostRows, countsAll: output.catalogue == nil)
         let start = ContinuousClock.now
         try container.withOrder(definition, options) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)

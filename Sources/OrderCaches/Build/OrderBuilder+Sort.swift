@@ -5,24 +5,25 @@ internal import Sorting
 
 extension OrderBuilder {
     /// Hands out the row keys of all members, or of the first, in order, as `SortedEntry`. `replaced` substitutes records; nil
-    /// excludes one. All records are read and their keys sorted on several threads. Returns how many members there are. O(n log n).
+    /// excludes one. All records are read and their keys sorted on several threads. Returns how many members were met: all, if they
+    /// are to be counted. O(n log n).
     @discardableResult
     func forEachSortedKey(
         from reader: StoreReader, _ source: RecordSource = .all, replacing replaced: [RecordKey: [UInt8]?] = [:],
-        first: Int = .max, _ body: (RawSpan) throws -> Void
+        wanted: WantedRows = .all, _ body: (RawSpan) throws -> Void
     ) throws -> Int {
         let sorters =
             try source.objects == nil
-            ? Self.sort([self], reader, replacing: replaced, first: first)[0]
-            : [sortSome(reader, source, replacing: replaced, first: first)]
-        try KeySorter.forEachSorted(of: sorters, first: first, body)
+            ? Self.sort([self], reader, replacing: replaced, wanted: wanted)[0]
+            : [sortSome(reader, source, replacing: replaced, wanted)]
+        try KeySorter.forEachSorted(of: sorters, first: wanted.most, body)
         return sorters.reduce(0) { $0 + $1.appendedCount }
     }
 
     private func sortSome(
-        _ reader: StoreReader, _ source: RecordSource, replacing replaced: [RecordKey: [UInt8]?], first: Int
+        _ reader: StoreReader, _ source: RecordSource, replacing replaced: [RecordKey: [UInt8]?], _ wanted: WantedRows
     ) throws -> KeySorter {
-        let sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path, mostWanted: first)
+        let sorter = KeySorter(memoryBudget: memoryBudget / 4 * 3, folder: reader.store.path, mostWanted: wanted.most)
         let total = source.objects?.count ?? 0
         let shape = shape
         var done = 0
@@ -41,7 +42,7 @@ extension OrderBuilder {
     /// take its share of its memory.
     static func sort(
         _ builders: [OrderBuilder], _ reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?] = [:],
-        first: Int = .max
+        wanted: WantedRows = .all
     ) throws -> [[KeySorter]] {
         let entities = Set(builders.flatMap(\.entities)).sorted()
         let count = try reader.count(of: entities)
@@ -50,7 +51,7 @@ extension OrderBuilder {
         let orders = try builders.map { builder in
             let budget = builder.memoryBudget / 4 * 3 / (scan.threadCount * builders.count)
             return try builder.placingThreads(
-                scan, of: reader, replacing: replaced, sortingIn: budget, first: first)
+                scan, of: reader, replacing: replaced, sortingIn: budget, wanted: wanted)
         }
         var (done, told) = (0, 0)
         for entity in entities {
@@ -93,7 +94,7 @@ extension OrderBuilder {
 
     func placingThreads(
         _ scan: ParallelScan, of reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?],
-        sortingIn budget: Int = 0, first: Int = .max
+        sortingIn budget: Int = 0, wanted: WantedRows = .all
     ) throws -> [PlacingThread] {
         try (0..<scan.threadCount).map { thread in
             let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
@@ -101,7 +102,8 @@ extension OrderBuilder {
                 placers: placers, placement: placement, shape: shape,
                 related: relatedState(of: scan.reader(ofThread: thread), replacing: replaced),
                 passed: releasesPages ? PassedPages(of: reader.view) : nil,
-                sorter: KeySorter(memoryBudget: budget, folder: reader.store.path, mostWanted: first))
+                sorter: KeySorter(memoryBudget: budget, folder: reader.store.path, mostWanted: wanted.most),
+                countsMembers: wanted.countsAll)
         }
     }
 
@@ -115,10 +117,11 @@ extension OrderBuilder {
         private let related: (any RecordState)?
         private var passed: PassedPages?
         let sorter: KeySorter
+        private let countsMembers: Bool
 
         init(
             placers: [(any RowPlacer)?], placement: RowPlacement, shape: OrderShape, related: (any RecordState)?,
-            passed: PassedPages?, sorter: KeySorter
+            passed: PassedPages?, sorter: KeySorter, countsMembers: Bool
         ) {
             self.placers = placers
             self.placement = placement
@@ -126,6 +129,7 @@ extension OrderBuilder {
             self.related = related
             self.passed = passed
             self.sorter = sorter
+            self.countsMembers = countsMembers
         }
 
         /// The records of the entity with this index come next.
@@ -136,12 +140,21 @@ extension OrderBuilder {
             guard let placer else { return }
             defer { releasePages(behind: block) }
             if !replaced.isEmpty { block.keep { object, _ in replaced.index(forKey: object) == nil } }
-            if related == nil { try placer.keepMembers(of: &block) }
-            if block.selectedCount == 0 { return }
             // Not the properties of the class: each access to one would be checked for exclusivity, several times for each record.
             let (shape, related, sorter) = (shape, related, sorter)
             var placement = placement
             placement.bound = sorter.bound
+            var droppedCount = 0
+            if related == nil {
+                // Whether a record is beyond the bound costs less than most predicates.
+                if !countsMembers { try placer.keepRecords(of: &block, within: placement.bound) }
+                try placer.keepMembers(of: &block)
+                if countsMembers {
+                    droppedCount = block.selectedCount
+                    try placer.keepRecords(of: &block, within: placement.bound)
+                    droppedCount -= block.selectedCount
+                }
+            }
             try block.forEach { object, record in
                 placement.begin()
                 if let related {
@@ -149,9 +162,14 @@ extension OrderBuilder {
                 } else {
                     try placer.placeMember(record, &placement)
                 }
+                if placement.isBeyondBound {
+                    droppedCount += 1
+                    return
+                }
                 placement.finishEntry(object, in: shape)
                 try sorter.append(placement.key)
             }
+            sorter.countDropped(droppedCount)
         }
 
         private func releasePages(behind block: borrowing RecordBlock) {

@@ -11,7 +11,7 @@ extension OrderBuilder {
     ) throws {
         guard isSorted else { return try walkUnsorted(reader, source, replaced, body) }
         var shouldContinue = true
-        try forEachSortedKey(from: reader, source, replacing: replaced, first: most) { row in
+        try forEachSortedKey(from: reader, source, replacing: replaced, wanted: WantedRows(most: most)) { row in
             try SortedEntry.withParts(of: row, in: shape) { key, _ in
                 guard shouldContinue, let object = RowKey.object(in: key, entity: rowEntity) else { return }
                 shouldContinue = try body(object)

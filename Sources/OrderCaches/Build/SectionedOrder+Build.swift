@@ -68,16 +68,16 @@ package struct OrderBuilder {
         try build(in: nodes, reader) { try forEachSortedKey(from: reader, source, $0) }
     }
 
-    /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows. O(n log k) for k of n
-    /// rows.
+    /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows, where it is wanted.
+    /// O(n log k) for k of n rows.
     func buildFirst(
-        _ count: Int, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
-    ) throws -> (order: SectionedOrder, memberCount: Int) {
+        _ wanted: WantedRows, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
+    ) throws -> (order: SectionedOrder, memberCount: Int?) {
         var memberCount = 0
         let order = try build(in: nodes, reader) { body in
-            memberCount = try forEachSortedKey(from: reader, source, first: count) { key in try body(key) }
+            memberCount = try forEachSortedKey(from: reader, source, wanted: wanted) { key in try body(key) }
         }
-        return (order, memberCount)
+        return (order, wanted.countsAll ? memberCount : nil)
     }
 
     /// The same from row keys that are sorted already. Headings are those of a reader's state.

@@ -126,16 +126,16 @@ extension CacheEngine {
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
 
-    /// Builds an order in memory. O(n log n). Of an order without sections and aggregates, `first` asks for the first rows
-    /// alone: O(n log k) for k of n rows.
+    /// Builds an order in memory. O(n log n). Of an order without sections and aggregates, the first rows alone
+    /// may be wanted: O(n log k) for k of n rows.
     package static func compute(
-        _ request: OrderRequest, in reader: StoreReader, from source: RecordSource = .all, first: Int = .max,
+        _ request: OrderRequest, in reader: StoreReader, from source: RecordSource = .all, wanted: WantedRows = .all,
         _ outcome: OrderOutcome = .computed
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
         let shape = request.builder.shape
-        if first < .max && !shape.hasSections && shape.summarizer == nil {
-            let (order, memberCount) = try request.builder.buildFirst(first, from: reader, source, in: nodes)
+        if wanted.most < .max && !shape.hasSections && shape.summarizer == nil {
+            let (order, memberCount) = try request.builder.buildFirst(wanted, from: reader, source, in: nodes)
             return OpenedOrder(order, outcome, in: .memory(nodes), memberCount: memberCount)
         }
         return OpenedOrder(try request.builder.build(from: reader, source, in: nodes), outcome, in: .memory(nodes))

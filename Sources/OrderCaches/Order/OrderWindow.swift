@@ -50,6 +50,7 @@ package struct OrderWindow {
     }
 
     private func clipped(_ section: OrderSection) throws -> OrderSection {
+        if rows.count == order.rowCount { return section }
         let range = (section.rowsBefore..<section.rowsBefore + section.count).clamped(to: rows)
         return OrderSection(
             name: section.name, count: range.count, rowsBefore: max(0, range.lowerBound - rows.lowerBound),

@@ -8,6 +8,9 @@ package protocol RowPlacer: AnyObject {
     func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool
     /// Keeps, of the selected records of a block, those of members.
     func keepMembers(of block: inout RecordBlock) throws
+    /// Keeps, of the selected records of a block, at least those whose key is not greater than a bound, whether they are members
+    /// or not. An empty bound keeps all.
+    func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
     /// As `place`, for the record of a member.
     func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
     /// One that does the same, for another thread.
@@ -49,6 +52,7 @@ package struct RowPlacement {
     package var summary: [UInt8] = []
     /// Keys greater than this are dropped. When it is empty, none are. A placer may leave a key unfinished once it is greater.
     var bound: [UInt8] = []
+    private(set) var isBeyondBound = false
     /// The value of a column as `OrderKey`.
     private var value: [UInt8] = []
 
@@ -58,11 +62,15 @@ package struct RowPlacement {
         if !key.isEmpty { key.removeAll(keepingCapacity: true) }
         if !summary.isEmpty { summary.removeAll(keepingCapacity: true) }
         sectionLength = 0
+        isBeyondBound = false
     }
 
-    /// Whether the key is greater than the bound, whatever is appended to it.
-    @inline(__always)
-    package var isBeyondBound: Bool { !bound.isEmpty && isKeyBeyondBound }
+    /// Finds out, after each value of the sort key, whether the key is greater than the bound whatever is appended to it.
+    package mutating func checkBound() -> Bool {
+        if bound.isEmpty { return false }
+        isBeyondBound = isKeyBeyondBound
+        return isBeyondBound
+    }
 
     private var isKeyBeyondBound: Bool {
         let (key, bound) = (key.span.bytes, bound.span.bytes)

@@ -42,6 +42,11 @@ package struct RecordBlock: ~Copyable {
         for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
+    /// The same in a scan's first pass, which finds the records in the memory, and the later ones in the processor's cache.
+    func forEachFirst(_ body: (RecordKey, RawSpan) throws -> Void) rethrows {
+        try entries.forEachWhilePrefetching { try body(RecordKey(rawValue: $0), $1.bytes) }
+    }
+
     /// Calls the body with the selected records.
     package func forEach(_ body: (RecordKey, RawSpan) throws -> Void) rethrows {
         for index in 0..<selectedCount {
@@ -57,11 +62,11 @@ package struct RecordBlock: ~Copyable {
         selectedCount = try places { place in try holds(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// Keeps those of the selected records whose value in a slot is not null and fulfils a condition. They lack no values.
-    package mutating func keep(slot: Int, _ holds: (RawSpan) throws -> Bool) throws {
+    /// Keeps those of the selected records whose value in a slot fulfils a condition, or is null if nulls are kept. They lack no values.
+    package mutating func keep(slot: Int, nulls: Bool = false, _ holds: (RawSpan) throws -> Bool) throws {
         selectedCount = try places { place in
             let record = try RecordView(records[place].bytes)
-            guard let range = try record.range(of: slot) else { return false }
+            guard let range = try record.range(of: slot) else { return nulls }
             return try holds(record.bytes(range))
         }
     }

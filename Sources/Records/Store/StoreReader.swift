@@ -124,7 +124,7 @@ package class StoreReader {
                 var block = RecordBlock()
                 _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: numbers.lowerBound).rawValue)
                 while try block.read(from: &cursor, through: last) {
-                    if !isVerified { try block.forEachOfAll { try verify($1, of: $0) } }
+                    if !isVerified { try block.forEachFirst { try verify($1, of: $0) } }
                     scanned &+= UInt64(block.count)
                     try body(&block)
                 }

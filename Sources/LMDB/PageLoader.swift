@@ -1,0 +1,48 @@
+internal import CLMDB
+internal import SystemBasics
+
+/// Loads the pages of a walk before they are read: from the disk into memory, and from memory into the processor's cache. LMDB's map
+/// is opened without the system's read-ahead, because most reads are of few pages, here and there.
+struct PageLoader {
+    private static let pageLength: UInt = 4096
+    private static let cacheLine = 64
+    /// Bytes that are asked for together.
+    private static let readAhead: UInt = 1 << 20
+    /// A walk reads ahead when it goes on this near behind the last page: other tables' pages may stand between.
+    private static let gap: UInt = 16
+
+    private var page: UInt = 0
+    /// Pages before this one have been asked for.
+    private var end: UInt = 0
+    /// Accumulates the bytes that are loaded, so that the compiler does not remove the loads.
+    private var loaded: UInt8 = 0
+
+    /// Loads the page of a value in the map; nothing when it is the same as the last time. Does not reach out of the map, because
+    /// LMDB's pages are whole multiples of these.
+    @inline(__always)
+    mutating func load(_ value: MDB_val) {
+        let page = UInt(bitPattern: value.mv_data) / Self.pageLength
+        if page != self.page { load(page) }
+    }
+
+    private mutating func load(_ page: UInt) {
+        let passed = page &- self.page
+        self.page = page
+        if passed <= Self.gap { readAhead(of: page) }
+        guard let start = UnsafeRawPointer(bitPattern: page * Self.pageLength) else { return }
+        // All lines at once, so that the misses overlap.
+        for line in stride(from: 0, to: Int(Self.pageLength), by: Self.cacheLine) {
+            loaded &+= start.load(fromByteOffset: line, as: UInt8.self)
+        }
+    }
+
+    /// madvise. A hint: where it fails, or reaches beyond the file, nothing happens.
+    private mutating func readAhead(of page: UInt) {
+        let length = Self.readAhead / Self.pageLength
+        let isAhead = page < end && end - page < 2 * length
+        if isAhead && end - page > length / 2 { return }
+        if !isAhead { end = page }
+        madvise(UnsafeMutableRawPointer(bitPattern: end * Self.pageLength), Int(Self.readAhead), MADV_WILLNEED)
+        end += length
+    }
+}

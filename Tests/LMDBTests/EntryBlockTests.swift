@@ -1,0 +1,132 @@
+import Foundation
+import LMDBCheck
+import TestSupport
+import Testing
+
+@testable import LMDB
+
+/// Entries that are read in blocks are those that a walk finds one by one.
+@Suite struct EntryBlockTests {
+    private let folder = TemporaryFolder()
+
+    private typealias Entry = (key: UInt64, value: [UInt8])
+
+    private func open() throws -> (Environment, Table) {
+        let environment = try Environment.open(at: folder.path)
+        return (environment, try environment.tables([TableDescription("numbers", .integers)], creating: true)[0])
+    }
+
+    private func bytes(_ span: RawSpan) -> [UInt8] { span.withUnsafeBytes { [UInt8]($0) } }
+
+    private func entriesInBlocks(
+        _ view: TransactionView, _ table: Table, from first: UInt64 = 0, through last: UInt64 = .max
+    ) throws -> [Entry] {
+        var entries: [Entry] = []
+        try view.withCursor(on: table) { cursor in
+            var block = EntryBlock()
+            _ = try cursor.seek(toKeyFrom: first)
+            try cursor.read(into: &block, through: last)
+            while block.count > 0 {
+                #expect(block.count <= EntryBlock.capacity)
+                let start = entries.count
+                for place in 0..<block.count { entries.append((block.keys[place], [UInt8](block.values[place]))) }
+                var place = start
+                block.forEachWhilePrefetching { key, value in
+                    #expect(key == entries[place].key && value.elementsEqual(entries[place].value))
+                    place += 1
+                }
+                #expect(place == entries.count)
+                try cursor.read(into: &block, through: last)
+            }
+        }
+        return entries
+    }
+
+    private func entriesOneByOne(_ view: TransactionView, _ table: Table) throws -> [Entry] {
+        var entries: [Entry] = []
+        try view.forEachEntry(in: table) { entries.append(($0.integerKey, bytes($0.value))) }
+        return entries
+    }
+
+    private func areEqual(_ left: [Entry], _ right: [Entry]) -> Bool { left.elementsEqual(right) { $0 == $1 } }
+
+    /// Values of up to two pages: some have pages of their own.
+    private func value(_ random: inout SeededGenerator) -> [UInt8] {
+        let length = Int.random(in: 0..<20, using: &random) == 0 ? 3000 + Int.random(in: 0..<5000, using: &random) : 60
+        return (0..<Int.random(in: 0...length, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+
+    @Test(arguments: [0, 1, 2, 127, 128, 129, 255, 256, 257, 2000])
+    func blocksHaveTheEntriesOfATable(count: Int) throws {
+        var random = SeededGenerator(seed: UInt64(count))
+        let (environment, table) = try open()
+        var expected: [UInt64: [UInt8]] = [:]
+        for isSecond in [false, true] {
+            let writer = try environment.beginWrite()
+            for number in 0..<count {
+                // The second time, some are replaced or deleted, and pages of the transaction lie among those of the map.
+                let key = UInt64(number * 3)
+                if isSecond && Int.random(in: 0..<10, using: &random) > 0 { continue }
+                if isSecond && Bool.random(using: &random) {
+                    try writer.view.delete(key, in: table)
+                    expected[key] = nil
+                } else {
+                    let value = value(&random)
+                    try writer.view.put(value.span.bytes, for: key, in: table)
+                    expected[key] = value
+                }
+            }
+            let all = expected.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            #expect(areEqual(try entriesInBlocks(writer.view, table), all))
+            try writer.commit()
+            let reader = try environment.beginRead()
+            #expect(areEqual(try entriesInBlocks(reader.view, table), all))
+            for _ in 0..<20 {
+                let first = UInt64.random(in: 0...UInt64(count * 3), using: &random)
+                let last = first + UInt64.random(in: 0...UInt64(count * 3), using: &random)
+                let some = all.filter { (first...last).contains($0.0) }
+                let found = try entriesInBlocks(reader.view, table, from: first, through: last)
+                #expect(areEqual(found, some), "\(first) to \(last)")
+            }
+        }
+    }
+
+    /// Blocks of a file with a changed byte have what a walk finds, or the damage is met.
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func damageIsMetOrMakesNoDifference(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        do {
+            let (environment, table) = try open()
+            let writer = try environment.beginWrite()
+            for key in 0..<600 as Range<UInt64> {
+                let value = value(&random)
+                try writer.view.put(value.span.bytes, for: key, in: table)
+            }
+            try writer.commit()
+        }
+        let file = URL(fileURLWithPath: folder.path + "/data.mdb")
+        let data = try Data(contentsOf: file)
+        // Where leaf pages begin.
+        let pages = stride(from: 2 * 4096, to: data.count, by: 4096).filter { data[$0 + 10] == 2 && data[$0 + 11] == 0 }
+        try #require(pages.count > 5)
+        var metCount = 0
+        for _ in 0..<300 {
+            var damaged = data
+            let page = pages.randomElement(using: &random) ?? 0
+            // A node's header and key, but not its flags: some that are wrong end the process, in LMDB, and so do wrong offsets.
+            let lower = Int(data[page + 12]) | Int(data[page + 13]) << 8
+            let pointer = page + 16 + 2 * Int.random(in: 0..<(lower - 16) / 2, using: &random)
+            let offset = [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15].randomElement(using: &random) ?? 0
+            let place = page + (Int(data[pointer]) | Int(data[pointer + 1]) << 8) + offset
+            damaged[place] ^= UInt8.random(in: 1...255, using: &random)
+            try damaged.write(to: file)
+            let (environment, table) = try open()
+            let reader = try environment.beginRead()
+            let inBlocks = try? entriesInBlocks(reader.view, table)
+            let oneByOne = try? entriesOneByOne(reader.view, table)
+            if inBlocks == nil { metCount += 1 }
+            guard let inBlocks, let oneByOne else { continue }
+            #expect(areEqual(inBlocks, oneByOne), "byte \(place), seed \(seed)")
+        }
+        #expect(metCount > 0)
+    }
+}
