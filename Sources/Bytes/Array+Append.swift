@@ -2,6 +2,18 @@ extension [UInt8] {
     @inlinable
     package init(copying bytes: RawSpan) { self = bytes.withUnsafeBytes { [UInt8]($0) } }
 
+    /// Copies two pieces, one behind the other.
+    @inlinable
+    package init(copying first: RawSpan, _ second: RawSpan) {
+        // `init(unsafeUninitializedCapacity:)` looks up the type of its buffer each time.
+        self.init(repeating: 0, count: first.byteCount + second.byteCount)
+        withUnsafeMutableBytes { bytes in
+            first.withUnsafeBytes { bytes.copyMemory(from: $0) }
+            let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[first.byteCount...])
+            second.withUnsafeBytes { rest.copyMemory(from: $0) }
+        }
+    }
+
     @inlinable
     package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
 

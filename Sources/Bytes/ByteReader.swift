@@ -37,6 +37,13 @@ package struct ByteReader: ~Escapable {
     @inlinable
     package mutating func uint64() throws -> UInt64 { try number(8) }
 
+    /// The rest as a number without its high bytes that are zero.
+    @inlinable
+    package mutating func numberToEnd() throws -> UInt64 {
+        guard bytes.byteCount - offset <= 8 else { throw damage("\(subject) is too long") }
+        return try number(bytes.byteCount - offset)
+    }
+
     @inlinable
     mutating func number(_ length: Int) throws -> UInt64 {
         let start = try skip(length)

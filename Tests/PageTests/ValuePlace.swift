@@ -68,7 +68,8 @@ extension SampleStore {
                 rawValue: UInt64(bigEndian: place.key.number(at: place.key.count - 8, as: UInt64.self)))
             return "the link of \(name(holder)) to \(target) does not match its checksum"
         case "unique":
-            let object = data.number(at: place.offset, as: UInt64.self)
+            let bytes = data[place.offset..<place.offset + place.count - 4]
+            let object = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             return "Item \(object): its unique id: " + mismatch("a unique key's value")
         case "log": return mismatch(LogKey(place.key.span.bytes)?.name ?? "")
         case "nodes":

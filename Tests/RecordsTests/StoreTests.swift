@@ -149,6 +149,34 @@ import Values
         #expect(try version() == StoreLayout.version)
     }
 
+    /// Before version 10 the values of unique keys had all eight bytes of a number.
+    @Test func uniqueKeysOfAnOlderVersionAreRead() throws {
+        let test = try TestStore(model: TestStore.books)
+        let records = try (0..<300).map { try test.book("book \($0)", Int64($0)) }
+        try test.write { writer in for record in records { try writer.insert(0, record.span.bytes) } }
+        do {
+            let transaction = try test.store.environment.beginWrite()
+            var older: [([UInt8], [UInt8])] = []
+            try transaction.view.forEachEntry(in: test.store.tables.unique) { cursor in
+                let value = [UInt8](copying: cursor.value)
+                var number = Array(value.dropLast(4))
+                #expect(number.last != 0)
+                number += [UInt8](repeating: 0, count: 8 - number.count)
+                number.appendChecksum()
+                older.append(([UInt8](copying: cursor.key), number))
+            }
+            for (key, value) in older { try transaction.view.put(value, for: key, in: test.store.tables.unique) }
+            try transaction.commit()
+        }
+        let snapshot = try test.store.snapshot()
+        for number in 0..<300 {
+            let found = try snapshot.object(0, slot: 0, equalTo: .string("book \(number)"))
+            #expect(found == RecordKey(entity: 0, number: UInt64(number + 1)))
+        }
+        let second = records[7]
+        #expect(throws: StoreError.self) { try test.write { try $0.insert(0, second.span.bytes) } }
+    }
+
     @Test func aDroppedEntityIsGoneAndItsNumberIsNotUsedAgain() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")

@@ -14,7 +14,7 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public subscript(index: Int) -> ResultsSection<Object> {
         controller.requireSection(index)
         let columns = controller.live?.window.order.shape.aggregates ?? .none
-        return ResultsSection(controller, index, controller.read { try $0.section(at: index) }, columns)
+        return ResultsSection(controller, index, controller.read { try $0.section(at: index) } ?? .empty, columns)
     }
 
     /// Reads more and more sections at once: O(log n + sections). Ends at the end of the results, also when they shrink during the
@@ -25,7 +25,8 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
         private let controller: FetchedResultsController<Object>
         private var index = 0
         /// Sections that were read in advance, the next one last, and the controller's version at that time.
-        private var read: [ResultsSection<Object>] = []
+        private var read: [OrderSection] = []
+        private var columns = AggregateColumns.none
         private var sectionsAtOnce = 1
         private var version = -1
         /// The sections at the beginning: after damage so many are handed out, those that cannot be read without rows.
@@ -38,35 +39,20 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 
         public mutating func next() -> ResultsSection<Object>? {
             if version != controller.version || read.isEmpty { readOn() }
-            if let section = read.popLast() {
-                index += 1
-                return section
-            }
-            let isDamaged = controller.metDamage || controller.failure != nil
-            guard isDamaged, index < expectedCount else { return nil }
             defer { index += 1 }
-            return ResultsSection(controller, index, nil, .none)
+            if let section = read.popLast() { return ResultsSection(controller, index, section, columns) }
+            let isDamaged = controller.metDamage || controller.failure != nil
+            return isDamaged && index < expectedCount ? ResultsSection(controller, index, .empty, columns) : nil
         }
 
         private mutating func readOn() {
             sectionsAtOnce = version == controller.version ? Swift.min(2 * sectionsAtOnce, Self.mostAtOnce) : 1
-            let (controller, index, most) = (controller, index, sectionsAtOnce)
-            read.removeAll(keepingCapacity: true)
-            if index < controller.sectionCount {
-                read =
-                    controller.read { window in
-                        var sections: [ResultsSection<Object>] = []
-                        sections.reserveCapacity(Swift.min(most, Swift.max(0, window.sectionCount - index)))
-                        let columns = window.order.shape.aggregates
-                        try window.walkSections(from: index) { section in
-                            sections.append(ResultsSection(controller, index + sections.count, section, columns))
-                            return sections.count < most
-                        }
-                        sections.reverse()
-                        return sections
-                    } ?? []
-            }
+            let (index, most) = (index, sectionsAtOnce)
+            read =
+                index < controller.sectionCount
+                ? controller.read { try $0.reversedSections(from: index, most) } ?? [] : []
             version = controller.version
+            columns = controller.live?.window.order.shape.aggregates ?? .none
         }
     }
 
@@ -77,31 +63,30 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 public struct ResultsSection<Object: ManagedObject> {
     fileprivate let controller: FetchedResultsController<Object>
     fileprivate let index: Int
-    /// The section's value as plain text; "" for null and without section key.
-    public let name: String
-    /// Rows in it.
-    public let count: Int
-    /// Rows of the sections before it.
-    public let rowsBefore: Int
+    /// Not field by field: a field of a generic struct is copied by a call.
+    private let section: OrderSection
     /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
     /// object.
     public let objectID: ObjectID?
-    fileprivate let columns: AggregateColumns
-    fileprivate let summary: [UInt8]
+    private let columns: AggregateColumns
 
-    /// Without a section of the order: one without rows, after a failure.
+    /// The section's value as plain text; "" for null and without section key.
+    public var name: String { section.name }
+    /// Rows in it.
+    public var count: Int { section.count }
+    /// Rows of the sections before it.
+    public var rowsBefore: Int { section.rowsBefore }
+
+    /// After a failure, sections are empty.
     fileprivate init(
-        _ controller: FetchedResultsController<Object>, _ index: Int, _ section: OrderSection?,
+        _ controller: FetchedResultsController<Object>, _ index: Int, _ section: consuming OrderSection,
         _ columns: AggregateColumns
     ) {
         self.controller = controller
         self.index = index
-        name = section?.name ?? ""
-        count = section?.count ?? 0
-        rowsBefore = section?.rowsBefore ?? 0
-        objectID = section?.object.map { controller.managedObjectContext.id(of: $0) }
+        objectID = section.object.map { controller.managedObjectContext.id(of: $0) }
+        self.section = section
         self.columns = columns
-        summary = section?.summary ?? []
     }
 
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
@@ -117,7 +102,11 @@ public struct ResultsSection<Object: ManagedObject> {
             precondition(controller.failure != nil, "The request has no such aggregate.")
             return .null
         }
-        if let value = try? columns.value(function.result, at: column, of: summary) { return value }
+        if let value = try? columns.value(
+            function.result, at: column, of: section.valueAndSummary, from: section.valueLength)
+        {
+            return value
+        }
         // Damage: the controller computes its results again, or fails.
         return controller.read { try columns.value(function.result, at: column, of: $0.section(at: index).summary) }
             ?? .null

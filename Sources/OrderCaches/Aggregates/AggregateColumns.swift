@@ -56,10 +56,10 @@ package final class AggregateColumns: Sendable {
         return nil
     }
 
-    /// Throws when the summary is malformed.
-    package func value(_ result: Result, at index: Int, of summary: [UInt8]) throws -> Value {
+    /// Of a summary, which begins at an offset of the bytes. Throws when it is malformed.
+    package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes
-        var offset = 0
+        var offset = start
         for other in 0..<index {
             guard let end = SummaryColumn.end(in: bytes, at: offset, forms[other]) else { throw RowSummary.malformed }
             offset = end

@@ -54,16 +54,20 @@ struct SummaryColumn: ~Escapable {
     private let summary: RawSpan
     /// Of values that are not null.
     private(set) var count = 0
-    /// The least and greatest, as `OrderKey.orderBits`; of one value both, also where only the sum is kept.
-    private(set) var bits: (least: UInt64, greatest: UInt64) = (.max, .min)
-    /// Where the least and the greatest decimal stand, as `OrderKey`; of one value both.
-    private var keys: (least: Range<Int>, greatest: Range<Int>) = (0..<0, 0..<0)
-    /// Where the sum of more than one value stands.
-    private var sumRange = 0..<0
+    /// The order of the one number, where there is one.
+    private var number: UInt64 = 0
+    /// Where the sum of more than one value begins.
+    private var sumStart = 0
+    /// Where the least and the greatest begin, and the sum ends.
+    private var extremesStart = 0
+    /// Where the least decimal ends; of one decimal, it is the greatest, too.
+    private var leastEnd = 0
     /// Where the next column begins.
     private(set) var end: Int
 
     /// Nil when the column that begins at an offset is malformed.
+    // Inlined, so that what a caller does not need is not computed.
+    @inline(__always)
     @_lifetime(copy summary)
     init?(_ summary: RawSpan, at offset: Int, _ form: SummaryForm) {
         self.form = form
@@ -72,7 +76,7 @@ struct SummaryColumn: ~Escapable {
         guard offset < summary.byteCount else { return nil }
         if let number = Self.number(in: summary, at: offset, form) {
             count = 1
-            bits = (number.bits, number.bits)
+            self.number = number.bits
             end = number.end
             return
         }
@@ -83,8 +87,7 @@ struct SummaryColumn: ~Escapable {
         case Tag.decimal where form.keepsValues && form.type == .decimal:
             guard let key = Self.decimal(in: summary, from: end) else { return nil }
             count = 1
-            keys = (key, key)
-            end = key.upperBound
+            (extremesStart, leastEnd, end) = (key.lowerBound, key.upperBound, key.upperBound)
         case Tag.many: guard readMany() else { return nil }
         default: return nil
         }
@@ -108,6 +111,7 @@ struct SummaryColumn: ~Escapable {
         return SummaryColumn(summary, at: offset, form)?.end
     }
 
+    @inline(__always)
     @_lifetime(self: copy self)
     private mutating func readMany() -> Bool {
         guard end + 8 <= summary.byteCount else { return false }
@@ -115,27 +119,24 @@ struct SummaryColumn: ~Escapable {
         guard count > 1, count <= Self.maximumCount else { return false }
         self.count = Int(count)
         end += 8
+        sumStart = end
         if form.keepsSum {
             guard let length = ExactSum.length(ofFirst: summary.extracting(end..<summary.byteCount), form.sumBase)
-            else {
-                return false
-            }
-            sumRange = end..<end + length
+            else { return false }
             end += length
         }
+        (extremesStart, leastEnd) = (end, end)
         if !form.keepsExtremes { return true }
         if form.type == .decimal {
             guard let least = Self.decimal(in: summary, from: end),
                 let greatest = Self.decimal(in: summary, from: least.upperBound)
             else { return false }
-            keys = (least, greatest)
+            leastEnd = least.upperBound
             end = greatest.upperBound
             return true
         }
-        guard end + 16 <= summary.byteCount else { return false }
-        bits = (Self.number(in: summary, at: end), Self.number(in: summary, at: end + 8))
         end += 16
-        return true
+        return end <= summary.byteCount
     }
 
     /// The one number of a column, as most are while an order is built; nil when the column is another one.
@@ -164,21 +165,34 @@ struct SummaryColumn: ~Escapable {
         return start..<start + length
     }
 
-    /// As `OrderKey`; of one value both are it.
+    /// The least and greatest number, as `OrderKey.orderBits`; of one value both, also where only the sum is kept.
+    var bits: (least: UInt64, greatest: UInt64) { (least, greatest) }
+
+    private var least: UInt64 {
+        if count == 1 { return number }
+        return count == 0 || !form.keepsExtremes ? .max : Self.number(in: summary, at: extremesStart)
+    }
+
+    private var greatest: UInt64 {
+        if count == 1 { return number }
+        return count == 0 || !form.keepsExtremes ? .min : Self.number(in: summary, at: extremesStart + 8)
+    }
+
+    /// The least decimal, as `OrderKey`; of one value both are it.
     var leastKey: RawSpan {
         @_lifetime(copy self)
-        get { summary.extracting(keys.least) }
+        get { summary.extracting(extremesStart..<leastEnd) }
     }
 
     var greatestKey: RawSpan {
         @_lifetime(copy self)
-        get { summary.extracting(keys.greatest) }
+        get { count == 1 ? leastKey : summary.extracting(leastEnd..<end) }
     }
 
     /// Of more than one value.
     var sum: RawSpan {
         @_lifetime(copy self)
-        get { summary.extracting(sumRange) }
+        get { summary.extracting(sumStart..<extremesStart) }
     }
 
     // MARK: Results
@@ -206,26 +220,33 @@ struct SummaryColumn: ~Escapable {
     var average: Value {
         switch (form.type, count) {
         case (_, 0): return .null
-        case (.integer, 1): return .double(Double(OrderKey.integer(bits.least)))
+        case (.integer, 1): return .double(Double(OrderKey.integer(least)))
         case (_, 1): return minimum
         case (.decimal, _): return .decimal(EncodedSum(sum, .decimal).decimal(dividedBy: count))
+        case (.integer, _):
+            let sum = EncodedSum(self.sum, .binary)
+            // Where both are doubles, their quotient is rounded once.
+            if let integer = sum.integer, let exact = Double(exactly: integer) { return .double(exact / Double(count)) }
+            return .double(sum.double(dividedBy: count))
         default: return .double(EncodedSum(sum, .binary).double(dividedBy: count))
         }
     }
 
     /// Null without values.
-    var minimum: Value { value(bits.least, keys.least) }
-    var maximum: Value { value(bits.greatest, keys.greatest) }
+    var minimum: Value { form.type == .decimal ? decimal(leastKey) : number(least) }
+    var maximum: Value { form.type == .decimal ? decimal(greatestKey) : number(greatest) }
 
-    private func value(_ bits: UInt64, _ key: Range<Int>) -> Value {
+    private func number(_ bits: UInt64) -> Value {
         if count == 0 { return .null }
         switch form.type {
         case .integer: return .integer(OrderKey.integer(bits))
         case .double: return .double(OrderKey.double(bits))
         case .date: return Value(secondsSinceReference: OrderKey.double(bits))
-        default: return OrderKey.first(in: summary.extracting(key))?.value ?? .null
+        default: return .null
         }
     }
+
+    private func decimal(_ key: RawSpan) -> Value { count == 0 ? .null : OrderKey.first(in: key)?.value ?? .null }
 
     // MARK: Writing
 

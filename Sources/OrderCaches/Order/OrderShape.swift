@@ -107,13 +107,11 @@ package struct OrderShape: Sendable {
         lastPart(of: key).map { [UInt8](copying: key.extracting($0)) }
     }
 
-    /// The value and the heading that a key of the sections tree ends with; nil when it is too short.
-    func valueAndHeading(in key: RawSpan) -> (value: [UInt8], heading: [UInt8]?)? {
+    /// Where the value and the heading stand that a key of the sections tree ends with; nil when it is too short.
+    func valueAndHeading(in key: RawSpan) -> (value: Range<Int>, heading: Range<Int>?)? {
         guard let value = Self.lastPart(of: key) else { return nil }
-        let bytes = [UInt8](copying: key.extracting(value))
-        if !hasHeadings { return (bytes, nil) }
-        let rest = key.extracting(first: value.lowerBound)
-        return Self.lastPart(of: rest).map { (bytes, [UInt8](copying: rest.extracting($0))) }
+        if !hasHeadings { return (value, nil) }
+        return Self.lastPart(of: key.extracting(first: value.lowerBound)).map { (value, $0) }
     }
 
     /// The bytes before the length that a key ends with.

@@ -46,17 +46,18 @@ package struct OrderWindow {
     }
 
     private func emptySection() throws -> OrderSection {
-        OrderSection(name: "", count: 0, rowsBefore: 0, value: [], summary: try order.summary(ofRows: 0..<0))
+        OrderSection(
+            name: "", count: 0, rowsBefore: 0, valueAndSummary: try order.summary(ofRows: 0..<0), valueLength: 0)
     }
 
-    private func clipped(_ section: OrderSection) throws -> OrderSection {
+    private func clipped(_ section: consuming OrderSection) throws -> OrderSection {
         if rows.count == order.rowCount { return section }
         let range = (section.rowsBefore..<section.rowsBefore + section.count).clamped(to: rows)
         return OrderSection(
             name: section.name, count: range.count, rowsBefore: max(0, range.lowerBound - rows.lowerBound),
-            value: section.value,
-            summary: range.count == section.count ? section.summary : try order.summary(ofRows: range),
-            heading: section.heading)
+            valueAndSummary: range.count == section.count
+                ? section.valueAndSummary : section.value + (try order.summary(ofRows: range)),
+            valueLength: section.valueLength, heading: section.heading)
     }
 
     /// The summary of some of the window's rows over its sections; empty in an order without aggregates. O(log n). Throws
@@ -68,8 +69,20 @@ package struct OrderWindow {
         return try order.summary(ofRows: rows.lowerBound + range.lowerBound..<rows.lowerBound + range.upperBound)
     }
 
+    /// Some sections from an index on, the first one last. O(log n + sections).
+    package func reversedSections(from index: Int, _ most: Int) throws -> [OrderSection] {
+        var sections: [OrderSection] = []
+        sections.reserveCapacity(min(most, max(0, sectionCount - index)))
+        try walkSections(from: index) { section in
+            sections.append(section)
+            return sections.count < most
+        }
+        sections.reverse()
+        return sections
+    }
+
     /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
-    package func walkSections(from index: Int = 0, _ body: (OrderSection) throws -> Bool) throws {
+    package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         var left = sectionCount - index
         guard left > 0 else { return }
         if rows.isEmpty {

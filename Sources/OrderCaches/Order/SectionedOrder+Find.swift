@@ -9,7 +9,7 @@ extension SectionedOrder {
         precondition(index >= 0 && index < sectionCount, "A section index must be less than the section count.")
         guard shape.hasSections else {
             let summary = try summary(ofRanks: 0..<rowCount)
-            return OrderSection(name: "", count: rowCount, rowsBefore: 0, value: [], summary: summary)
+            return OrderSection(name: "", count: rowCount, rowsBefore: 0, valueAndSummary: summary, valueLength: 0)
         }
         var found: OrderSection?
         try sections.entry(at: index) { entry, before in found = try section(entry, rowsBefore: before.weight) }
@@ -18,17 +18,20 @@ extension SectionedOrder {
     }
 
     private func section(_ entry: borrowing TreeEntry, rowsBefore: Int) throws -> OrderSection {
-        guard let (value, heading) = shape.valueAndHeading(in: entry.key) else {
+        guard let parts = shape.valueAndHeading(in: entry.key) else {
             throw Self.corrupted("a section key is too short")
         }
-        let name = heading ?? value
+        let value = entry.key.extracting(parts.value)
+        let shown = entry.key.extracting(parts.heading ?? parts.value)
+        var heading: [UInt8]?
+        if let range = parts.heading { heading = [UInt8](copying: entry.key.extracting(range)) }
         return OrderSection(
-            name: OrderShape.name(of: name.span.bytes), count: entry.weight, rowsBefore: rowsBefore, value: value,
-            summary: entry.summary.isEmpty ? [] : [UInt8](copying: entry.summary), heading: heading)
+            name: OrderShape.name(of: shown), count: entry.weight, rowsBefore: rowsBefore,
+            valueAndSummary: [UInt8](copying: value, entry.summary), valueLength: value.byteCount, heading: heading)
     }
 
     /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
-    package func walkSections(from index: Int = 0, _ body: (OrderSection) throws -> Bool) throws {
+    package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         guard shape.hasSections else {
             if index == 0 { _ = try body(try section(at: 0)) }
             return

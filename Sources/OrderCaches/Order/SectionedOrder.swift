@@ -9,12 +9,33 @@ package struct OrderSection: Equatable, Sendable {
     package let count: Int
     /// The rows of the sections before it.
     package let rowsBefore: Int
-    /// The section's value as an OrderKey.
-    let value: [UInt8]
-    /// Of its rows; empty in an order without aggregates.
-    package var summary: [UInt8] = []
+    /// The section's value as an OrderKey and the summary of its rows, in one array, because many sections are read at once.
+    package let valueAndSummary: [UInt8]
+    package let valueLength: Int
     /// What the section shows of its object; nil in an order whose sections are of no objects.
-    var heading: [UInt8]?
+    let heading: [UInt8]?
+
+    /// One without rows, of no order.
+    package static let empty = OrderSection(name: "", count: 0, rowsBefore: 0, valueAndSummary: [], valueLength: 0)
+
+    init(
+        name: String, count: Int, rowsBefore: Int, valueAndSummary: [UInt8], valueLength: Int, heading: [UInt8]? = nil
+    ) {
+        self.name = name
+        self.count = count
+        self.rowsBefore = rowsBefore
+        self.valueAndSummary = valueAndSummary
+        self.valueLength = valueLength
+        self.heading = heading
+    }
+
+    /// The section's value as an OrderKey.
+    var value: [UInt8] {
+        valueLength == valueAndSummary.count ? valueAndSummary : Array(valueAndSummary[..<valueLength])
+    }
+
+    /// Of its rows; empty in an order without aggregates.
+    package var summary: [UInt8] { Array(valueAndSummary[valueLength...]) }
 
     /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
     package var isNull: Bool { OrderShape.isNull(value.span.bytes) }

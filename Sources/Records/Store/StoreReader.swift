@@ -227,7 +227,7 @@ package class StoreReader {
 
     func object(unique key: [UInt8], value: RawSpan) throws -> RecordKey {
         var reader = try ByteReader(checked: value, "a unique key's value")
-        let found = RecordKey(rawValue: try reader.uint64())
+        let found = RecordKey(rawValue: try reader.numberToEnd())
         let entity = found.entity == 0 ? StoreLayout.entity(ofUniqueKey: key) : found.entity
         guard let entity, model.entities.indices.contains(entity) else {
             throw StoreError.corrupted("a unique key's value is not an object's number")

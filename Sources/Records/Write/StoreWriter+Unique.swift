@@ -109,6 +109,7 @@ extension StoreWriter {
         var number: [UInt8] = []
         let isOwn = StoreLayout.entity(ofUniqueKey: key) == object.entity
         number.appendNumber(isOwn ? object.number : object.rawValue)
+        while number.last == 0 { number.removeLast() }
         number.appendChecksum()
         return number
     }
