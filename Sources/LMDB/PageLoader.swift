@@ -8,6 +8,7 @@ struct PageLoader {
     private static let cacheLine = 64
     /// Bytes that are asked for together.
     private static let readAhead: UInt = 1 << 20
+    private static let sampleCount: UInt = 4
     /// A walk reads ahead when it goes on this near behind the last page: other tables' pages may stand between.
     private static let gap: UInt = 16
 
@@ -31,18 +32,32 @@ struct PageLoader {
         if passed <= Self.gap { readAhead(of: page) }
         guard let start = UnsafeRawPointer(bitPattern: page * Self.pageLength) else { return }
         // All lines at once, so that the misses overlap.
+        var loaded: UInt8 = 0
         for line in stride(from: 0, to: Int(Self.pageLength), by: Self.cacheLine) {
             loaded &+= start.load(fromByteOffset: line, as: UInt8.self)
         }
+        self.loaded &+= loaded
     }
 
-    /// madvise. A hint: where it fails, or reaches beyond the file, nothing happens.
+    /// A hint: where it fails, or reaches beyond the file, nothing happens.
     private mutating func readAhead(of page: UInt) {
         let length = Self.readAhead / Self.pageLength
         let isAhead = page < end && end - page < 2 * length
         if isAhead && end - page > length / 2 { return }
         if !isAhead { end = page }
-        madvise(UnsafeMutableRawPointer(bitPattern: end * Self.pageLength), Int(Self.readAhead), MADV_WILLNEED)
+        if !isInMemory(end, length) {
+            madvise(UnsafeMutableRawPointer(bitPattern: end * Self.pageLength), Int(Self.readAhead), MADV_WILLNEED)
+        }
         end += length
+    }
+
+    /// Whether some of the pages are in memory, and so probably all: to ask for pages that are costs much more. mincore
+    private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
+        for page in stride(from: first, to: first + length, by: Int(length / Self.sampleCount)) {
+            var isInMemory: UInt8 = 0
+            let start = UnsafeMutableRawPointer(bitPattern: page * Self.pageLength)
+            guard mincore(start, Int(Self.pageLength), &isInMemory) == 0, isInMemory & 1 != 0 else { return false }
+        }
+        return true
     }
 }
