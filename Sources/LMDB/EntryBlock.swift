@@ -30,7 +30,8 @@ package struct EntryBlock: ~Copyable {
             let value = values[place]
             if distance > 0 {
                 let next = UInt(bitPattern: value.baseAddress) &+ distance
-                for line in stride(from: next, to: next &+ UInt(value.count), by: Self.cacheLine) { fi_prefetch(line) }
+                let length = UInt(min(value.count, Self.mostBytes))
+                for line in stride(from: next, to: next &+ length, by: Self.cacheLine) { fi_prefetch(line) }
             }
             try body(keys[place], value)
         }
@@ -44,6 +45,8 @@ package struct EntryBlock: ~Copyable {
     }
 
     private static let cacheLine = 64
+    /// Of a value; longer ones have pages of their own.
+    private static let mostBytes = 4096
     /// More is not in the processor's cache any more when it is read.
     private static let longestPiece: UInt = 1 << 17
 

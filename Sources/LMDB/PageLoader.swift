@@ -46,7 +46,7 @@ struct PageLoader {
         if isAhead && end - page > length / 2 { return }
         if !isAhead { end = page }
         if !isInMemory(end, length) {
-            madvise(UnsafeMutableRawPointer(bitPattern: end * Self.pageLength), Int(Self.readAhead), MADV_WILLNEED)
+            madvise(Self.start(of: end), Int(Self.readAhead), MADV_WILLNEED)
         }
         end += length
     }
@@ -54,10 +54,21 @@ struct PageLoader {
     /// Whether some of the pages are in memory, and so probably all: to ask for pages that are costs much more. mincore
     private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
         for page in stride(from: first, to: first + length, by: Int(length / Self.sampleCount)) {
-            var isInMemory: UInt8 = 0
-            let start = UnsafeMutableRawPointer(bitPattern: page * Self.pageLength)
-            guard mincore(start, Int(Self.pageLength), &isInMemory) == 0, isInMemory & 1 != 0 else { return false }
+            #if canImport(Darwin)
+                var isInMemory: CChar = 0
+            #else
+                var isInMemory: UInt8 = 0
+            #endif
+            guard mincore(Self.start(of: page), Int(Self.pageLength), &isInMemory) == 0, isInMemory & 1 != 0 else {
+                return false
+            }
         }
         return true
+    }
+
+    /// The system's page, which may be longer, that a page is in.
+    private static func start(of page: UInt) -> UnsafeMutableRawPointer? {
+        let systemLength = UInt(PageBounds.systemPageLength)
+        return UnsafeMutableRawPointer(bitPattern: page * pageLength / systemLength * systemLength)
     }
 }

@@ -39,10 +39,13 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 
         public mutating func next() -> ResultsSection<Object>? {
             if version != controller.version || read.isEmpty { readOn() }
+            var section = read.popLast()
+            if section == nil, controller.metDamage || controller.failure != nil, index < expectedCount {
+                section = .empty
+            }
+            guard let section else { return nil }
             defer { index += 1 }
-            if let section = read.popLast() { return ResultsSection(controller, index, section, columns) }
-            let isDamaged = controller.metDamage || controller.failure != nil
-            return isDamaged && index < expectedCount ? ResultsSection(controller, index, .empty, columns) : nil
+            return ResultsSection(controller, index, section, columns)
         }
 
         private mutating func readOn() {
