@@ -43,11 +43,17 @@ struct LoopbackServer: Sendable {
     func run(_ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer) async throws {
         defer { try? listener.close() }
         try await pool.prepare()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await pool.run() }
-            group.addTask { await accept(answer) }
-            defer { group.cancelAll() }
-            try await group.next()
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await pool.run() }
+                group.addTask { await accept(answer) }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        } catch {
+            // A pool that is cancelled while it waits says that it is disconnected.
+            try Task.checkCancellation()
+            throw error
         }
     }
 
