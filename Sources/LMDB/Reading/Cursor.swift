@@ -167,7 +167,8 @@ package struct Cursor: ~Copyable {
     /// Loads the page of the value at the cursor, once, while the cursor stays on the page.
     @inline(__always)
     private mutating func loadPage() {
-        if isInMap { pageLoader.load(currentValue) }
+        // An empty value may end its page: then it points to the next one, which may be none.
+        if isInMap && currentValue.mv_size > 0 { pageLoader.load(currentValue) }
     }
 
     /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` goes to its successor. Throws `corrupted` when
