@@ -5,7 +5,6 @@ extension [UInt8] {
     /// Copies two pieces, one behind the other.
     @inlinable
     package init(copying first: RawSpan, _ second: RawSpan) {
-        // `init(unsafeUninitializedCapacity:)` looks up the type of its buffer each time.
         self.init(repeating: 0, count: first.byteCount + second.byteCount)
         withUnsafeMutableBytes { bytes in
             first.withUnsafeBytes { bytes.copyMemory(from: $0) }

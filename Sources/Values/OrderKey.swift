@@ -196,6 +196,12 @@ extension OrderKey {
         key.byteCount > 0 && key.unsafeLoad(as: UInt8.self) == tag(type)
     }
 
+    /// The bytes of the text that an ascending key begins with; nil for other keys.
+    package static func textBytes(in key: RawSpan) -> [UInt8]? {
+        guard hasType(.string, key), let length = lengthOfFirst(in: key) else { return nil }
+        return unescape([UInt8](copying: key.extracting(1..<length))[...])
+    }
+
     private static func unescape(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var plain: [UInt8] = []
         plain.reserveCapacity(bytes.count)

@@ -91,4 +91,54 @@ import Testing
             }
         }
     }
+
+    /// So many objects that several threads scan them, of two entities whose records have other slots, some without a value of an
+    /// attribute that was added later.
+    @Test func threadsEntitiesAndAddedAttributesGiveTheFirstObjects() throws {
+        let folder = TemporaryFolder()
+        let attributes = [AttributeDescription("title", .string), AttributeDescription("price", .integer)]
+        func open(adding added: [AttributeDescription]) throws -> PersistentContainer {
+            let comic = Entity("Comic", [AttributeDescription("volume", .integer)], superentity: "Book")
+            return try PersistentContainer(
+                at: URL(fileURLWithPath: folder.path),
+                model: Model(entities: [Entity("Book", attributes + added), comic]),
+                migration: .freeChanges, durability: .none)
+        }
+        func insert(_ container: PersistentContainer, _ numbers: Range<Int>, stock: Bool) throws {
+            let context = container.newContext()
+            for number in numbers {
+                let book = try context.insert(number % 2 == 0 ? "Book" : "Comic")
+                book["title"] = .string("title \(number * 7919 % 10_007)")
+                book["price"] = number % 13 == 0 ? .null : .integer(Int64(number * 31 % 5003))
+                if stock { book["stock"] = .integer(Int64(number % 100)) }
+            }
+            try context.save()
+        }
+        func check(_ container: PersistentContainer, _ keys: [[SortKey<ManagedObject>]]) throws {
+            let context = container.newContext()
+            for sortKeys in keys {
+                for format in ["TRUEPREDICATE", "title CONTAINS '1'", "price > 100"] {
+                    var request = FetchRequest<ManagedObject>(entityName: "Book")
+                    request.predicate = try FetchPredicate(format)
+                    request.sortKeys = sortKeys
+                    let all = try context.fetch(request).map(\.objectID)
+                    request.fetchLimit = 50
+                    let some = try context.fetch(request).map(\.objectID)
+                    #expect(all.count > 9000 && some == Array(all.prefix(50)), "\(sortKeys), \(format)")
+                }
+            }
+        }
+        let keys: [[SortKey<ManagedObject>]] = [
+            [SortKey("price")], [SortKey("price", .descending), SortKey("title")], [SortKey("title")],
+            [SortKey("title", .descending)],
+        ]
+        do {
+            let container = try open(adding: [])
+            try insert(container, 0..<30_000, stock: false)
+            try check(container, keys)
+        }
+        let added = try open(adding: [AttributeDescription("stock", .integer, defaultValue: .integer(50))])
+        try insert(added, 30_000..<34_000, stock: true)
+        try check(added, keys + [[SortKey("stock")], [SortKey("stock", .descending), SortKey("price")]])
+    }
 }

@@ -68,8 +68,7 @@ final class SortColumn {
                     return isDescending ? bits >= bound : bits <= bound
                 })
         case .string:
-            guard case .string(let text)? = OrderKey.first(in: bound.span.bytes)?.value else { return }
-            let bound = Array(text.utf8)
+            guard let bound = OrderKey.textBytes(in: bound.span.bytes) else { return }
             try block.keep(slot: slot, nulls: !isDescending) { value in
                 let order = value.compare(bound.span.bytes)
                 return isDescending ? order >= 0 : order <= 0

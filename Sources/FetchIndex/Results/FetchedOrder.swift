@@ -90,7 +90,8 @@ public struct FetchedOrder {
     /// Rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// Rows that match. More than `rowCount` when `OrderOptions.mostRows` cut the order. O(1).
+    /// Rows that match: more than `rowCount` where `OrderOptions.wantedRows` left some out and counted them; without counting, as
+    /// many. O(1).
     package var memberCount: Int { opened.memberCount }
 
     /// Without a section key 1, else the sections that have rows. O(1).

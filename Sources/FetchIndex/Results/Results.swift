@@ -39,13 +39,10 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 
         public mutating func next() -> ResultsSection<Object>? {
             if version != controller.version || read.isEmpty { readOn() }
-            var section = read.popLast()
-            if section == nil, controller.metDamage || controller.failure != nil, index < expectedCount {
-                section = .empty
-            }
-            guard let section else { return nil }
+            let isDamaged = controller.metDamage || controller.failure != nil
+            guard index < (isDamaged ? expectedCount : controller.sectionCount) else { return nil }
             defer { index += 1 }
-            return ResultsSection(controller, index, section, columns)
+            return ResultsSection(controller, index, read.popLast() ?? .empty, columns)
         }
 
         private mutating func readOn() {
@@ -66,7 +63,6 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 public struct ResultsSection<Object: ManagedObject> {
     fileprivate let controller: FetchedResultsController<Object>
     fileprivate let index: Int
-    /// Not field by field: a field of a generic struct is copied by a call.
     private let section: OrderSection
     /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
     /// object.

@@ -142,7 +142,10 @@ package struct Cursor: ~Copyable {
     /// Appends the entry at the cursor and those behind it on its page, up to one whose value has pages of its own. None when the
     /// page is not as it should be: then LMDB finds out.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
-        guard let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data) else { return }
+        // A value that has pages of its own does not stand behind its key: not even the page is looked at.
+        guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
+            let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data)
+        else { return }
         var found = integerKey
         for index in first..<page.count {
             guard !block.isFull, let entry = try page.entry(index), entry.key <= last else { return }

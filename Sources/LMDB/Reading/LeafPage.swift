@@ -16,7 +16,7 @@ struct LeafPage {
     private let start: UnsafeRawPointer
     let count: Int
 
-    /// The page that a key of an entry is on; nil when it is not one with all nodes in it: then LMDB says what is wrong. O(nodes).
+    /// The page that a key of an entry is on, in the map; nil when it is not one with all nodes in it: then LMDB says what is wrong. O(nodes).
     init?(of key: MDB_val) {
         let address = UInt(bitPattern: key.mv_data) & ~UInt(PageBounds.systemPageLength - 1)
         guard let start = UnsafeRawPointer(bitPattern: address),

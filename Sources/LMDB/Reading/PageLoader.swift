@@ -51,7 +51,8 @@ struct PageLoader {
         end += length
     }
 
-    /// Whether some of the pages are in memory, and so probably all: to ask for pages that are costs much more. mincore
+    /// Whether some of the pages are in memory, and so probably all: to ask for pages that are costs much more. mincore, which says
+    /// so of all pages to who neither owns the file nor may write it.
     private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
         for page in stride(from: first, to: first + length, by: Int(length / Self.sampleCount)) {
             #if canImport(Darwin)

@@ -168,14 +168,16 @@ struct SummaryColumn: ~Escapable {
     /// The least and greatest number, as `OrderKey.orderBits`; of one value both, also where only the sum is kept.
     var bits: (least: UInt64, greatest: UInt64) { (least, greatest) }
 
+    private var hasNumbers: Bool { count > 1 && form.keepsExtremes && form.type != .decimal }
+
     private var least: UInt64 {
         if count == 1 { return number }
-        return count == 0 || !form.keepsExtremes ? .max : Self.number(in: summary, at: extremesStart)
+        return hasNumbers ? Self.number(in: summary, at: extremesStart) : .max
     }
 
     private var greatest: UInt64 {
         if count == 1 { return number }
-        return count == 0 || !form.keepsExtremes ? .min : Self.number(in: summary, at: extremesStart + 8)
+        return hasNumbers ? Self.number(in: summary, at: extremesStart + 8) : .min
     }
 
     /// The least decimal, as `OrderKey`; of one value both are it.
@@ -186,7 +188,7 @@ struct SummaryColumn: ~Escapable {
 
     var greatestKey: RawSpan {
         @_lifetime(copy self)
-        get { count == 1 ? leastKey : summary.extracting(leastEnd..<end) }
+        get { count > 1 ? summary.extracting(leastEnd..<end) : leastKey }
     }
 
     /// Of more than one value.

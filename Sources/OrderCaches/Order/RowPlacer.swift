@@ -9,7 +9,7 @@ package protocol RowPlacer: AnyObject {
     /// Keeps, of the selected records of a block, those of members.
     func keepMembers(of block: inout RecordBlock) throws
     /// Keeps, of the selected records of a block, at least those whose key is not greater than a bound, whether they are members
-    /// or not. An empty bound keeps all.
+    /// or not: before `keepMembers` or after it. An empty bound keeps all.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
     /// As `place`, for the record of a member.
     func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws

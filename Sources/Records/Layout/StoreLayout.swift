@@ -27,8 +27,8 @@ package import LMDB
 ///                                 3 | the same                                                   deleted
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
-///                                 object 6 | 2: 0, or the object's entity where it is another one, up to the last byte that is
-///                                   not 0 (before version 10: all) | checksum 4
+///                                 number | checksum 4      object 6 | 2: 0, or the object's entity where it is another one;
+///                                   without the high bytes that are 0 (before version 10: with them)
 ///              from 32,768 on      links                                            -> Links/LinkKey.swift
 ///                  inherited attributes: entity and number of the topmost superentity that has them
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
@@ -62,7 +62,7 @@ package import LMDB
 /// - 8: the state may name an entity whose objects may lack their unique keys. Raised in the same way.
 /// - 9: entities may have relationships. The table `unique` has the keys that lead from an object to those that are linked to
 ///   it: a table of its own would have to be made in stores that other processes have open. Raised in the same way.
-/// - 10: the values of unique keys end with their last byte that is not 0. Raised in the same way.
+/// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 10
     /// The oldest that is read.

@@ -229,7 +229,7 @@ package class StoreReader {
         var reader = try ByteReader(checked: value, "a unique key's value")
         let found = RecordKey(rawValue: try reader.numberToEnd())
         let entity = found.entity == 0 ? StoreLayout.entity(ofUniqueKey: key) : found.entity
-        guard let entity, model.entities.indices.contains(entity) else {
+        guard let entity, model.entities.indices.contains(entity), found.number > 0 else {
             throw StoreError.corrupted("a unique key's value is not an object's number")
         }
         return RecordKey(entity: entity, number: found.number)
