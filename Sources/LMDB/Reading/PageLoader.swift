@@ -6,15 +6,18 @@ internal import SystemBasics
 struct PageLoader {
     private static let pageLength: UInt = 4096
     private static let cacheLine = 64
-    /// Bytes that are asked for together.
-    private static let readAhead: UInt = 1 << 20
-    private static let sampleCount: UInt = 4
+    /// Pages that are asked for together: few where a walk begins or jumps, four times as many each time it goes on, up to 1 MiB.
+    private static let leastAhead: UInt = 16
+    private static let mostAhead: UInt = 256
+    /// Of so many pages one is looked at.
+    private static let sampled: UInt = 64
     /// A walk reads ahead when it goes on this near behind the last page: other tables' pages may stand between.
     private static let gap: UInt = 16
 
     private var page: UInt = 0
-    /// Pages before this one have been asked for.
+    /// Pages before this one have been asked for, so many of them the last time.
     private var end: UInt = 0
+    private var ahead = leastAhead
     /// Accumulates the bytes that are loaded, so that the compiler does not remove the loads.
     private var loaded: UInt8 = 0
 
@@ -41,20 +44,23 @@ struct PageLoader {
 
     /// A hint: where it fails, or reaches beyond the file, nothing happens.
     private mutating func readAhead(of page: UInt) {
-        let length = Self.readAhead / Self.pageLength
-        let isAhead = page < end && end - page < 2 * length
-        if isAhead && end - page > length / 2 { return }
-        if !isAhead { end = page }
-        if !isInMemory(end, length) {
-            madvise(Self.start(of: end), Int(Self.readAhead), MADV_WILLNEED)
+        if page < end && end - page < 2 * Self.mostAhead {
+            if end - page > ahead / 2 { return }
+            ahead = min(4 * ahead, Self.mostAhead)
+        } else {
+            (end, ahead) = (page, Self.leastAhead)
         }
-        end += length
+        if !isInMemory(end, ahead) {
+            madvise(Self.start(of: end), Int(ahead * Self.pageLength), MADV_WILLNEED)
+        }
+        end += ahead
     }
 
-    /// Whether some of the pages are in memory, and so probably all: to ask for pages that are costs much more. mincore, which says
-    /// so of all pages to who neither owns the file nor may write it.
+    /// Whether some of the pages are in memory, and so probably all: to ask for pages that are costs much more. The first one is not
+    /// looked at, because the walk may have read it. mincore, which says so of all pages to who neither owns the file nor may write it.
     private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
-        for page in stride(from: first, to: first + length, by: Int(length / Self.sampleCount)) {
+        let step = min(length, Self.sampled)
+        for page in stride(from: first + step - 1, to: first + length, by: Int(step)) {
             #if canImport(Darwin)
                 var isInMemory: CChar = 0
             #else
