@@ -50,7 +50,7 @@ import Testing
         [SortKey("rate"), SortKey("price", .descending), SortKey("title")],
         [SortKey("price")], [SortKey("price", .descending)], [SortKey("title")], [SortKey("rate", .descending)],
         [SortKey("day"), SortKey("title")], [SortKey("day", .descending)],
-        [SortKey("shelf.label", .descending), SortKey("price"), SortKey("title")],
+        [SortKey("shelf.label", .descending), SortKey("price"), SortKey("title")], [],
     ]
 
     @Test(arguments: orders)
@@ -125,12 +125,20 @@ import Testing
                     request.fetchLimit = 50
                     let some = try context.fetch(request).map(\.objectID)
                     #expect(all.count > 9000 && some == Array(all.prefix(50)), "\(sortKeys), \(format)")
+                    var options = PersistentContainer.OrderOptions()
+                    options.wantedRows = WantedRows(most: 50)
+                    let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
+                    try container.withOrder(definition, options) { order in
+                        var first: [ObjectID] = []
+                        try order.forEachRow { first.append($0.id) }
+                        #expect(first == some, "\(sortKeys), \(format)")
+                    }
                 }
             }
         }
         let keys: [[SortKey<ManagedObject>]] = [
             [SortKey("price")], [SortKey("price", .descending), SortKey("title")], [SortKey("title")],
-            [SortKey("title", .descending)],
+            [SortKey("title", .descending)], [],
         ]
         do {
             let container = try open(adding: [])

@@ -62,13 +62,14 @@ public struct OrderDefinition: Hashable, Sendable {
     /// What an order of compiled parts is, and how its rows are placed.
     func request(_ compiled: CompiledOrder, in model: Model) throws -> OrderRequest {
         let headings = try ObjectHeadings(self, compiled.entity, in: model)
-        let builder = OrderBuilder(
+        var builder = OrderBuilder(
             entity: compiled.entity, subentities: compiled.subentities, shape: compiled.shape, paths: compiled.paths,
             dependencies: compiled.dependencies, headings: headings
         ) { number in
             let definition = number == compiled.entity ? self : self.current(model.entities[compiled.entity])
             return try RecordPlacer(definition, number, in: model)
         }
+        builder.isByNumber = sortKeys.isEmpty
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 
