@@ -55,7 +55,7 @@ import Testing
 
     @Test(arguments: orders)
     func theFirstObjectsAreThoseOfAll(sortKeys: [SortKey<ManagedObject>]) throws {
-        for format in ["TRUEPREDICATE", "price > 3", "shelf.label != 'shelf 1'", "title CONTAINS[cd] 'AP'"] {
+        for format in ["", "price > 3", "shelf.label != 'shelf 1'", "title CONTAINS[cd] 'AP'"] {
             let context = container.newContext()
             for isEdited in [false, true] {
                 if isEdited {
@@ -66,7 +66,7 @@ import Testing
                     for price in [-5, 250, 1000] { try context.insert("Book")["price"] = .integer(Int64(price)) }
                 }
                 var request = FetchRequest<ManagedObject>(entityName: "Book")
-                request.predicate = try FetchPredicate(format)
+                request.predicate = format.isEmpty ? nil : try FetchPredicate(format)
                 request.sortKeys = sortKeys
                 let all = try context.fetch(request).map(\.objectID)
                 for (offset, limit) in [(0, 1), (0, 100), (37, 5), (all.count - 2, 10)] {
@@ -117,21 +117,24 @@ import Testing
         func check(_ container: PersistentContainer, _ keys: [[SortKey<ManagedObject>]]) throws {
             let context = container.newContext()
             for sortKeys in keys {
-                for format in ["TRUEPREDICATE", "title CONTAINS '1'", "price > 100"] {
+                for format in ["", "title CONTAINS '1'", "price > 100"] {
                     var request = FetchRequest<ManagedObject>(entityName: "Book")
-                    request.predicate = try FetchPredicate(format)
+                    request.predicate = format.isEmpty ? nil : try FetchPredicate(format)
                     request.sortKeys = sortKeys
                     let all = try context.fetch(request).map(\.objectID)
                     request.fetchLimit = 50
                     let some = try context.fetch(request).map(\.objectID)
                     #expect(all.count > 9000 && some == Array(all.prefix(50)), "\(sortKeys), \(format)")
-                    var options = PersistentContainer.OrderOptions()
-                    options.wantedRows = WantedRows(most: 50)
                     let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
-                    try container.withOrder(definition, options) { order in
-                        var first: [ObjectID] = []
-                        try order.forEachRow { first.append($0.id) }
-                        #expect(first == some, "\(sortKeys), \(format)")
+                    // The first entity has some 15,000 objects, and a part that a thread scans 8192 at least.
+                    for most in [1, 50, 8192, 20_000, 50_000] {
+                        var options = PersistentContainer.OrderOptions()
+                        options.wantedRows = WantedRows(most: most)
+                        try container.withOrder(definition, options) { order in
+                            var first: [ObjectID] = []
+                            try order.forEachRow { first.append($0.id) }
+                            #expect(first == Array(all.prefix(most)), "\(sortKeys), \(format), \(most) rows")
+                        }
                     }
                 }
             }

@@ -69,7 +69,7 @@ public struct OrderDefinition: Hashable, Sendable {
             let definition = number == compiled.entity ? self : self.current(model.entities[compiled.entity])
             return try RecordPlacer(definition, number, in: model)
         }
-        builder.isByNumber = sortKeys.isEmpty
+        builder.hasAllByNumber = predicate == nil && sortKeys.isEmpty
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 

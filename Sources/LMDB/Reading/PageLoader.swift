@@ -7,7 +7,7 @@ struct PageLoader {
     private static let pageLength: UInt = 4096
     private static let cacheLine = 64
     /// Pages that are asked for together: few where a walk begins or jumps, four times as many each time it goes on, up to 1 MiB.
-    private static let leastAhead: UInt = 16
+    private static let leastAhead: UInt = 32
     private static let mostAhead: UInt = 256
     /// Of so many pages one is looked at.
     private static let sampled: UInt = 64
@@ -15,7 +15,8 @@ struct PageLoader {
     private static let gap: UInt = 16
 
     private var page: UInt = 0
-    /// Pages before this one have been asked for, so many of them the last time.
+    /// The pages from the first one to the end have been asked for, so many of them the last time.
+    private var first: UInt = 0
     private var end: UInt = 0
     private var ahead = leastAhead
     /// Accumulates the bytes that are loaded, so that the compiler does not remove the loads.
@@ -44,11 +45,12 @@ struct PageLoader {
 
     /// A hint: where it fails, or reaches beyond the file, nothing happens.
     private mutating func readAhead(of page: UInt) {
-        if page < end && end - page < 2 * Self.mostAhead {
-            if end - page > ahead / 2 { return }
+        if page >= first && page <= end + Self.gap {
+            if page + ahead / 2 < end { return }
             ahead = min(4 * ahead, Self.mostAhead)
+            end = max(end, page)
         } else {
-            (end, ahead) = (page, Self.leastAhead)
+            (first, end, ahead) = (page, page, Self.leastAhead)
         }
         if !isInMemory(end, ahead) {
             madvise(Self.start(of: end), Int(ahead * Self.pageLength), MADV_WILLNEED)
@@ -56,8 +58,8 @@ struct PageLoader {
         end += ahead
     }
 
-    /// Whether some of the pages are in memory, and so probably all: to ask for pages that are costs much more. The first one is not
-    /// looked at, because the walk may have read it. mincore, which says so of all pages to who neither owns the file nor may write it.
+    /// Whether some pages among these are in memory, and so probably all: to ask for pages that are costs much more. The first one is
+    /// not looked at, because the walk may have read it. mincore, which says so of all pages to who neither owns the file nor may write it.
     private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
         let step = min(length, Self.sampled)
         for page in stride(from: first + step - 1, to: first + length, by: Int(step)) {

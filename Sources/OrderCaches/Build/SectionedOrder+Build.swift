@@ -23,8 +23,8 @@ package struct OrderBuilder {
     /// Whether the mapped pages of the file are released while records are placed: memory that a build of a large cache does
     /// not need. Reading them again costs a fifth of a scan.
     var releasesPages = false
-    /// Whether there is no sort key: rows stand by object number.
-    package var isByNumber = false
+    /// Whether there is neither a predicate nor a sort key: all objects are members, by number.
+    package var hasAllByNumber = false
     /// Called from time to time with the number of records read and of all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
@@ -71,24 +71,26 @@ package struct OrderBuilder {
     }
 
     /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows, where it is wanted.
-    /// O(n log k) for k of n rows; without sort keys and the number, as far as the k-th member stands among the records.
+    /// O(n log k) for k of n rows; O(k) of all objects by number, when the number of all is not wanted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
         var memberCount = 0
         let order = try build(in: nodes, reader) { body in
-            if isByNumber && !wanted.countsAll { return try forEachNumber(wanted.most, reader, source, body) }
+            if hasAllByNumber && !wanted.countsAll { return try forEachNumber(wanted.most, reader, source, body) }
             memberCount = try forEachSortedKey(from: reader, source, wanted: wanted) { key in try body(key) }
         }
         return (order, wanted.countsAll ? memberCount : nil)
     }
 
-    /// Hands out the keys of the first members, of rows by object number. Nothing is read behind the last one, but what threads read
-    /// meanwhile.
+    /// Hands out the keys of the first objects, where all are members. Behind the last one, threads read to the end of their parts,
+    /// and no more.
     private func forEachNumber(
         _ most: Int, _ reader: StoreReader, _ source: RecordSource, _ body: (RawSpan) throws -> Void
     ) throws {
         var placement = placement
+        // The closure would copy the builder for each row.
+        let shape = shape
         var rest = most
         if rest == 0 { return }
         try walkMembers(of: reader, from: source) { object in
