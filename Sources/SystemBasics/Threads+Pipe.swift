@@ -38,41 +38,18 @@ extension Threads {
     /// Items between two threads.
     private final class Queue<Item>: @unchecked Sendable {
         private let capacity: Int
-        private let lock: UnsafeMutablePointer<pthread_mutex_t>
-        private let changed: UnsafeMutablePointer<pthread_cond_t>
+        private let monitor = Monitor()
         private var items: [Item] = []
         private var isEnded = false
         private var isClosed = false
 
-        init(capacity: Int) {
-            self.capacity = capacity
-            lock = .allocate(capacity: 1)
-            changed = .allocate(capacity: 1)
-            pthread_mutex_init(lock, nil)
-            pthread_cond_init(changed, nil)
-        }
-
-        deinit {
-            pthread_mutex_destroy(lock)
-            pthread_cond_destroy(changed)
-            lock.deallocate()
-            changed.deallocate()
-        }
-
-        private func locked<Result>(_ body: () -> Result) -> Result {
-            pthread_mutex_lock(lock)
-            defer {
-                pthread_cond_signal(changed)
-                pthread_mutex_unlock(lock)
-            }
-            return body()
-        }
+        init(capacity: Int) { self.capacity = capacity }
 
         /// Waits for room. False when the items are not taken any more.
         func put(_ item: consuming Item) -> Bool {
             let item = item
-            return locked {
-                while items.count >= capacity && !isClosed { pthread_cond_wait(changed, lock) }
+            return monitor.locked {
+                while items.count >= capacity && !isClosed { monitor.wait() }
                 if !isClosed { items.append(item) }
                 return !isClosed
             }
@@ -80,16 +57,16 @@ extension Threads {
 
         /// Waits for an item. Nil at the end.
         func take() -> Item? {
-            locked {
-                while items.isEmpty && !isEnded { pthread_cond_wait(changed, lock) }
+            monitor.locked {
+                while items.isEmpty && !isEnded { monitor.wait() }
                 return items.isEmpty ? nil : items.removeFirst()
             }
         }
 
-        func end() { locked { isEnded = true } }
+        func end() { monitor.locked { isEnded = true } }
 
         func close() {
-            locked {
+            monitor.locked {
                 isClosed = true
                 items = []
             }

@@ -69,7 +69,8 @@ public struct OrderDefinition: Hashable, Sendable {
             let definition = number == compiled.entity ? self : self.current(model.entities[compiled.entity])
             return try RecordPlacer(definition, number, in: model)
         }
-        builder.hasAllByNumber = predicate == nil && sortKeys.isEmpty
+        builder.isByNumber = sortKeys.isEmpty
+        builder.hasAll = predicate == nil
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 

@@ -24,24 +24,19 @@ extension OrderBuilder {
         _ reader: StoreReader, _ source: RecordSource, _ replaced: [RecordKey: [UInt8]?],
         _ body: (RecordKey) throws -> Bool
     ) throws {
-        let own = self.own(of: replaced)
-        let scan = try ParallelScan(of: reader, objects: source.objects == nil ? reader.count(of: entities) : 0)
-        guard scan.threadCount > 1 else {
+        guard source.objects == nil else {
             return try walkPlaced(of: reader, source, replaced) { object, _ in try body(object) }
         }
+        let own = self.own(of: replaced)
+        let scan = try ParallelScan(of: reader, objects: reader.count(of: entities))
         let threads = try placingThreads(scan, of: reader, replacing: replaced)
         var shouldContinue = true
         for (index, entity) in entities.enumerated() where shouldContinue {
             for thread in threads { thread.begin(index) }
-            try scan.forEachPart(of: entity) { thread, part in
-                var members: [RecordKey] = []
-                try part.forEachBlock { block in
-                    try threads[thread].keepMembers(of: &block, replacing: own)
-                    block.forEach { object, _ in members.append(object) }
-                }
-                return members
-            } deliver: { members in
-                for member in members where shouldContinue { shouldContinue = try body(member) }
+            try scan.forEachSelected(of: entity) { thread, block in
+                try threads[thread].keepMembers(of: &block, replacing: own)
+            } _: { object in
+                shouldContinue = try body(object)
                 return shouldContinue
             }
         }

@@ -23,8 +23,10 @@ package struct OrderBuilder {
     /// Whether the mapped pages of the file are released while records are placed: memory that a build of a large cache does
     /// not need. Reading them again costs a fifth of a scan.
     var releasesPages = false
-    /// Whether there is neither a predicate nor a sort key: all objects are members, by number.
-    package var hasAllByNumber = false
+    /// Whether there are no sort keys: the members stand by number.
+    package var isByNumber = false
+    /// Whether there is no predicate: all objects are members.
+    package var hasAll = false
     /// Called from time to time with the number of records read and of all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
@@ -71,21 +73,24 @@ package struct OrderBuilder {
     }
 
     /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows, where it is wanted.
-    /// O(n log k) for k of n rows; O(k) of all objects by number, when the number of all is not wanted.
+    /// O(n log k) for k of n rows. By number it reads no further than it must: to the last row wanted, or to the end when there is a
+    /// predicate and the number of all is wanted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
-        var memberCount = 0
+        let count = wanted.countsAll && hasAll ? try Int(clamping: reader.count(of: entities)) : nil
+        var sortedCount = 0
         let order = try build(in: nodes, reader) { body in
-            if hasAllByNumber && !wanted.countsAll { return try forEachNumber(wanted.most, reader, source, body) }
-            memberCount = try forEachSortedKey(from: reader, source, wanted: wanted) { key in try body(key) }
+            if isByNumber && (count != nil || !wanted.countsAll) {
+                return try forEachFirst(wanted.most, reader, source, body)
+            }
+            sortedCount = try forEachSortedKey(from: reader, source, wanted: wanted) { key in try body(key) }
         }
-        return (order, wanted.countsAll ? memberCount : nil)
+        return (order, wanted.countsAll ? count ?? sortedCount : nil)
     }
 
-    /// Hands out the keys of the first objects, where all are members. Behind the last one, threads read to the end of their parts,
-    /// and no more.
-    private func forEachNumber(
+    /// Hands out the keys of the first members by number.
+    private func forEachFirst(
         _ most: Int, _ reader: StoreReader, _ source: RecordSource, _ body: (RawSpan) throws -> Void
     ) throws {
         var placement = placement

@@ -55,6 +55,12 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
+    /// Calls the body with the objects of the selected records until it returns false. False when it did.
+    func forEachWhile(_ body: (RecordKey) throws -> Bool) rethrows -> Bool {
+        for index in 0..<selectedCount where try !body(RecordKey(rawValue: keys[Int(selected[index])])) { return false }
+        return true
+    }
+
     // MARK: Selecting
 
     /// Keeps those of the selected records that fulfil a condition.

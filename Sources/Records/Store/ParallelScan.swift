@@ -1,5 +1,5 @@
 internal import LMDB
-internal import Models
+package import Models
 internal import Synchronization
 internal import SystemBasics
 
@@ -34,7 +34,10 @@ package final class ParallelScan {
     /// one body throws, the others end soon.
     package func forEachBlock(of entity: Int, _ body: (_ thread: Int, inout RecordBlock) throws -> Void) throws {
         if others.isEmpty {
-            let scanned = try first.scan(entity, numbers: 0..<RecordKey.maximumNumber + 1) { try body(0, &$0) }
+            let scanned = try first.scan(entity, numbers: 0..<RecordKey.maximumNumber + 1) {
+                try body(0, &$0)
+                return true
+            }
             try first.requireCount(of: entity, scanned)
             return first.noteVerified(entity)
         }
@@ -53,7 +56,10 @@ package final class ParallelScan {
                     }
                     guard let part, UInt64(part) * length < end else { return }
                     let numbers = UInt64(part) * length..<min(end, UInt64(part + 1) * length)
-                    let scanned = try reader.scan(entity, numbers: numbers) { try body(thread, &$0) }
+                    let scanned = try reader.scan(entity, numbers: numbers) {
+                        try body(thread, &$0)
+                        return true
+                    }
                     progress.withLock { $0.scanned += scanned }
                 }
             } catch {
@@ -67,55 +73,46 @@ package final class ParallelScan {
 
     /// Numbers that this thread scans alone first: many callers want only the first objects.
     private static let firstLength: UInt64 = 8192
-    private static let longestPart: UInt64 = 1 << 16
+    /// Numbers of each part behind these.
+    private static let partLength: UInt64 = 1 << 14
 
-    /// Makes a result of each part of an entity's numbers, on several threads, and hands them out here in the order of the
-    /// numbers, until `deliver` returns false. The body scans its part with the reader. Throws as `scan`.
-    package func forEachPart<Result>(
-        of entity: Int, _ body: (_ thread: Int, ScannedPart) throws -> Result, deliver: (Result) throws -> Bool
+    /// Calls the body, on this thread and in the order of their numbers, with an entity's records that `select` leaves selected in
+    /// blocks, which come on several threads, until the body returns false. Behind the last record some thousands more are
+    /// read. Throws as `scan`.
+    package func forEachSelected(
+        of entity: Int, _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
     ) throws {
         let end = try first.entityState(entity).nextObject
-        var start: UInt64 = 0
-        var length = Self.firstLength
-        var scanned: UInt64 = 0
-        while start < end {
-            let count = start == 0 ? 1 : threadCount
-            var results = [(Result, UInt64)?](repeating: nil, count: count)
-            try results.withUnsafeMutableBufferPointer { buffer in
-                // Each thread has an element and a reader of its own.
-                nonisolated(unsafe) let (buffer, first, others) = (buffer, first, others)
-                try Threads.run(count) { thread in
-                    let lower = min(end, start + UInt64(thread) * length)
-                    let part = ScannedPart(
-                        reader: thread == 0 ? first : others[thread - 1], entity: entity,
-                        numbers: lower..<min(end, lower + length))
-                    let result = try body(thread, part)
-                    buffer[thread] = (result, part.count.scanned)
-                }
-            }
-            for case (let result, let count)? in results {
-                scanned += count
-                if try !deliver(result) { return }
-            }
-            start += UInt64(count) * length
-            length = min(2 * length, Self.longestPart)
+        let firstEnd = others.isEmpty ? RecordKey.maximumNumber + 1 : min(end, Self.firstLength)
+        var shouldContinue = true
+        var scanned = try first.scan(entity, numbers: 0..<firstEnd) { block in
+            try select(0, &block)
+            shouldContinue = try block.forEachWhile(body)
+            return shouldContinue
         }
+        let length = Self.partLength
+        if shouldContinue && firstEnd < end {
+            // Each thread has a reader of its own.
+            nonisolated(unsafe) let (first, others) = (first, others)
+            try Threads.inOrder(threadCount, parts: Int((end - firstEnd + length - 1) / length)) { thread, part in
+                let lower = firstEnd + UInt64(part) * length
+                var selected: [RecordKey] = []
+                let scanned = try (thread == 0 ? first : others[thread - 1]).scan(
+                    entity, numbers: lower..<min(end, lower + length)
+                ) { block in
+                    try select(thread, &block)
+                    block.forEach { object, _ in selected.append(object) }
+                    return true
+                }
+                return (selected, scanned)
+            } consume: { (selected, count) in
+                scanned += count
+                for object in selected where shouldContinue { shouldContinue = try body(object) }
+                return shouldContinue
+            }
+        }
+        guard shouldContinue else { return }
         try first.requireCount(of: entity, scanned)
         first.noteVerified(entity)
-    }
-}
-
-/// Some of an entity's numbers, for one thread.
-package struct ScannedPart {
-    fileprivate final class Count { var scanned: UInt64 = 0 }
-
-    fileprivate let reader: StoreReader
-    fileprivate let entity: Int
-    fileprivate let numbers: Range<UInt64>
-    fileprivate let count = Count()
-
-    /// Calls the body with the records of the part in blocks, by number.
-    package func forEachBlock(_ body: (inout RecordBlock) throws -> Void) throws {
-        count.scanned += try reader.scan(entity, numbers: numbers, body)
     }
 }

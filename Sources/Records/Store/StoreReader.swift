@@ -110,10 +110,10 @@ package class StoreReader {
         noteVerified(entity)
     }
 
-    /// The same in blocks for some numbers; all records of a block are selected. The body writes nothing to the store. Returns how
-    /// many objects it met.
+    /// The same in blocks for some numbers, until the body returns false; all records of a block are selected. The body writes nothing
+    /// to the store. Returns how many objects it met.
     func scan(
-        _ entity: Int, numbers: Range<UInt64>, _ body: (inout RecordBlock) throws -> Void
+        _ entity: Int, numbers: Range<UInt64>, _ body: (inout RecordBlock) throws -> Bool
     ) throws -> UInt64 {
         guard !numbers.isEmpty else { return 0 }
         var scanned: UInt64 = 0
@@ -126,7 +126,7 @@ package class StoreReader {
                 while try block.read(from: &cursor, through: last) {
                     if !isVerified { try block.forEachFirst { try verify($1, of: $0) } }
                     scanned &+= UInt64(block.count)
-                    try body(&block)
+                    guard try body(&block) else { return }
                 }
             }
         }

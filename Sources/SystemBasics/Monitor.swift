@@ -1,0 +1,32 @@
+/// A lock, and waiting until another thread has changed what it guards.
+final class Monitor: @unchecked Sendable {
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed: UnsafeMutablePointer<pthread_cond_t>
+
+    init() {
+        lock = .allocate(capacity: 1)
+        changed = .allocate(capacity: 1)
+        pthread_mutex_init(lock, nil)
+        pthread_cond_init(changed, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(lock)
+        pthread_cond_destroy(changed)
+        lock.deallocate()
+        changed.deallocate()
+    }
+
+    /// Calls the body with the lock held, and wakes who waits.
+    func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(lock)
+        defer {
+            pthread_cond_broadcast(changed)
+            pthread_mutex_unlock(lock)
+        }
+        return try body()
+    }
+
+    /// In a body of `locked`: gives the lock away until the next body of another thread has ended.
+    func wait() { pthread_cond_wait(changed, lock) }
+}
