@@ -204,4 +204,28 @@ package struct ExactSum {
         if base == .decimal { for index in 0..<count where limb(index) >= base.value { return nil } }
         return limb(0) != 0 && limb(count - 1) != 0 ? length : nil
     }
+
+    /// The limb that counts ones, in base 2^32.
+    private static let unitLimb = 34
+
+    /// The sum at the start of these bytes, one of integers that is not 0 and takes 63 bits at most, as most do. Nil for others, and
+    /// for malformed ones.
+    package static func smallInteger(ofFirst bytes: RawSpan) -> Int64? {
+        guard bytes.byteCount >= 7 else { return nil }
+        let flags = bytes.unsafeLoad(as: UInt8.self)
+        // Flags, first limb and count in one comparison: 8 is the sign.
+        let head = UInt32(littleEndian: bytes.unsafeLoadUnaligned(as: UInt32.self)) & 0xFF_FFF7
+        let first = UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self))
+        var magnitude = Int64(first)
+        if head == UInt32(unitLimb) << 8 | 2 << 16 {
+            guard bytes.byteCount >= 11 else { return nil }
+            let second = UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 7, as: UInt32.self))
+            if second == 0 || second > UInt32.max >> 1 { return nil }
+            magnitude |= Int64(second) << 32
+        } else if head != UInt32(unitLimb) << 8 | 1 << 16 {
+            return nil
+        }
+        if first == 0 { return nil }
+        return flags & 8 != 0 ? -magnitude : magnitude
+    }
 }

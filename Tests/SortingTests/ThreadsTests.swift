@@ -58,4 +58,69 @@ import Testing
         }
         #expect(delivered.withLock { $0 } < 10)
     }
+
+    // MARK: Parts in order
+
+    /// Parts take different times, so that they are finished in another order.
+    private func make(_ part: Int) -> Int {
+        if part % 7 == 0 { usleep(200) }
+        return part * part
+    }
+
+    @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsComeInTheOrderOfTheirParts(threads: Int, count: Int) throws {
+        var results: [Int] = []
+        try Threads.inOrder(threads, parts: count) { _, part in
+            make(part)
+        } consume: { result in
+            results.append(result)
+            return true
+        }
+        #expect(results == (0..<count).map { $0 * $0 })
+    }
+
+    @Test(arguments: [1, 2, 5]) func fewPartsAreMadeBehindTheLastOneConsumed(threads: Int) throws {
+        let made = Mutex<Set<Int>>([])
+        var results: [Int] = []
+        try Threads.inOrder(threads, parts: 1_000_000, ahead: 3) { thread, part in
+            #expect(made.withLock { $0.insert(part).inserted } && thread < threads)
+            return make(part)
+        } consume: { result in
+            results.append(result)
+            let (last, consumed) = (made.withLock { $0.max() ?? 0 }, results.count - 1)
+            #expect(last <= consumed + 3 * threads)
+            return results.count < 50
+        }
+        #expect(results == (0..<50).map { $0 * $0 })
+        #expect(made.withLock { $0.count } <= 50 + 3 * threads)
+    }
+
+    /// An error behind the last part that is wanted is none.
+    @Test(arguments: [1, 2, 5], [39, 40, 41]) func anErrorOfAPartIsThrownInItsTurn(threads: Int, end: Int) {
+        var results: [Int] = []
+        func run() throws {
+            try Threads.inOrder(threads, parts: 100) { _, part in
+                if part >= 40 { throw Fault(number: part) }
+                return make(part)
+            } consume: { result in
+                results.append(result)
+                return results.count < end
+            }
+        }
+        if end > 40 { #expect(throws: Fault(number: 40)) { try run() } } else { #expect(throws: Never.self) { try run() } }
+        #expect(results == (0..<min(end, 40)).map { $0 * $0 })
+    }
+
+    @Test(arguments: [1, 2, 5]) func anErrorOfTheConsumerEndsTheParts(threads: Int) {
+        let made = Mutex(0)
+        #expect(throws: Fault(number: 9)) {
+            try Threads.inOrder(threads, parts: 1_000_000, ahead: 2) { _, part in
+                made.withLock { $0 += 1 }
+                return part
+            } consume: { part in
+                if part == 9 { throw Fault(number: 9) }
+                return true
+            }
+        }
+        #expect(made.withLock { $0 } <= 10 + 2 * threads)
+    }
 }

@@ -71,6 +71,33 @@ extension ExactSum {
         }
     }
 
+    /// The quick way gives the integer of the general one, or nothing: without a lowest limb, and from 2^63 on.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func smallIntegersAreTheSame(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var numbers = [0, 1, 1 << 32, 1 << 53, 1 << 62, .max].flatMap { (number: Int64) in
+            [number, -number, number - 1, 1 - number]
+        }
+        numbers.append(.min)
+        for _ in 0..<500 {
+            numbers.append(Int64.random(in: .min...(.max), using: &generator) >> Int64.random(in: 0..<64, using: &generator))
+        }
+        for number in numbers {
+            var sum = ExactSum(.binary)
+            sum.add(number)
+            let sumBytes = bytes(sum)
+            let isExpected = UInt32(truncatingIfNeeded: number) != 0 && number != .min
+            for bytes in [sumBytes, sumBytes + [0, 7, 255, 3, 9]] {
+                #expect(ExactSum.smallInteger(ofFirst: bytes.span.bytes) == (isExpected ? number : nil), "\(number)")
+            }
+            for end in sumBytes.indices {
+                #expect(ExactSum.smallInteger(ofFirst: sumBytes.span.bytes.extracting(first: end)) == nil, "\(number)")
+            }
+        }
+        var sum = ExactSum(.binary)
+        for _ in 0..<2 { sum.add(Int64.max) }
+        #expect(ExactSum.smallInteger(ofFirst: bytes(sum).span.bytes) == nil)
+    }
+
     /// Multiples of 2^-60 that 128 bits hold.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func doublesAreRoundedOnce(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -273,8 +300,13 @@ extension ExactSum {
                 }
                 // Often a length that fits.
                 if bytes.count > 3, Bool.random(using: &generator) { bytes[2] = UInt8(bytes.count / 4) }
+                if base == .binary, bytes.count > 3, Bool.random(using: &generator) { bytes[1] = 34 }
+                let length = ExactSum.length(ofFirst: bytes.span.bytes, base)
+                #expect(
+                    base == .decimal || length != nil || ExactSum.smallInteger(ofFirst: bytes.span.bytes) == nil,
+                    "\(bytes)")
                 var sum = ExactSum(base)
-                guard ExactSum.length(ofFirst: bytes.span.bytes, base) == bytes.count else {
+                guard length == bytes.count else {
                     let isAdded = sum.add(bytes.span.bytes)
                     #expect(!isAdded)
                     continue

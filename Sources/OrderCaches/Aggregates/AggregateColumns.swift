@@ -64,6 +64,7 @@ package final class AggregateColumns: Sendable {
             guard let end = SummaryColumn.end(in: bytes, at: offset, forms[other]) else { throw RowSummary.malformed }
             offset = end
         }
+        if let value = SummaryColumn.value(result, ofIntegers: bytes, at: offset, forms[index]) { return value }
         guard let column = SummaryColumn(bytes, at: offset, forms[index]) else { throw RowSummary.malformed }
         return switch result {
         case .count: .integer(Int64(column.count))

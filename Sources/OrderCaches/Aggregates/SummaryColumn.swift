@@ -250,6 +250,35 @@ struct SummaryColumn: ~Escapable {
 
     private func decimal(_ key: RawSpan) -> Value { count == 0 ? .null : OrderKey.first(in: key)?.value ?? .null }
 
+    /// A result of a column of more than one integer, as most are: no more of it is read than the result needs. Nil for other
+    /// columns, for malformed ones, and where an integer is so large that it takes more care.
+    static func value(
+        _ result: AggregateColumns.Result, ofIntegers summary: RawSpan, at offset: Int, _ form: SummaryForm
+    ) -> Value? {
+        let start = offset + 9
+        guard form.type == .integer, start <= summary.byteCount,
+            summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == Tag.many
+        else { return nil }
+        let count = number(in: summary, at: offset + 1)
+        guard count > 1, count <= maximumCount else { return nil }
+        let rest = summary.extracting(start..<summary.byteCount)
+        switch result {
+        case .count: return .integer(Int64(count))
+        case .total:
+            guard form.keepsSum, let sum = ExactSum.smallInteger(ofFirst: rest) else { return nil }
+            return .integer(sum)
+        case .average:
+            // Where both are doubles, their quotient is rounded once.
+            guard form.keepsSum, let sum = ExactSum.smallInteger(ofFirst: rest), abs(sum) <= 1 << 53 else { return nil }
+            return .double(Double(sum) / Double(count))
+        case .minimum, .maximum:
+            guard form.keepsExtremes, let sumLength = form.keepsSum ? ExactSum.length(ofFirst: rest, .binary) : 0,
+                sumLength + 16 <= rest.byteCount
+            else { return nil }
+            return .integer(OrderKey.integer(number(in: rest, at: result == .minimum ? sumLength : sumLength + 8)))
+        }
+    }
+
     // MARK: Writing
 
     /// Appends the column of a row, whose value is an ascending `OrderKey`.
