@@ -114,10 +114,12 @@ import Testing
             }
             try context.save()
         }
-        func check(_ container: PersistentContainer, _ keys: [[SortKey<ManagedObject>]]) throws {
+        func check(
+            _ container: PersistentContainer, _ keys: [[SortKey<ManagedObject>]], _ formats: [String] = []
+        ) throws {
             let context = container.newContext()
             for sortKeys in keys {
-                for format in ["", "title CONTAINS '1'", "price > 100"] {
+                for format in ["", "title CONTAINS '1'", "price > 100"] + formats {
                     var request = FetchRequest<ManagedObject>(entityName: "Book")
                     request.predicate = format.isEmpty ? nil : try FetchPredicate(format)
                     request.sortKeys = sortKeys
@@ -148,8 +150,24 @@ import Testing
             try insert(container, 0..<30_000, stock: false)
             try check(container, keys)
         }
-        let added = try open(adding: [AttributeDescription("stock", .integer, defaultValue: .integer(50))])
+        let added = try open(adding: [
+            AttributeDescription("stock", .integer, defaultValue: .integer(50)),
+            AttributeDescription("label", .string, defaultValue: .string("new")),
+            AttributeDescription("weight", .double, isOptional: false, defaultValue: .double(1.5)),
+        ])
         try insert(added, 30_000..<34_000, stock: true)
-        try check(added, keys + [[SortKey("stock")], [SortKey("stock", .descending), SortKey("price")]])
+        try check(
+            added, keys + [[SortKey("stock")], [SortKey("stock", .descending), SortKey("price")]],
+            ["stock > 49", "stock == 50 AND label CONTAINS 'w'", "weight == 1.5", "weight + stock > 50"])
+        // Old objects have the default values, and of the new ones those that were given.
+        let context = added.newContext()
+        for (format, count) in [
+            ("stock == 50", 30_040), ("stock > 50", 4 * 490), ("label == 'new'", 34_000), ("label CONTAINS 'x'", 0),
+            ("weight < 2", 34_000), ("weight == nil", 0),
+        ] {
+            var request = FetchRequest<ManagedObject>(entityName: "Book")
+            request.predicate = try FetchPredicate(format)
+            #expect(try context.fetch(request).count == count, "\(format)")
+        }
     }
 }

@@ -79,14 +79,11 @@ final class RecordPlacer: RowPlacer {
     }
 
     func keepMembers(of block: inout RecordBlock) throws {
-        guard hasPredicate else { return }
-        let missing = missingValues
-        if missing.isEmpty { return try predicate.keepMatching(&block) }
-        try block.keep { _, bytes in try predicate.evaluate(RecordView(bytes, missing: missing.span.bytes)) }
+        if hasPredicate { try predicate.keepMatching(&block) }
     }
 
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws {
-        guard !bound.isEmpty, section == nil, missingValues.isEmpty, let column = sortColumns.first else { return }
+        guard !bound.isEmpty, section == nil, let column = sortColumns.first else { return }
         try column.keepRecords(of: &block, within: bound)
     }
 

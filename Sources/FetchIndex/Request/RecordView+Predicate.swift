@@ -23,7 +23,6 @@ extension RecordView: PredicateRow {
     package var object: PredicateValue { .one(.null) }
 }
 
-/// Records that lack no values.
 extension RecordBlock: PredicateRows {
     package mutating func keep(slot: Int, passing test: TextTest) throws {
         try keep(slot: slot) { try test.matches($0) }
@@ -38,7 +37,7 @@ extension RecordBlock: PredicateRows {
     }
 
     package mutating func keep(matching predicate: CompiledPredicate) throws {
-        try keep { _, bytes in try predicate.evaluate(RecordView(bytes)) }
+        try keep { (record: borrowing RecordView) in try predicate.evaluate(record) }
     }
 }
 

@@ -9,11 +9,14 @@ package struct RecordBlock: ~Copyable {
     private var entries = EntryBlock()
     private let keys: UnsafePointer<UInt64>
     private let records: UnsafePointer<UnsafeRawBufferPointer>
+    /// The values of slots that a record lacks; empty: these are null.
+    private let missing: [UInt8]
     /// The places of the selected records, in ascending order.
     private let selected: UnsafeMutablePointer<UInt8>
     package private(set) var selectedCount = 0
 
-    init() {
+    init(missing: [UInt8]) {
+        self.missing = missing
         keys = entries.keys
         records = entries.values
         selected = .allocate(capacity: EntryBlock.capacity)
@@ -68,10 +71,17 @@ package struct RecordBlock: ~Copyable {
         selectedCount = try places { place in try holds(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// Keeps those of the selected records whose value in a slot fulfils a condition, or is null if nulls are kept. They lack no values.
+    /// The same for a record with the values that it lacks.
+    package mutating func keep(_ holds: (borrowing RecordView) throws -> Bool) throws {
+        let missing = missing
+        selectedCount = try places { place in try holds(RecordView(records[place].bytes, missing: missing.span.bytes)) }
+    }
+
+    /// Keeps those of the selected records whose value in a slot fulfils a condition, or is null if nulls are kept.
     package mutating func keep(slot: Int, nulls: Bool = false, _ holds: (RawSpan) throws -> Bool) throws {
+        let missing = missing
         selectedCount = try places { place in
-            let record = try RecordView(records[place].bytes)
+            let record = try RecordView(records[place].bytes, missing: missing.span.bytes)
             guard let range = try record.range(of: slot) else { return nulls }
             return try holds(record.bytes(range))
         }
@@ -79,12 +89,18 @@ package struct RecordBlock: ~Copyable {
 
     /// The same for the integer of a slot that holds integers; nil when it is null.
     package mutating func keep(slot: Int, integer holds: (Int64?) -> Bool) throws {
-        selectedCount = try places { place in try holds(RecordView(records[place].bytes).integer(at: slot)) }
+        let missing = missing
+        selectedCount = try places { place in
+            try holds(RecordView(records[place].bytes, missing: missing.span.bytes).integer(at: slot))
+        }
     }
 
     /// The same for the double of a slot that holds doubles or dates; nil when it is null.
     package mutating func keep(slot: Int, double holds: (Double?) -> Bool) throws {
-        selectedCount = try places { place in try holds(RecordView(records[place].bytes).double(at: slot)) }
+        let missing = missing
+        selectedCount = try places { place in
+            try holds(RecordView(records[place].bytes, missing: missing.span.bytes).double(at: slot))
+        }
     }
 
     /// Leaves among the places those that fulfil a condition, and returns how many these are.

@@ -121,7 +121,7 @@ package class StoreReader {
         try withScanErrors(of: entity) {
             try view.withCursor(on: tables.records) { cursor in
                 let last = RecordKey(entity: entity, number: numbers.upperBound - 1).rawValue
-                var block = RecordBlock()
+                var block = RecordBlock(missing: model.entities[entity].missingValues)
                 _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: numbers.lowerBound).rawValue)
                 while try block.read(from: &cursor, through: last) {
                     if !isVerified { try block.forEachFirst { try verify($1, of: $0) } }
