@@ -67,7 +67,8 @@ import Testing
         return part * part
     }
 
-    @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsComeInTheOrderOfTheirParts(threads: Int, count: Int) throws {
+    @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsComeInTheOrderOfTheirParts(threads: Int, count: Int) throws
+    {
         var results: [Int] = []
         try Threads.inOrder(threads, parts: count) { _, part in
             make(part)
@@ -106,7 +107,11 @@ import Testing
                 return results.count < end
             }
         }
-        if end > 40 { #expect(throws: Fault(number: 40)) { try run() } } else { #expect(throws: Never.self) { try run() } }
+        if end > 40 {
+            #expect(throws: Fault(number: 40)) { try run() }
+        } else {
+            #expect(throws: Never.self) { try run() }
+        }
         #expect(results == (0..<min(end, 40)).map { $0 * $0 })
     }
 

@@ -79,7 +79,8 @@ extension ExactSum {
         }
         numbers.append(.min)
         for _ in 0..<500 {
-            numbers.append(Int64.random(in: .min...(.max), using: &generator) >> Int64.random(in: 0..<64, using: &generator))
+            numbers.append(
+                Int64.random(in: .min...(.max), using: &generator) >> Int64.random(in: 0..<64, using: &generator))
         }
         for number in numbers {
             var sum = ExactSum(.binary)
