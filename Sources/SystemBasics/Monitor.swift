@@ -17,7 +17,7 @@ final class Monitor: @unchecked Sendable {
         changed.deallocate()
     }
 
-    /// Calls the body with the lock held, and wakes who waits.
+    /// Calls the body with the lock held, and wakes all threads that wait.
     func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
         pthread_mutex_lock(lock)
         defer {

@@ -1,23 +1,27 @@
+internal import Synchronization
+
 extension Threads {
     /// Makes a result of each part, 0 to count - 1, on several threads, this one among them, and consumes the results on this
     /// one in the order of the parts, until the consumer returns false. At most `ahead` results for each thread wait. An error of
-    /// a part is thrown when those before it are consumed; an error of the consumer, at once. Parts that threads have begun
-    /// are finished first.
+    /// a part is thrown when the parts before it are consumed. After an error, or the last result that is wanted, no more parts are
+    /// begun, and `isWanted` tells those under way to end.
     package static func inOrder<Result>(
-        _ threads: Int, parts count: Int, ahead: Int = 4, make: (_ thread: Int, _ part: Int) throws -> Result,
-        consume: (Result) throws -> Bool
+        _ threads: Int, parts count: Int, ahead: Int = 2,
+        make: (_ thread: Int, _ part: Int, _ isWanted: () -> Bool) throws -> Result, consume: (Result) throws -> Bool
     ) throws {
         let parts = Parts<Result>(count: count, ahead: ahead * threads)
         // The consumer's thread is number 0 alone.
         try run(threads) { thread in
             if thread > 0 {
-                while let part = parts.take() { parts.put(part, Swift.Result { try make(thread, part) }) }
+                while let part = parts.take() {
+                    parts.put(part, Swift.Result { try make(thread, part) { !parts.isEnded } })
+                }
                 return
             }
             defer { parts.end() }
             while let step = parts.next() {
                 switch step {
-                case .make(let part): parts.put(part, Swift.Result { try make(thread, part) })
+                case .make(let part): parts.put(part, Swift.Result { try make(thread, part) { true } })
                 case .consume(let result): if try !consume(result.get()) { return }
                 }
             }
@@ -37,12 +41,14 @@ extension Threads {
         private var begun = 0
         private var consumed = 0
         private var waiting: [Int: Result<Value, any Error>] = [:]
-        private var isEnded = false
+        private let ended = Atomic(false)
 
         init(count: Int, ahead: Int) {
             self.count = count
             self.ahead = ahead
         }
+
+        var isEnded: Bool { ended.load(ordering: .relaxed) }
 
         private var hasRoom: Bool { begun < count && begun - consumed < ahead }
 
@@ -82,6 +88,6 @@ extension Threads {
             }
         }
 
-        func end() { monitor.locked { isEnded = true } }
+        func end() { monitor.locked { ended.store(true, ordering: .relaxed) } }
     }
 }

@@ -1,5 +1,6 @@
 import Bytes
 import CountedTree
+import Foundation
 import TestSupport
 import Testing
 import Values
@@ -48,6 +49,30 @@ import Values
         return sum.take()
     }
 
+    /// What is not read is not checked, but nothing is read behind the end.
+    @Test func aSummaryThatIsCutOffIsReadOrRefused() throws {
+        let columns = AggregateColumns([.init(["number"], Self.forms[2])])
+        for numbers in [[1, 2], [5, 1 << 40], [-7, -9, .min]] as [[Int64]] {
+            let sum = columns.begin()
+            for number in numbers {
+                var (key, row) = ([] as [UInt8], [] as [UInt8])
+                OrderKey.append(.integer(number), to: &key)
+                SummaryColumn.append(key.span.bytes, Self.forms[2], to: &row)
+                try sum.add(row.span.bytes)
+            }
+            let summary = sum.take()
+            for end in summary.indices {
+                let cut = Array(summary[..<end])
+                #expect(throws: (any Error).self) { try columns.prove(cut) }
+                for (result, expected) in expectations(of: numbers, Self.forms[2]) {
+                    let found = try? columns.value(result, at: 0, of: cut)
+                    #expect(found == nil || found == expected, "\(result) of \(cut)")
+                }
+                #expect((try? columns.value(.maximum, at: 0, of: cut)) == nil)
+            }
+        }
+    }
+
     private func expectations(of numbers: [Int64], _ form: SummaryForm) -> [(AggregateColumns.Result, Value)] {
         var expected: [(AggregateColumns.Result, Value)] = [(.count, .integer(Int64(numbers.count)))]
         if form.keepsExtremes {
@@ -56,7 +81,8 @@ import Values
         }
         if form.keepsSum {
             let sum = numbers.reduce(Int128(0)) { $0 + Int128($1) }
-            if let small = Int64(exactly: sum) { expected.append((.total, .integer(small))) }
+            let total = Int64(exactly: sum).map { Value.integer($0) } ?? .decimal(Decimal(string: "\(sum)")!)
+            expected.append((.total, total))
             // Else the quotient of two doubles would be rounded twice.
             if sum.magnitude <= 1 << 53 {
                 let average = numbers.isEmpty ? Value.null : .double(Double(sum) / Double(numbers.count))

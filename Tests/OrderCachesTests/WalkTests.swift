@@ -2,6 +2,7 @@ import Models
 import Records
 import TestSupport
 import Testing
+import Values
 
 @testable import OrderCaches
 
@@ -24,13 +25,13 @@ import Testing
                 let record = try rows[number]!.record()
                 #expect(try writer.insert(0, record.span.bytes).number == number)
             }
-            for number in Self.deleted { try writer.delete(RecordKey(entity: 0, number: number)) }
+            for number in Self.deleted.sorted() { try writer.delete(RecordKey(entity: 0, number: number)) }
         }
         return test
     }
 
     /// Among them all of a part.
-    private static let deleted = Array(24_000..<45_000 as Range<UInt64>) + [1, 8191, 8192]
+    private static let deleted = Set(24_000..<45_000 as Range<UInt64>).union([1, 8191, 8192])
 
     @Test(arguments: [1, 2, 5]) mutating func membersComeByNumber(threads: Int) throws {
         let test = try store(threads: threads)
@@ -59,6 +60,78 @@ import Testing
     }
 
     private struct Fault: Error {}
+
+    /// A placer that fails on some records.
+    private final class FailingPlacer: RowPlacer {
+        let placer = TestPlacer(hasSections: false)
+
+        func copy() -> any RowPlacer { self }
+        func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) {}
+        func placeMember(_ bytes: RawSpan, _ placement: inout RowPlacement) throws {
+            try placer.placeMember(bytes, &placement)
+        }
+
+        private func check(_ bytes: RawSpan) throws {
+            if try RecordView(bytes).integer(at: 3) == 99 { throw Fault() }
+        }
+
+        func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
+            try check(bytes)
+            return try placer.place(bytes, &placement)
+        }
+
+        func keepMembers(of block: inout RecordBlock) throws {
+            try block.forEach { _, bytes in try check(bytes) }
+            try placer.keepMembers(of: &block)
+        }
+    }
+
+    /// As if the records were read one by one, on any number of threads: what is wanted comes, also where the next record fails.
+    @Test(arguments: [1, 2, 5], [1, 100, 8193, 50_000] as [UInt64])
+    func aRecordThatFailsEndsAWalkInItsTurn(threads: Int, failing: UInt64) throws {
+        let test = try store(threads: threads)
+        try test.write { writer in
+            let record = try TestRow(group: nil, rank: 1, note: 99).record()
+            // A deleted one is inserted no more.
+            for number in [failing, failing + 5] where !Self.deleted.contains(number) {
+                try writer.update(RecordKey(entity: 0, number: number), record.span.bytes)
+            }
+        }
+        let isThere = !Self.deleted.contains(failing)
+        let firstFailing = isThere ? failing : failing + 5
+        let members = rows.filter { $0.value.isMember && $0.key < firstFailing && !Self.deleted.contains($0.key) }.count
+        let shape = try TestOrder(hasSections: false).request().builder.shape
+        let builder = OrderBuilder(entity: 0, shape: shape, dependencies: [0]) { _ in FailingPlacer() }
+        for most in [1, members - 1, members, members + 1] where most > 0 {
+            var count = 0
+            func walk() throws {
+                try builder.walkMembers(of: test.store.snapshot()) { _ in
+                    count += 1
+                    return count < most
+                }
+            }
+            if most <= members { try walk() } else { #expect(throws: Fault.self) { try walk() } }
+            #expect(count == min(most, members), "\(threads) threads, object \(failing) fails, \(most) members")
+        }
+    }
+
+    /// A writer reads its own changes.
+    @Test func aWriterWalksWhatItWrote() throws {
+        let test = try store(threads: 2)
+        let builder = try TestOrder(hasSections: false).request().builder
+        try test.write { writer in
+            for number in 50_000..<60_000 as Range<UInt64> { try writer.delete(RecordKey(entity: 0, number: number)) }
+            var found: [UInt64] = []
+            try builder.walkMembers(of: writer) { object in
+                found.append(object.number)
+                return true
+            }
+            let members = rows.filter {
+                $0.value.isMember && !Self.deleted.contains($0.key) && !(50_000..<60_000).contains($0.key)
+            }
+            #expect(found == members.keys.sorted())
+        }
+    }
 
     @Test(arguments: [1, 2, 5]) func anErrorOfTheCallerEndsAWalk(threads: Int) throws {
         let test = try store(threads: threads)

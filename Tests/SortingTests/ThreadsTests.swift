@@ -70,7 +70,7 @@ import Testing
     @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsComeInTheOrderOfTheirParts(threads: Int, count: Int) throws
     {
         var results: [Int] = []
-        try Threads.inOrder(threads, parts: count) { _, part in
+        try Threads.inOrder(threads, parts: count) { _, part, _ in
             make(part)
         } consume: { result in
             results.append(result)
@@ -82,7 +82,7 @@ import Testing
     @Test(arguments: [1, 2, 5]) func fewPartsAreMadeBehindTheLastOneConsumed(threads: Int) throws {
         let made = Mutex<Set<Int>>([])
         var results: [Int] = []
-        try Threads.inOrder(threads, parts: 1_000_000, ahead: 3) { thread, part in
+        try Threads.inOrder(threads, parts: 1_000_000, ahead: 3) { thread, part, _ in
             #expect(made.withLock { $0.insert(part).inserted } && thread < threads)
             return make(part)
         } consume: { result in
@@ -95,11 +95,24 @@ import Testing
         #expect(made.withLock { $0.count } <= 50 + 3 * threads)
     }
 
+    @Test(arguments: [2, 5]) func partsUnderWayEndWhenTheyAreNotWantedAnyMore(threads: Int) throws {
+        var results: [Int] = []
+        try Threads.inOrder(threads, parts: 100) { thread, part, isWanted in
+            // Else they would never end.
+            while thread > 0 && part > 0 && isWanted() { usleep(50) }
+            return part
+        } consume: { part in
+            results.append(part)
+            return false
+        }
+        #expect(results == [0])
+    }
+
     /// An error behind the last part that is wanted is none.
     @Test(arguments: [1, 2, 5], [39, 40, 41]) func anErrorOfAPartIsThrownInItsTurn(threads: Int, end: Int) {
         var results: [Int] = []
         func run() throws {
-            try Threads.inOrder(threads, parts: 100) { _, part in
+            try Threads.inOrder(threads, parts: 100) { _, part, _ in
                 if part >= 40 { throw Fault(number: part) }
                 return make(part)
             } consume: { result in
@@ -118,7 +131,7 @@ import Testing
     @Test(arguments: [1, 2, 5]) func anErrorOfTheConsumerEndsTheParts(threads: Int) {
         let made = Mutex(0)
         #expect(throws: Fault(number: 9)) {
-            try Threads.inOrder(threads, parts: 1_000_000, ahead: 2) { _, part in
+            try Threads.inOrder(threads, parts: 1_000_000, ahead: 2) { _, part, _ in
                 made.withLock { $0 += 1 }
                 return part
             } consume: { part in

@@ -65,7 +65,12 @@ struct FetchCommand: ParsableCommand {
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
             if let plan {
-                let report = PlanReport(plan, order, cacheName: cacheName, outcome)
+                // Then the first rows are the first objects.
+                let hasAllByNumber =
+                    definition.predicate == nil && definition.sortKeys.isEmpty && definition.sectionKey == nil
+                    && definition.aggregates.isEmpty
+                let firstRows = hasAllByNumber ? limit.map { rows(upTo: $0) } : nil
+                let report = PlanReport(plan, order, cacheName: cacheName, outcome, firstRows: firstRows)
                 if isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
                 return
             }
@@ -98,8 +103,11 @@ struct FetchCommand: ParsableCommand {
 
     /// Rows up to the last one to print. At least one row, also where none is printed.
     private var mostRows: Int {
-        guard let rowLimit else { return .max }
-        let (most, isTooMany) = offset.addingReportingOverflow(max(1, rowLimit))
+        rowLimit.map { rows(upTo: max(1, $0)) } ?? .max
+    }
+
+    private func rows(upTo limit: Int) -> Int {
+        let (most, isTooMany) = offset.addingReportingOverflow(limit)
         return isTooMany ? .max : most
     }
 

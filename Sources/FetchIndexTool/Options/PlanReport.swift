@@ -19,8 +19,10 @@ struct PlanReport: Encodable {
     let plan: Plan
     private let sentence: String
 
-    /// Takes the plan made before the order was opened.
-    init(_ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport) {
+    /// Takes the plan made before the order was opened. `firstRows`: so many objects were wanted, whichever they are.
+    init(
+        _ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport, firstRows: Int? = nil
+    ) {
         self.outcome = outcome
         func plan(_ source: String, name: String? = nil, attribute: String? = nil, rowsRead: Int) -> Plan {
             Plan(
@@ -38,6 +40,9 @@ struct PlanReport: Encodable {
             // What is kept is built from all records.
             sentence = "scan of all records"
             self.plan = plan("scan", rowsRead: planned.rowCount)
+        case (.computed, .scan) where firstRows.map { $0 < planned.rowCount } ?? false:
+            sentence = "scan of the first records"
+            self.plan = plan("scan", rowsRead: firstRows ?? 0)
         case (.computed, .scan):
             sentence = "\(planned)"
             self.plan = plan("scan", rowsRead: planned.rowsRead)

@@ -11,6 +11,8 @@ package struct EntryBlock: ~Copyable {
     private let mutableKeys = UnsafeMutablePointer<UInt64>.allocate(capacity: Self.capacity)
     private let mutableValues = UnsafeMutablePointer<UnsafeRawBufferPointer>.allocate(capacity: Self.capacity)
     package private(set) var count = 0
+    /// The most entries that are read into it, up to the capacity.
+    package var most = EntryBlock.capacity
 
     package init() {
         keys = UnsafePointer(mutableKeys)
@@ -50,9 +52,12 @@ package struct EntryBlock: ~Copyable {
     /// More is not in the processor's cache any more when it is read.
     private static let longestPiece: UInt = 1 << 17
 
-    var isFull: Bool { count == Self.capacity }
+    var isFull: Bool { count >= most }
 
     mutating func removeAll() { count = 0 }
+
+    /// Drops the entries behind the first ones.
+    package mutating func keep(first: Int) { count = min(count, first) }
 
     /// There is room for it.
     mutating func append(_ key: UInt64, _ value: UnsafeRawBufferPointer) {

@@ -56,7 +56,7 @@ package final class AggregateColumns: Sendable {
         return nil
     }
 
-    /// Of a summary, which begins at an offset of the bytes. Throws when it is malformed.
+    /// Of a summary, which begins at an offset of the bytes. Throws when what is read of it is malformed; `prove` reads all.
     package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes
         var offset = start

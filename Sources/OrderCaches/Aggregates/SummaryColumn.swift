@@ -250,8 +250,8 @@ struct SummaryColumn: ~Escapable {
 
     private func decimal(_ key: RawSpan) -> Value { count == 0 ? .null : OrderKey.first(in: key)?.value ?? .null }
 
-    /// A result of a column of more than one integer, as most are: no more of it is read than the result needs. Nil for other
-    /// columns, for malformed ones, and where an integer is so large that it takes more care.
+    /// A result of a column of more than one integer, as most are. No more of the column is read, or checked, than the result needs. Nil for
+    /// other columns, where what is read is malformed, and where an integer is so large that it takes more care.
     static func value(
         _ result: AggregateColumns.Result, ofIntegers summary: RawSpan, at offset: Int, _ form: SummaryForm
     ) -> Value? {

@@ -73,8 +73,8 @@ package struct OrderBuilder {
     }
 
     /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows, where it is wanted.
-    /// O(n log k) for k of n rows. By number it reads no further than it must: to the last row wanted, or to the end when there is a
-    /// predicate and the number of all is wanted.
+    /// O(n log k) for k of n rows. By number it ends soon behind the last row wanted, unless there is a predicate and the number of all
+    /// is wanted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {

@@ -17,6 +17,7 @@ package struct RecordBlock: ~Copyable {
 
     init(missing: [UInt8]) {
         self.missing = missing
+        entries.most = 1
         keys = entries.keys
         records = entries.values
         selected = .allocate(capacity: EntryBlock.capacity)
@@ -24,11 +25,14 @@ package struct RecordBlock: ~Copyable {
 
     deinit { selected.deallocate() }
 
-    /// Reads the records at a cursor and selects them all. False when there are none up to a key.
-    mutating func read(from cursor: inout Cursor, through last: UInt64) throws -> Bool {
-        try cursor.read(into: &entries, through: last)
+    /// Reads the records at a cursor up to a key, and selects them all. The first time it reads one, then more and more: who wants
+    /// one record need not wait for many. Returns an error that came after the records that were read.
+    mutating func read(from cursor: inout Cursor, through last: UInt64) -> (any Error)? {
+        var failure: (any Error)?
+        do { try cursor.read(into: &entries, through: last) } catch { failure = error }
+        entries.most = min(4 * entries.most, EntryBlock.capacity)
         selectAll()
-        return count > 0
+        return failure
     }
 
     /// How many records it has, selected or not.
@@ -40,14 +44,32 @@ package struct RecordBlock: ~Copyable {
         selectedCount = count
     }
 
+    /// Selects the record at a place alone.
+    mutating func select(only place: Int) {
+        selected[0] = UInt8(truncatingIfNeeded: place)
+        selectedCount = 1
+    }
+
     /// Calls the body with all records, selected or not.
     package func forEachOfAll(_ body: (RecordKey, RawSpan) throws -> Void) rethrows {
         for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// The same in a scan's first pass, which finds the records in the memory, and the later ones in the processor's cache.
-    func forEachFirst(_ body: (RecordKey, RawSpan) throws -> Void) rethrows {
-        try entries.forEachWhilePrefetching { try body(RecordKey(rawValue: $0), $1.bytes) }
+    /// The same in a scan's first pass, which finds the records in the memory, and the later ones in the processor's cache. An error is
+    /// returned, and the block ends before the record that it is of.
+    mutating func checkAll(_ check: (RecordKey, RawSpan) throws -> Void) -> (any Error)? {
+        var checked = 0
+        do {
+            try entries.forEachWhilePrefetching {
+                try check(RecordKey(rawValue: $0), $1.bytes)
+                checked += 1
+            }
+            return nil
+        } catch {
+            entries.keep(first: checked)
+            selectAll()
+            return error
+        }
     }
 
     /// Calls the body with the selected records.
@@ -71,7 +93,7 @@ package struct RecordBlock: ~Copyable {
         selectedCount = try places { place in try holds(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// The same for a record with the values that it lacks.
+    /// The same for whole records, with the default values of attributes that were added later.
     package mutating func keep(_ holds: (borrowing RecordView) throws -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in try holds(RecordView(records[place].bytes, missing: missing.span.bytes)) }

@@ -2,6 +2,7 @@ internal import LMDB
 package import Models
 internal import Synchronization
 internal import SystemBasics
+internal import Values
 
 /// Readers of one state, so that several threads can scan its records.
 package final class ParallelScan {
@@ -71,48 +72,103 @@ package final class ParallelScan {
         first.noteVerified(entity)
     }
 
-    /// Numbers that this thread scans alone first: many callers want only the first objects.
-    private static let firstLength: UInt64 = 8192
-    /// Numbers of each part behind these.
-    private static let partLength: UInt64 = 1 << 14
-
-    /// Calls the body, on this thread and in the order of their numbers, with an entity's records that `select` leaves selected in
-    /// blocks, which come on several threads, until the body returns false. Behind the last record some thousands more are
-    /// read. Throws as `scan`.
+    /// Calls `select` on several threads with an entity's records in blocks, and the body on this one with those that are left
+    /// selected, by number, until it returns false. What it is called with, and which error is thrown, does not depend on the number
+    /// of threads. Throws as `scan`.
     package func forEachSelected(
         of entity: Int, _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
     ) throws {
         let end = try first.entityState(entity).nextObject
-        let firstEnd = others.isEmpty ? RecordKey.maximumNumber + 1 : min(end, Self.firstLength)
+        let parts = ScanParts(endingAt: end, threads: threadCount)
         var shouldContinue = true
-        var scanned = try first.scan(entity, numbers: 0..<firstEnd) { block in
-            try select(0, &block)
-            shouldContinue = try block.forEachWhile(body)
+        var scanned = try first.scan(entity, numbers: others.isEmpty ? parts.all : parts.first) { block in
+            shouldContinue = try Self.forEachSelected(in: &block, { try select(0, &$0) }, body)
             return shouldContinue
         }
-        let length = Self.partLength
-        if shouldContinue && firstEnd < end {
+        if shouldContinue && !others.isEmpty && parts.count > 0 {
             // Each thread has a reader of its own.
             nonisolated(unsafe) let (first, others) = (first, others)
-            try Threads.inOrder(threadCount, parts: Int((end - firstEnd + length - 1) / length)) { thread, part in
-                let lower = firstEnd + UInt64(part) * length
-                var selected: [RecordKey] = []
-                let scanned = try (thread == 0 ? first : others[thread - 1]).scan(
-                    entity, numbers: lower..<min(end, lower + length)
-                ) { block in
-                    try select(thread, &block)
-                    block.forEach { object, _ in selected.append(object) }
-                    return true
-                }
-                return (selected, scanned)
-            } consume: { (selected, count) in
-                scanned += count
-                for object in selected where shouldContinue { shouldContinue = try body(object) }
+            try Threads.inOrder(threadCount, parts: parts.count) { thread, part, isWanted in
+                var result = PartResult()
+                do {
+                    result.scanned = try (thread == 0 ? first : others[thread - 1]).scan(
+                        entity, numbers: parts[part]
+                    ) { block in
+                        _ = try Self.forEachSelected(in: &block, { try select(thread, &$0) }) { object in
+                            result.selected.append(object)
+                            return true
+                        }
+                        return isWanted()
+                    }
+                } catch { result.failure = error }
+                return result
+            } consume: { result in
+                scanned += result.scanned
+                for object in result.selected where shouldContinue { shouldContinue = try body(object) }
+                if let failure = result.failure, shouldContinue { throw failure }
                 return shouldContinue
             }
         }
         guard shouldContinue else { return }
         try first.requireCount(of: entity, scanned)
         first.noteVerified(entity)
+    }
+
+    private struct PartResult {
+        var selected: [RecordKey] = []
+        var scanned: UInt64 = 0
+        /// What ended the part behind these.
+        var failure: (any Error)?
+    }
+
+    /// Where selecting fails, it is done again for one record after the other: the body gets those before the one that fails.
+    private static func forEachSelected(
+        in block: inout RecordBlock, _ select: (inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
+    ) throws -> Bool {
+        do { try select(&block) } catch {
+            for place in 0..<block.count {
+                block.select(only: place)
+                try select(&block)
+                if try !block.forEachWhile(body) { return false }
+            }
+            throw error
+        }
+        return try block.forEachWhile(body)
+    }
+}
+
+/// The numbers of an entity in the parts that threads scan. The first one is for a thread alone, because many callers want only the first
+/// objects. Those behind it become longer and longer: then little is read behind the last object that is wanted.
+private struct ScanParts {
+    /// Numbers begin with 1.
+    private static let firstEnd: UInt64 = 8193
+    private static let shortest: UInt64 = 1024
+    /// How often the length doubles, each time after a part for each thread.
+    private static let mostDoublings = 4
+
+    private let end: UInt64
+    private let threads: Int
+    private(set) var count = 0
+
+    init(endingAt end: UInt64, threads: Int) {
+        self.end = end
+        self.threads = threads
+        if end <= Self.firstEnd { return }
+        let most = Int((end - Self.firstEnd) / Self.shortest) + 1
+        count = (0..<most).firstNumber { start(of: $0) >= end }
+    }
+
+    var all: Range<UInt64> { 0..<RecordKey.maximumNumber + 1 }
+    var first: Range<UInt64> { 0..<min(end, Self.firstEnd) }
+
+    subscript(part: Int) -> Range<UInt64> { start(of: part)..<min(end, start(of: part + 1)) }
+
+    private func start(of part: Int) -> UInt64 {
+        let (doublings, place) = (min(part / threads, Self.mostDoublings), part - part / threads * threads)
+        let isLongest = doublings == Self.mostDoublings
+        // Of the parts before those of this length, and of those of this length.
+        let before = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
+        let among = isLongest ? part - threads * Self.mostDoublings : place
+        return Self.firstEnd + before + UInt64(among) * Self.shortest << UInt64(doublings)
     }
 }

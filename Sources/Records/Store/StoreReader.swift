@@ -123,10 +123,14 @@ package class StoreReader {
                 let last = RecordKey(entity: entity, number: numbers.upperBound - 1).rawValue
                 var block = RecordBlock(missing: model.entities[entity].missingValues)
                 _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: numbers.lowerBound).rawValue)
-                while try block.read(from: &cursor, through: last) {
-                    if !isVerified { try block.forEachFirst { try verify($1, of: $0) } }
+                while true {
+                    var failure = block.read(from: &cursor, through: last)
+                    if !isVerified { failure = block.checkAll { try verify($1, of: $0) } ?? failure }
                     scanned &+= UInt64(block.count)
-                    guard try body(&block) else { return }
+                    // The records before one that cannot be read come first, as if they were read one by one.
+                    if block.count > 0, try !body(&block) { return }
+                    if let failure { throw failure }
+                    if block.count == 0 { return }
                 }
             }
         }
