@@ -59,6 +59,32 @@ import Values
         }
     }
 
+    /// As after all objects were replaced.
+    @Test(arguments: [1, 2, 5]) func numbersThatBeginLate(threads: Int) throws {
+        let test = try store(threads: threads)
+        try test.write { writer in
+            for number in 1...39_000 as ClosedRange<UInt64> where !Self.deleted.contains(number) {
+                try writer.delete(RecordKey(entity: 0, number: number))
+            }
+            for number in 24_000..<33_000 as Range<UInt64> {
+                let record = try rows[number]!.record()
+                #expect(try writer.insert(0, record.span.bytes).number == number + 36_001)
+            }
+        }
+        let request = try TestOrder(hasSections: false).request()
+        var members = rows.filter { (45_000...60_000).contains($0.key) && $0.value.isMember }.keys.sorted()
+        for number in 24_000..<33_000 as Range<UInt64> where rows[number]!.isMember { members.append(number + 36_001) }
+        let snapshot = try test.store.snapshot()
+        var found: [UInt64] = []
+        try request.builder.walkMembers(of: snapshot) { object in
+            found.append(object.number)
+            return true
+        }
+        #expect(found == members)
+        let order = try CacheEngine.compute(request, in: snapshot).order
+        #expect(try order.objects().flatMap { $0 }.map(\.number).sorted() == members)
+    }
+
     private struct Fault: Error {}
 
     /// A placer that fails on some records.

@@ -12,7 +12,7 @@ public struct FetchPlan: Equatable, Sendable {
     }
 
     public let source: Source
-    /// The number of records that are read.
+    /// The number of records that are read, at most: a fetch without sort keys ends at its limit.
     public let rowsRead: Int
     /// The number of records of the entity.
     public let rowCount: Int

@@ -42,8 +42,9 @@ package final class ParallelScan {
             try first.requireCount(of: entity, scanned)
             return first.noteVerified(entity)
         }
-        let end = try first.entityState(entity).nextObject
-        let length = end / (UInt64(threadCount) * Self.partsOfThread) + 1
+        // Of a store whose objects were all replaced, the first numbers are free.
+        let (start, end) = try (first.firstNumber(of: entity), first.entityState(entity).nextObject)
+        let length = (end - min(start, end)) / (UInt64(threadCount) * Self.partsOfThread) + 1
         let progress = Mutex<(part: Int, scanned: UInt64, hasFailed: Bool)>((0, 0, false))
         // Each thread has a reader of its own.
         nonisolated(unsafe) let (first, others) = (first, others)
@@ -55,8 +56,9 @@ package final class ParallelScan {
                         defer { progress.part += 1 }
                         return progress.hasFailed ? nil : progress.part
                     }
-                    guard let part, UInt64(part) * length < end else { return }
-                    let numbers = UInt64(part) * length..<min(end, UInt64(part + 1) * length)
+                    guard let part, start + UInt64(part) * length < end else { return }
+                    let lower = start + UInt64(part) * length
+                    let numbers = lower..<min(end, lower + length)
                     let scanned = try reader.scan(entity, numbers: numbers) {
                         try body(thread, &$0)
                         return true
@@ -78,14 +80,17 @@ package final class ParallelScan {
     package func forEachSelected(
         of entity: Int, _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
     ) throws {
-        let end = try first.entityState(entity).nextObject
-        let parts = ScanParts(endingAt: end, threads: threadCount)
+        let isAlone = others.isEmpty
+        let parts = try ScanParts(
+            from: isAlone ? 0 : first.firstNumber(of: entity), to: first.entityState(entity).nextObject,
+            threads: threadCount)
         var shouldContinue = true
-        var scanned = try first.scan(entity, numbers: others.isEmpty ? parts.all : parts.first) { block in
+        var scanned = try first.scan(entity, numbers: isAlone ? 0..<RecordKey.maximumNumber + 1 : parts.first) {
+            block in
             shouldContinue = try Self.forEachSelected(in: &block, { try select(0, &$0) }, body)
             return shouldContinue
         }
-        if shouldContinue && !others.isEmpty && parts.count > 0 {
+        if shouldContinue && !isAlone && parts.count > 0 {
             // Each thread has a reader of its own.
             nonisolated(unsafe) let (first, others) = (first, others)
             try Threads.inOrder(threadCount, parts: parts.count) { thread, part, isWanted in
@@ -140,26 +145,24 @@ package final class ParallelScan {
 /// The numbers of an entity in the parts that threads scan. The first one is for a thread alone, because many callers want only the first
 /// objects. Those behind it become longer and longer: then little is read behind the last object that is wanted.
 private struct ScanParts {
-    /// Numbers begin with 1.
-    private static let firstEnd: UInt64 = 8193
+    private static let firstLength: UInt64 = 8192
     private static let shortest: UInt64 = 1024
     /// How often the length doubles, each time after a part for each thread.
     private static let mostDoublings = 4
 
+    let first: Range<UInt64>
     private let end: UInt64
     private let threads: Int
+    /// Without the first one.
     private(set) var count = 0
 
-    init(endingAt end: UInt64, threads: Int) {
+    init(from start: UInt64, to end: UInt64, threads: Int) {
+        first = min(start, end)..<min(start + Self.firstLength, end)
         self.end = end
         self.threads = threads
-        if end <= Self.firstEnd { return }
-        let most = Int((end - Self.firstEnd) / Self.shortest) + 1
-        count = (0..<most).firstNumber { start(of: $0) >= end }
+        let most = Int((end - first.upperBound) / Self.shortest) + 1
+        count = (0..<most).firstNumber { self.start(of: $0) >= end }
     }
-
-    var all: Range<UInt64> { 0..<RecordKey.maximumNumber + 1 }
-    var first: Range<UInt64> { 0..<min(end, Self.firstEnd) }
 
     subscript(part: Int) -> Range<UInt64> { start(of: part)..<min(end, start(of: part + 1)) }
 
@@ -169,6 +172,6 @@ private struct ScanParts {
         // Of the parts before those of this length, and of those of this length.
         let before = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
         let among = isLongest ? part - threads * Self.mostDoublings : place
-        return Self.firstEnd + before + UInt64(among) * Self.shortest << UInt64(doublings)
+        return first.upperBound + before + UInt64(among) * Self.shortest << UInt64(doublings)
     }
 }

@@ -137,6 +137,19 @@ package class StoreReader {
         return scanned
     }
 
+    /// The least number that an object of an entity has; 0 when there are none. O(log n).
+    func firstNumber(of entity: Int) throws -> UInt64 {
+        var number: UInt64 = 0
+        try withScanErrors(of: entity) {
+            try view.withCursor(on: tables.records) { cursor in
+                guard try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: 0).rawValue) else { return }
+                let object = RecordKey(rawValue: cursor.integerKey)
+                if object.entity == entity { number = object.number }
+            }
+        }
+        return number
+    }
+
     private func withScanErrors(of entity: Int, _ body: () throws -> Void) throws {
         do { try body() } catch let error as LMDBError where error.isDamage { throw damaged(error, among: entity) }
     }
