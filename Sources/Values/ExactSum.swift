@@ -206,7 +206,7 @@ package struct ExactSum {
     }
 
     /// The limb that counts ones, in base 2^32.
-    private static let unitLimb = 34
+    private static var unitLimb: Int { -Base.binary.scale / 32 }
 
     /// The sum at the start of these bytes, one of integers that is not 0 and takes 63 bits at most, as most do. Nil for others, and
     /// for malformed ones.

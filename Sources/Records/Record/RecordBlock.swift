@@ -55,8 +55,8 @@ package struct RecordBlock: ~Copyable {
         for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// The same in a scan's first pass, which finds the records in the memory, and the later ones in the processor's cache. An error is
-    /// returned, and the block ends before the record that it is of.
+    /// Checks all records, and loads those behind the block into the processor's cache. At an error, the block ends before the record
+    /// that it is of, and the error is returned.
     mutating func checkAll(_ check: (RecordKey, RawSpan) throws -> Void) -> (any Error)? {
         var checked = 0
         do {

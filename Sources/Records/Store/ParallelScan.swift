@@ -167,11 +167,10 @@ private struct ScanParts {
     subscript(part: Int) -> Range<UInt64> { start(of: part)..<min(end, start(of: part + 1)) }
 
     private func start(of part: Int) -> UInt64 {
-        let (doublings, place) = (min(part / threads, Self.mostDoublings), part - part / threads * threads)
-        let isLongest = doublings == Self.mostDoublings
-        // Of the parts before those of this length, and of those of this length.
-        let before = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
-        let among = isLongest ? part - threads * Self.mostDoublings : place
-        return first.upperBound + before + UInt64(among) * Self.shortest << UInt64(doublings)
+        let doublings = min(part / threads, Self.mostDoublings)
+        // Each length before this one had a part for each thread.
+        let numbersBefore = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
+        let partsOfLength = UInt64(part - doublings * threads)
+        return first.upperBound + numbersBefore + partsOfLength * (Self.shortest << UInt64(doublings))
     }
 }
