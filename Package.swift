@@ -79,7 +79,7 @@ let package = Package(
         // entities, attributes, object ids, errors of a store (public)
         .target(name: "Models", dependencies: ["Bytes", "Values"], swiftSettings: strict),
         // a B+tree with counts over a node store
-        .target(name: "CountedTree", dependencies: ["Bytes"], swiftSettings: strict),
+        .target(name: "CountedTree", dependencies: ["Bytes", "SystemBasics"], swiftSettings: strict),
         // byte keys in order, in bounded memory, on several threads
         .target(
             name: "Sorting", dependencies: ["Bytes", "Files", "Models", "SystemBasics"], swiftSettings: strict),
@@ -184,7 +184,8 @@ let package = Package(
             resources: [.copy("Golden")], swiftSettings: strict),
         .testTarget(name: "ValuesTests", dependencies: ["TestSupport", "Values"], swiftSettings: strict),
         .testTarget(
-            name: "CountedTreeTests", dependencies: ["Bytes", "CountedTree", "TestSupport"], swiftSettings: strict),
+            name: "CountedTreeTests", dependencies: ["Bytes", "CountedTree", "SystemBasics", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "SortingTests", dependencies: ["Bytes", "Models", "Sorting", "SystemBasics", "TestSupport"],
             swiftSettings: strict),

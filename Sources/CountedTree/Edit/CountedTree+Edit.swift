@@ -1,4 +1,6 @@
 internal import Bytes
+package import SystemBasics
+
 /// A change of one entry, or a lookup of its rank.
 package struct TreeEdit {
     package enum Change: Equatable, Sendable {
@@ -38,13 +40,13 @@ extension CountedTree {
     /// Throws `TreeError` unless the keys ascend strictly: edits from a damaged log may not. O(k log n).
     ///
     /// A node that grows too large is split into as many as needed; neighbours are merged when one of them is less
-    /// than a quarter full and both fit into one node.
+    /// than a quarter full and both fit into one node. A crew shares the work, where the tree is in a fork.
     @discardableResult
-    package mutating func apply(_ edits: [TreeEdit]) throws -> [EditOutcome] {
+    package mutating func apply(_ edits: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
         guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {
             throw TreeError.corrupted(node: root.node, "the keys of edits do not ascend")
         }
-        var pass = EditPass(tree: self, edits: edits)
+        var pass = EditPass(tree: self, edits: edits, with: crew)
         root = try pass.editRoot()
         var added = 0
         return zip(edits, pass.found).map { edit, found in

@@ -15,16 +15,13 @@ extension EditPass {
         _ some: Range<Int>, _ node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
     ) throws -> Outcome {
         var children = try children(of: node, level: level, reachedBy: some, before)
-        if children.count > 1 { store.prefetch(children.map(\.node)) }
+        if try !editWithCrew(&children, level: level) { try edit(&children[...], level: level) }
         var measure = measure
         var isChanged = false
         var keepsChildren = true
         var sparse: [NodeNumber] = []
-        for index in children.indices {
-            let child = children[index]
-            let outcome = try edit(child.edits, of: child.node, level: level - 1, child.before, child.measure)
-            children[index].outcome = outcome
-            switch outcome {
+        for child in children {
+            switch child.outcome {
             case .unchanged: continue
             case .changed(let now, let isUnderfull):
                 measure += now
@@ -42,6 +39,16 @@ extension EditPass {
             try (keepsChildren ? patch(node, level: level, children, measure) : nil)
             ?? rewrite(node, level: level, children, measure)
         return sparse.isEmpty ? outcome : try merge(sparse, below: node, level: level, outcome)
+    }
+
+    /// Makes the edits below children of a node at a level.
+    mutating func edit(_ children: inout ArraySlice<EditedChild>, level: Int) throws {
+        if children.count > 1 { store.prefetch(children.map(\.node)) }
+        for index in children.indices {
+            let child = children[index]
+            children[index].outcome = try edit(
+                child.edits, of: child.node, level: level - 1, child.before, child.measure)
+        }
     }
 
     /// The children that edits reach, in order.

@@ -1,4 +1,6 @@
 internal import Bytes
+internal import SystemBasics
+
 /// One descent over all nodes that the edits touch.
 struct EditPass {
     let tree: CountedTree
@@ -10,6 +12,7 @@ struct EditPass {
     let store: any NodeStore
     let form: CellForm
     private let sum: (any RunningSummary)?
+    let crew: Crew?
 
     /// What became of a node.
     enum Outcome {
@@ -29,8 +32,9 @@ struct EditPass {
         let separator: StoredKey
     }
 
-    init(tree: CountedTree, edits: [TreeEdit]) {
+    init(tree: CountedTree, edits: [TreeEdit], with crew: Crew? = nil) {
         self.tree = tree
+        self.crew = crew
         self.edits = edits
         store = tree.store
         form = tree.form
@@ -166,6 +170,12 @@ struct EditPass {
         case .remove, .update: found[edit].isPresent
         case .insert, .find: false
         }
+    }
+
+    /// Takes what another pass has found of some edits.
+    mutating func takeFound(from other: EditPass, _ some: Range<Int>) {
+        found[some] = other.found[some]
+        if sum != nil { oldSummaries[some] = other.oldSummaries[some] }
     }
 
     mutating func noteFound(_ edit: Int, rank: Int, isPresent: Bool) { found[edit] = (rank, isPresent) }

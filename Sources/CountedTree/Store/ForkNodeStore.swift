@@ -10,6 +10,8 @@ package final class ForkNodeStore: NodeStore {
     private let base: any NodeStore
     private var changes: [NodeNumber: Change] = [:]
     package private(set) var nextNode: NodeNumber
+    /// Of forks that number new nodes in turn: the number that is this one's next.
+    private var turn: (next: NodeNumber, step: NodeNumber)?
 
     /// The base must stay as it is while the fork lives.
     package init(over base: any NodeStore) {
@@ -33,11 +35,26 @@ package final class ForkNodeStore: NodeStore {
     }
 
     package func allocate() -> NodeNumber {
-        defer { nextNode += 1 }
-        return nextNode
+        let node = turn?.next ?? nextNode
+        if let turn { self.turn = (node + turn.step, turn.step) }
+        nextNode = node + 1
+        return node
     }
 
     package func free(_ node: NodeNumber) { changes[node] = .freed }
+
+    package func others() -> [any NodeStore] { base.others().map(rebased) }
+
+    /// Forks of this store, one for each thread that may read its nodes at the same time. They are to change different nodes, and
+    /// are published here when all threads have ended.
+    func forksForThreads() -> [ForkNodeStore] {
+        let stores = [self] + others()
+        return stores.enumerated().map { number, store in
+            let fork = ForkNodeStore(over: store)
+            fork.turn = (nextNode + NodeNumber(number), NodeNumber(stores.count))
+            return fork
+        }
+    }
 
     package func prefetch(_ nodes: [NodeNumber]) {
         base.prefetch(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })

@@ -19,6 +19,9 @@ package protocol NodeStore: AnyObject {
     /// A number that has never been used; its node is written before it is read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
+    /// Stores with the same nodes, each for one more thread that reads while this store is only read. None where one thread alone may
+    /// read.
+    func others() -> [any NodeStore]
     /// Says that these nodes are read next, so that they can be looked up together.
     func prefetch(_ nodes: [NodeNumber])
     /// Writes nodes, which are in the order of their numbers, and frees those without bytes.
@@ -26,6 +29,8 @@ package protocol NodeStore: AnyObject {
 }
 
 extension NodeStore {
+    package func others() -> [any NodeStore] { [] }
+
     package func prefetch(_ nodes: [NodeNumber]) {}
 
     package func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws {

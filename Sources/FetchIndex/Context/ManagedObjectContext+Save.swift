@@ -1,6 +1,7 @@
 internal import OrderCaches
 internal import Models
 internal import Records
+internal import SystemBasics
 
 extension ManagedObjectContext {
     /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances to the
@@ -21,10 +22,32 @@ extension ManagedObjectContext {
             try validate()
             let writer = try container.store.beginWrite(author: transactionAuthor, limit: writeTimeout)
             let plan = try SavePlan(self, writer)
-            let saved = try plan.write(into: writer)
-            try commit(writer, saved)
+            try commit(writer, write(plan, into: writer))
             for object in plan.objects { object.didSave() }
         }
+    }
+
+    /// Writes what a plan says. Meanwhile another thread prepares the caches of live controllers.
+    private func write(_ plan: SavePlan, into writer: StoreWriter) throws -> Written {
+        let caches = followedCaches
+        // The writer keeps others from changing what a snapshot sees.
+        guard !caches.isEmpty, container.store.threads > 1, let expected = plan.expectedEdits,
+            let snapshot = try? container.store.snapshot()
+        else { return try plan.write(into: writer) }
+        let engine = container.cacheEngine
+        var written = Written()
+        var prepared = CacheEngine.PreparedOrders()
+        let crew = Crew()
+        try Threads.run(2) { thread in
+            if thread == 0 {
+                written = try plan.write(into: writer)
+                crew.help()
+            } else {
+                crew.lead { prepared = engine.prepare(caches, for: expected, in: snapshot, with: crew) }
+            }
+        }
+        if written.edits == expected { written.prepared = prepared }
+        return written
     }
 
     private func validate() throws {
@@ -58,6 +81,8 @@ extension ManagedObjectContext {
     struct Written {
         /// From the records before the transaction to those after it.
         var edits: [RecordChange]? = []
+        /// Orders of caches with just these edits.
+        var prepared = CacheEngine.PreparedOrders()
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
         /// Whether stored objects took the values of new ones.
@@ -74,7 +99,7 @@ extension ManagedObjectContext {
         // What would keep the context from advancing afterwards.
         if try writer.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: writer.model) }
         try writer.seal()
-        let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0) }
+        let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: written.prepared) }
         let brought = try container.cacheEngine.bring(followedCaches, in: writer, known: known)
         try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
         let isDirect = try first == snapshot().commit

@@ -13,6 +13,9 @@ struct SavePlan {
         case forget
     }
 
+    /// Writing fewer records takes no longer than beginning a thread.
+    private static let fewestExpected = 100
+
     private var actions: [(object: ManagedObject, action: Action)] = []
     let policy: MergePolicy
     private let onUniqueConflict: UniqueConflictPolicy
@@ -54,6 +57,27 @@ struct SavePlan {
             }
         }
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
+    }
+
+    /// The changes that `write` is expected to make, for who begins with them before they are made: they may come out differently. Nil
+    /// for few of them, and where new objects or delete rules bring others.
+    var expectedEdits: [RecordChange]? {
+        if actions.count < Self.fewestExpected { return nil }
+        var expected: [RecordChange] = []
+        expected.reserveCapacity(actions.count)
+        for case (let object, .delete(let old)) in actions {
+            expected.append(RecordChange(object: object.key, old: old, new: nil))
+        }
+        for (object, action) in actions {
+            switch action {
+            case .insert: return nil
+            case .delete where context.model.hasRelationships: return nil
+            case .update(let new, let old):
+                if old != new { expected.append(RecordChange(object: object.key, old: old, new: new)) }
+            case .delete, .forget: break
+            }
+        }
+        return expected
     }
 
     /// What the policy makes of an object that was changed or deleted elsewhere.
@@ -253,40 +277,6 @@ struct SavePlan {
             return record
         }
         return try writer.copy(of: key) ?? record
-    }
-
-    private func requireValues(of object: ManagedObject, in record: [UInt8], isComplete: Bool) throws {
-        let entity = object.entity
-        let view = try RecordView(record.span.bytes, of: entity)
-        var missing = try object.entity.attributeSlots.filter { slot in
-            try !object.entity.attribute(at: slot).isOptional && view.range(of: slot) == nil
-        }
-        for reference in entity.links?.references ?? [] where !reference.isOptional && isComplete {
-            if try view.range(of: reference.slot) == nil { missing.append(reference.slot) }
-        }
-        if missing.isEmpty { return }
-        throw ValidationError(
-            failures: missing.map { object.failure(object.entity.attribute(at: $0).name, "is required") })
-    }
-
-    /// Names the object in errors of its values.
-    func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch StoreError.notUnique(_, let attribute, let value) {
-            throw ValidationError(failures: [
-                object.failure(
-                    attribute,
-                    "must be unique\(attribute.contains(", ") ? " together" : ""), but another object has \"\(value)\""
-                )
-            ])
-        } catch StoreError.invalidValue(_, let attribute, let reason) {
-            throw ValidationError(failures: [object.failure(attribute, reason)])
-        } catch StoreError.uniqueValueTooLong(_, let attribute) {
-            throw ValidationError(failures: [
-                object.failure(attribute, "is too long: a unique value has at most 500 bytes")
-            ])
-        }
     }
 }
 

@@ -135,6 +135,16 @@ final class LMDBNodeStore: NodeStore {
         guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
     }
 
+    /// For as many threads as the store has. None for a writer, whose nodes no other transaction sees.
+    func others() -> [any NodeStore] {
+        if reader is StoreWriter { return [] }
+        return (1..<max(reader.store.threads, 1)).compactMap { _ in reader.another().map(reopened) }
+    }
+
+    private func reopened(in reader: StoreReader) -> LMDBNodeStore {
+        LMDBNodeStore(reader, cache, nextNode, capacity: capacity, ownPageLength: nil)
+    }
+
     /// Looks up nodes in the order of their numbers, so that neighbours are found on one page of LMDB's, and then
     /// touches them all, so that their cache misses overlap. Missing nodes are ignored here; `read`
     /// reports them.
@@ -153,6 +163,7 @@ final class LMDBNodeStore: NodeStore {
                 places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
             }
         }
+        for place in places { touched &+= place.value[0] }
         for place in places {
             recentNodes[Self.index(of: place.node)] = place
             for offset in stride(from: 0, to: place.value.count, by: Self.cacheLine) { touched &+= place.value[offset] }

@@ -2,6 +2,7 @@ internal import Models
 package import Records
 internal import CountedTree
 internal import Bytes
+internal import SystemBasics
 
 extension CacheEngine {
     /// Where the order that is brought to a state goes.
@@ -30,10 +31,13 @@ extension CacheEngine {
     package struct KnownChanges {
         let start: UInt64
         let changes: [RecordChange]
+        /// Orders with just these changes.
+        let prepared: PreparedOrders
 
-        package init(since start: UInt64, _ changes: [RecordChange]) {
+        package init(since start: UInt64, _ changes: [RecordChange], prepared: PreparedOrders = PreparedOrders()) {
             self.start = start
             self.changes = changes
+            self.prepared = prepared
         }
     }
 
@@ -72,27 +76,49 @@ extension CacheEngine {
     func catchUp(
         _ old: CacheHeader, _ cache: CacheRequest, _ destination: Destination, _ known: KnownChanges?
     ) throws -> OpenedOrder {
-        let (request, builder) = (cache.order, cache.order.builder)
-        let recordChanges = try recordChanges(since: old, of: builder.dependencies, in: destination.reader, known)
         let nodes = destination.nodes(of: old)
-        let base = try old.order(of: request, in: nodes)
-        let limit =
-            cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: destination.reader)
-        let edits = try builder.edits(
-            recordChanges, states(before: recordChanges, builder, in: destination.reader), dependentLimit: limit)
-        var next = ForkedOrder(over: base)
-        let places = try next.update(edits)
-        let change = try OrderDiff.change(from: base, to: next.order, edits.rows, places)
-        let outcome = change.isEmpty ? OrderOutcome.hit : .caughtUp(change)
-        guard case .cache(let writer) = destination else {
-            return OpenedOrder(next.order, outcome, in: .fork(old), from: old.commit)
+        if let prepared = known?.prepared.order(of: cache, from: old), case .cache(let writer) = destination {
+            // The old order is read from another transaction than the writer's.
+            var published = prepared.base
+            var change = OrderChange()
+            try Threads.run(2) { thread in
+                if thread == 0 {
+                    published = try prepared.fork.publish(to: nodes)
+                } else {
+                    change = try prepared.change()
+                }
+            }
+            return try store(published, change, over: old, in: writer)
         }
-        let stored = try next.publish(to: nodes)
+        let next = try prepare(old, cache, nodes, destination.reader, known)
+        let change = try next.change()
+        guard case .cache(let writer) = destination else {
+            return OpenedOrder(next.fork.order, outcome(of: change), in: .fork(old), from: old.commit)
+        }
+        return try store(next.fork.publish(to: nodes), change, over: old, in: writer)
+    }
+
+    private func outcome(of change: OrderChange) -> OrderOutcome { change.isEmpty ? .hit : .caughtUp(change) }
+
+    /// Notes in a cache's header the order that its nodes are now.
+    private func store(
+        _ order: SectionedOrder, _ change: OrderChange, over old: CacheHeader, in writer: StoreWriter
+    ) throws -> OpenedOrder {
         var header = old
-        header.take(stored, commit: writer.commit, time: currentTime())
+        header.take(order, commit: writer.commit, time: currentTime())
         if !change.isEmpty { header.catchUps &+= 1 }
         try CacheDirectory.put(header, in: writer)
-        return OpenedOrder(stored, outcome, in: .stored(header), from: old.commit)
+        return OpenedOrder(order, outcome(of: change), in: .stored(header), from: old.commit)
+    }
+
+    private func prepare(
+        _ old: CacheHeader, _ cache: CacheRequest, _ nodes: LMDBNodeStore, _ reader: StoreReader, _ known: KnownChanges?
+    ) throws -> PreparedOrder {
+        let builder = cache.order.builder
+        let changes = try recordChanges(since: old, of: builder.dependencies, in: reader, known)
+        let limit = cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: reader)
+        let edits = try builder.edits(changes, states(before: changes, builder, in: reader), dependentLimit: limit)
+        return try prepare(old, cache.order, over: nodes, edits)
     }
 
     /// The states before and after changes that lead to a reader's state; nil for an order that needs none.

@@ -1,4 +1,5 @@
 package import CountedTree
+internal import SystemBasics
 
 /// An order whose changed nodes are in memory, over an order that stays as it is. Dropping it drops its changes.
 package struct ForkedOrder {
@@ -16,7 +17,9 @@ package struct ForkedOrder {
 
     /// As `SectionedOrder.update`. After an error, drop the fork.
     @discardableResult
-    mutating func update(_ edits: OrderEdits) throws -> ChangedPlaces { try order.update(edits) }
+    mutating func update(_ edits: OrderEdits, with crew: Crew? = nil) throws -> ChangedPlaces {
+        try order.update(edits, with: crew)
+    }
 
     /// Writes the changed nodes into the base's store, or one that continues it, and returns the order there.
     /// O(k log k) for k nodes. Throws only what the store's writes throw.

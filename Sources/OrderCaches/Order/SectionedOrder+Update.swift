@@ -1,18 +1,19 @@
 internal import Bytes
 internal import CountedTree
+internal import SystemBasics
 
 extension SectionedOrder {
     /// Applies changes of rows and of headings, and returns the old and new positions of these rows, of their sections, and of the
     /// sections whose headings changed. O(k log n).
     @discardableResult
-    mutating func update(_ edits: OrderEdits) throws -> ChangedPlaces {
+    mutating func update(_ edits: OrderEdits, with crew: Crew? = nil) throws -> ChangedPlaces {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
         // Also for rows that keep their keys: their sections may move.
         for (number, section) in keys.sections.enumerated() {
             places.oldSections[number] = try entry(of: section)
         }
-        let firstRanks = try updateRows(keys, &places)
+        let firstRanks = try updateRows(keys, &places, crew)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
         if edits.changesNothing {
             places.newSections = places.oldSections
@@ -32,7 +33,7 @@ extension SectionedOrder {
 
     /// Also asks where the rows of each section begin: its value stands before all its rows' keys and after all others'.
     private mutating func updateRows(
-        _ keys: ChangedKeys, _ places: inout ChangedPlaces
+        _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ crew: Crew?
     ) throws -> [(old: Int, new: Int)] {
         var firstRanks = Array(repeating: (old: 0, new: 0), count: keys.sections.count)
         for number in keys.sectionsOfRows..<keys.sections.count {
@@ -48,7 +49,7 @@ extension SectionedOrder {
             }
             edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
         }
-        let outcomes = try rows.apply(edits)
+        let outcomes = try rows.apply(edits, with: crew)
         for number in keys.sectionsOfRows..<keys.sections.count {
             firstRanks[number].new = try firstRank(of: keys.sections[number])
         }

@@ -98,7 +98,7 @@ package struct SectionedOrder {
 }
 
 /// The roots of an order's trees: all that is needed beside its nodes.
-struct OrderRoots {
+struct OrderRoots: Equatable {
     var rows = TreeRoot(isWeighted: false)
     var sections = TreeRoot(isWeighted: true)
     var headings = TreeRoot(isWeighted: false)

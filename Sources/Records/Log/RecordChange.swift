@@ -7,7 +7,7 @@ package import Models
 ///     RowChange (object, old key, new key)               -> SectionedOrder.update, OrderDiff
 ///       |
 ///     ResultsChange (positions)                          -> delegates, streams
-package struct RecordChange: Sendable {
+package struct RecordChange: Equatable, Sendable {
     package let object: RecordKey
     /// The object's key before: another one when it was not saved yet. Its row is the same.
     package let oldObject: RecordKey

@@ -19,11 +19,7 @@ package final class ParallelScan {
     package init(of reader: StoreReader, objects: UInt64) {
         first = reader
         let count = reader is StoreWriter || objects < Self.fewestObjects ? 1 : reader.store.threads
-        others = (1..<max(count, 1)).compactMap { _ in
-            // Another state when a writer has committed meanwhile; and all reader slots may be taken.
-            guard let other = try? reader.store.snapshot() else { return nil }
-            return other.view.identifier == reader.view.identifier ? other : nil
-        }
+        others = (1..<max(count, 1)).compactMap { _ in reader.another() }
     }
 
     package var threadCount: Int { others.count + 1 }

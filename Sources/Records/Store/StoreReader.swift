@@ -253,6 +253,14 @@ package class StoreReader {
     }
 }
 
+extension StoreReader {
+    /// A reader of the same state for another thread. Nil when a writer has committed meanwhile, and when all reader slots are taken.
+    package func another() -> Snapshot? {
+        guard let other = try? store.snapshot(), other.view.identifier == view.identifier else { return nil }
+        return other
+    }
+}
+
 /// One unchanging state of a store. LMDB does not reuse its pages while it exists, so release it soon or advance.
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction

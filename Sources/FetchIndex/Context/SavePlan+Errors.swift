@@ -1,0 +1,39 @@
+internal import Bytes
+internal import Models
+internal import Records
+
+extension SavePlan {
+    func requireValues(of object: ManagedObject, in record: [UInt8], isComplete: Bool) throws {
+        let entity = object.entity
+        let view = try RecordView(record.span.bytes, of: entity)
+        var missing = try object.entity.attributeSlots.filter { slot in
+            try !object.entity.attribute(at: slot).isOptional && view.range(of: slot) == nil
+        }
+        for reference in entity.links?.references ?? [] where !reference.isOptional && isComplete {
+            if try view.range(of: reference.slot) == nil { missing.append(reference.slot) }
+        }
+        if missing.isEmpty { return }
+        throw ValidationError(
+            failures: missing.map { object.failure(object.entity.attribute(at: $0).name, "is required") })
+    }
+
+    /// Names the object in errors of its values.
+    func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch StoreError.notUnique(_, let attribute, let value) {
+            throw ValidationError(failures: [
+                object.failure(
+                    attribute,
+                    "must be unique\(attribute.contains(", ") ? " together" : ""), but another object has \"\(value)\""
+                )
+            ])
+        } catch StoreError.invalidValue(_, let attribute, let reason) {
+            throw ValidationError(failures: [object.failure(attribute, reason)])
+        } catch StoreError.uniqueValueTooLong(_, let attribute) {
+            throw ValidationError(failures: [
+                object.failure(attribute, "is too long: a unique value has at most 500 bytes")
+            ])
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package import Records
+package import SystemBasics
+
+/// Catching up with changes before they are written: it reads only the state before them, so that another thread can do it
+/// while a writer writes the records.
+extension CacheEngine {
+    /// Orders of caches with changes that are not written yet, in memory, by the caches' names.
+    package struct PreparedOrders {
+        var orders: [String: PreparedOrder] = [:]
+
+        package init() {}
+
+        /// Nil unless it was prepared from just this state of the cache.
+        func order(of cache: CacheRequest, from header: CacheHeader) -> PreparedOrder? {
+            guard let order = orders[cache.name], order.header.number == header.number,
+                order.header.commit == header.commit, order.header.nextNode == header.nextNode,
+                order.header.roots == header.roots
+            else { return nil }
+            return order
+        }
+    }
+
+    /// What a cache's order becomes.
+    struct PreparedOrder {
+        /// The cache as it was.
+        let header: CacheHeader
+        let base: SectionedOrder
+        let edits: OrderEdits
+        let fork: ForkedOrder
+        let places: ChangedPlaces
+
+        /// O(k log n) for k changes.
+        func change() throws -> OrderChange { try OrderDiff.change(from: base, to: fork.order, edits.rows, places) }
+    }
+
+    /// Catches caches up in memory from the state of a snapshot, in which they must be current, with changes that lead from it to a
+    /// state that is not there yet. Leaves out caches that are not current, that read other records than those that change, or that
+    /// cannot be caught up: the writer of the changes brings those. O(k log n) for k changes.
+    package func prepare(
+        _ caches: [CacheRequest], for changes: [RecordChange], in snapshot: Snapshot, with crew: Crew
+    ) -> PreparedOrders {
+        var prepared = PreparedOrders()
+        for cache in caches where !cache.order.builder.readsRelated {
+            // An error comes again, and is handled, when the writer brings the cache.
+            prepared.orders[cache.name] = try? prepare(cache, for: changes, in: snapshot, with: crew)
+        }
+        return prepared
+    }
+
+    private func prepare(
+        _ cache: CacheRequest, for changes: [RecordChange], in snapshot: Snapshot, with crew: Crew
+    ) throws -> PreparedOrder? {
+        guard case .current(let header) = try assess(cache, in: snapshot),
+            try cache.needsExactChange
+                || changes.count <= Self.mostCaughtUp(of: cache.order.builder.entities, in: snapshot)
+        else { return nil }
+        return try prepare(
+            header, cache.order, over: LMDBNodeStore(header, in: snapshot), cache.order.builder.edits(changes, nil),
+            with: crew)
+    }
+
+    /// Applies edits in a fork over a cache's nodes.
+    func prepare(
+        _ header: CacheHeader, _ request: OrderRequest, over nodes: LMDBNodeStore, _ edits: OrderEdits,
+        with crew: Crew? = nil
+    ) throws -> PreparedOrder {
+        let base = try header.order(of: request, in: nodes)
+        var next = ForkedOrder(over: base)
+        let places = try next.update(edits, with: crew)
+        return PreparedOrder(header: header, base: base, edits: edits, fork: next, places: places)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Synchronization
+import SystemBasics
+import TestSupport
+import Testing
+
+@testable import CountedTree
+
+/// Many edits at once by two threads.
+@Suite struct CrewTests {
+    @Test(arguments: 1...12 as ClosedRange<UInt64>, [256, 300, 4072])
+    func twoThreadsEditATreeAsOneDoes(seed: UInt64, capacity: Int) throws {
+        var generator = SeededGenerator(seed: seed)
+        let base = MemoryNodeStore(capacity: capacity)
+        var model = SortedArray()
+        var tree = CountedTree(in: base, isWeighted: seed % 2 == 0, summarizer: seed % 3 == 0 ? nil : Numbers())
+        for round in 0..<4 { try applyBatch(&tree, &model, &generator, "seed \(seed), \(round)", counts: [1500]) }
+        let reads = Reads()
+        for round in 0..<8 {
+            let fork = ForkNodeStore(over: ReadableByThreads(base, reads))
+            var edited = tree.reopened(in: fork)
+            try withHelper { crew in
+                try applyBatch(
+                    &edited, &model, &generator, "seed \(seed), round \(round)", counts: [300, 1000, 4000], with: crew)
+            }
+            try fork.publish(to: base)
+            tree = edited.reopened(in: base)
+            #expect(try tree.contents() == model, "seed \(seed), round \(round)")
+            #expect(tree.check() == [], "seed \(seed), round \(round)")
+        }
+        #expect(capacity > 300 || reads.offers > 0, "seed \(seed): no work was shared")
+        for key in model.keys { try tree.remove(key) }
+        #expect(base.nodeCount == 0, "seed \(seed): nodes are left behind")
+    }
+
+    /// In whichever thread it fails, the error is thrown, and the base is as it was.
+    @Test(arguments: [0, 1, 7, 40, 200]) func aReaderThatFailsEndsBothThreads(readsBeforeFailure: Int) throws {
+        var generator = SeededGenerator(seed: 5)
+        let base = MemoryNodeStore(capacity: 256)
+        var model = SortedArray()
+        var tree = CountedTree(in: base)
+        try applyBatch(&tree, &model, &generator, "seed 5", counts: [3000])
+        let reads = Reads(before: readsBeforeFailure)
+        let edits = model.keys.map { TreeEdit($0, .remove) }
+        try withHelper { crew in
+            var edited = tree.reopened(in: ForkNodeStore(over: ReadableByThreads(base, reads)))
+            #expect(throws: Reads.Failure.self) { try edited.apply(edits, with: crew) }
+        }
+        #expect(try tree.contents() == model)
+    }
+
+    /// Calls the body as the leader of a crew whose helper is there.
+    private func withHelper(_ body: (Crew) throws -> Void) throws {
+        let crew = Crew()
+        let isLed = DispatchSemaphore(value: 0)
+        try Threads.run(2) { thread in
+            if thread == 0 {
+                isLed.wait()
+                crew.help()
+            } else {
+                try crew.lead {
+                    isLed.signal()
+                    try body(crew)
+                }
+            }
+        }
+    }
+}
+
+/// How often stores may be read, and were asked for others.
+private final class Reads: Sendable {
+    struct Failure: Error {}
+
+    private let counts: Mutex<(left: Int, offers: Int)>
+
+    init(before failure: Int = .max) { counts = Mutex((failure, 0)) }
+
+    var offers: Int { counts.withLock { $0.offers } }
+
+    func noteRead() throws {
+        try counts.withLock { counts in
+            if counts.left == 0 { throw Failure() }
+            counts.left -= 1
+        }
+        // So that both threads take turns also where the leader is quick.
+        sched_yield()
+    }
+
+    func noteOffer() { counts.withLock { $0.offers += 1 } }
+}
+
+/// A store that two threads may read: nodes in memory that nobody writes.
+private final class ReadableByThreads: NodeStore {
+    private let base: MemoryNodeStore
+    private let reads: Reads
+
+    init(_ base: MemoryNodeStore, _ reads: Reads) {
+        self.base = base
+        self.reads = reads
+    }
+
+    var capacity: Int { base.capacity }
+    var nextNode: NodeNumber { base.nextNode }
+
+    func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
+        try reads.noteRead()
+        try base.read(node, body)
+    }
+
+    func others() -> [any NodeStore] {
+        reads.noteOffer()
+        return [ReadableByThreads(base, reads)]
+    }
+
+    func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) { preconditionFailure("A fork's base is only read.") }
+    func allocate() -> NodeNumber { preconditionFailure("A fork's base is only read.") }
+    func free(_ node: NodeNumber) { preconditionFailure("A fork's base is only read.") }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+import SystemBasics
+import Testing
+
+@Suite struct CrewTests {
+    private struct Fault: Error, Equatable { let part: Int }
+
+    /// What each thread did, and a leader whose helper waits until it begins.
+    private func run(_ crew: Crew, _ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws -> [[Int]]
+    {
+        let parts = Mutex<[[Int]]>([[], []])
+        let isLed = DispatchSemaphore(value: 0)
+        try Threads.run(2) { thread in
+            if thread == 0 {
+                isLed.wait()
+                crew.help()
+            } else {
+                try crew.lead {
+                    isLed.signal()
+                    try crew.share(count) { thread, part in
+                        parts.withLock { $0[thread].append(part) }
+                        try body(thread, part)
+                    }
+                }
+            }
+        }
+        return parts.withLock { $0 }
+    }
+
+    @Test(arguments: [0, 1, 2, 100]) func eachPartIsDoneOnce(count: Int) throws {
+        for _ in 0..<50 {
+            let parts = try run(Crew(), count) { _, _ in }
+            #expect(parts.joined().sorted() == Array(0..<count))
+        }
+    }
+
+    @Test func theHelperTakesPartsWhileTheLeaderIsBusy() throws {
+        let hasHelped = DispatchSemaphore(value: 0)
+        let parts = try run(Crew(), 2) { thread, _ in
+            // Whoever is the leader waits for the helper.
+            if thread == 0 { hasHelped.wait() } else { hasHelped.signal() }
+        }
+        #expect(parts == [[0], [1]] || parts == [[1], [0]])
+    }
+
+    @Test func theErrorOfTheLeastPartIsThrownWhenAllThatBeganHaveEnded() {
+        let running = Mutex(0)
+        for _ in 0..<50 {
+            #expect(throws: Fault(part: 3)) {
+                _ = try run(Crew(), 100) { _, part in
+                    running.withLock { $0 += 1 }
+                    defer { running.withLock { $0 -= 1 } }
+                    if part >= 3 { throw Fault(part: part) }
+                }
+            }
+            #expect(running.withLock { $0 } == 0)
+        }
+    }
+
+    /// Several shares of one leader, one after the other.
+    @Test func aHelperStaysUntilTheLeaderEnds() throws {
+        let crew = Crew()
+        let sum = Mutex(0)
+        let isLed = DispatchSemaphore(value: 0)
+        try Threads.run(2) { thread in
+            if thread == 0 {
+                isLed.wait()
+                crew.help()
+            } else {
+                try crew.lead {
+                    isLed.signal()
+                    for share in 0..<200 {
+                        try crew.share(4) { _, part in sum.withLock { $0 += share * 4 + part } }
+                        #expect(sum.withLock { $0 } == (0..<(share + 1) * 4).reduce(0, +))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func withoutALeaderThereIsNothingToHelp() {
+        let crew = Crew()
+        crew.help()
+        crew.lead {}
+        crew.help()
+    }
+}
