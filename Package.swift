@@ -200,7 +200,7 @@ let package = Package(
             name: "OrderCachesTests",
             dependencies: [
                 "Bytes", "CountedTree", "LMDB", "LMDBCheck", "Models", "OrderCaches", "Records", "Sorting",
-                "TestSupport", "Values",
+                "SystemBasics", "TestSupport", "Values",
             ], swiftSettings: strict),
         .testTarget(
             name: "FetchIndexTests",

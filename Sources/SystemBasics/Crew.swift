@@ -28,7 +28,7 @@ package final class Crew: @unchecked Sendable {
         try body()
     }
 
-    /// Calls the body with 0 to count - 1, in that order, on this thread, which is number 0, and on the one that helps, number 1.
+    /// Called by the leader, in `lead`, one share after the other. Calls the body with 0 to count - 1, in that order, on this thread, which is number 0, and on the one that helps, number 1.
     /// Returns when all calls have. After an error no more parts are begun. Of several errors throws that of the least part.
     package func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws {
         // All calls have ended before the body does.

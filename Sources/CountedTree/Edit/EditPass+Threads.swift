@@ -2,53 +2,60 @@ internal import SystemBasics
 
 extension EditPass {
     /// Fewer edits cost less than telling another thread of them.
-    static let fewestForThreads = 256
+    private static let fewestForThreads = 256
     /// How many edits a thread takes at a time.
     private static let editsOfPart = 64
     private static let fewestParts = 4
 
-    /// What one thread has done: the edits below some children of a branch.
+    /// What one thread has done.
     private final class Share {
+        /// Its nodes without those that the parts change.
+        let store: any NodeStore
         var pass: EditPass
-        let fork: ForkNodeStore
-        var children: [ArraySlice<EditedChild>] = []
+        var parts: [(number: Int, children: ArraySlice<EditedChild>, fork: ForkNodeStore)] = []
 
-        init(_ pass: EditPass, in fork: ForkNodeStore) {
+        init(_ pass: EditPass, over store: any NodeStore) {
             self.pass = pass
-            self.fork = fork
+            self.store = store
         }
     }
 
-    /// Makes the edits below a branch's children on the threads of a crew. False, and nothing is done, without a crew, for few edits or
-    /// children, and where the nodes are not in a fork or one thread alone may read them.
+    /// Makes the edits below a branch's children on the two threads of a crew. False, and nothing is done, without a crew, for few edits
+    /// or children, and where the nodes are not in a fork or one thread alone may read them. Each part has a fork of its own, so
+    /// that nodes do not depend on which thread is quicker; but their numbers may have gaps.
     mutating func editWithCrew(_ children: inout [EditedChild], level: Int) throws -> Bool {
         guard let crew, let fork = store as? ForkNodeStore, let first = children.first, let last = children.last,
             last.edits.upperBound - first.edits.lowerBound >= Self.fewestForThreads
         else { return false }
+        let parts = Self.parts(of: children)
+        guard parts.count >= Self.fewestParts, let other = fork.another() else { return false }
+        let shares = [fork, other].map { Share(EditPass(tree: tree, edits: edits), over: $0) }
+        try crew.share(parts.count) { thread, number in
+            let share = shares[thread]
+            let fork = ForkNodeStore(over: share.store, number: number, of: parts.count)
+            var children = parts[number]
+            share.pass.tree = share.pass.tree.reopened(in: fork)
+            try share.pass.edit(&children, level: level)
+            share.parts.append((number, children, fork))
+        }
+        for share in shares {
+            for part in share.parts {
+                children.replaceSubrange(part.children.indices, with: part.children)
+                for child in part.children { takeFound(from: share.pass, child.edits) }
+            }
+        }
+        for part in shares.flatMap(\.parts).sorted(by: { $0.number < $1.number }) { part.fork.publish(to: fork) }
+        return true
+    }
+
+    private static func parts(of children: [EditedChild]) -> [ArraySlice<EditedChild>] {
         var parts: [ArraySlice<EditedChild>] = []
         var rest = children[...]
         while let first = rest.first {
-            let part = rest.prefix { $0.edits.upperBound <= first.edits.lowerBound + Self.editsOfPart }
+            let part = rest.prefix { $0.edits.upperBound <= first.edits.lowerBound + editsOfPart }
             parts.append(part.isEmpty ? rest.prefix(1) : part)
             rest = rest.dropFirst(max(part.count, 1))
         }
-        if parts.count < Self.fewestParts { return false }
-        let shares = fork.forksForThreads().map { fork in
-            Share(EditPass(tree: tree.reopened(in: fork), edits: edits), in: fork)
-        }
-        if shares.count < 2 { return false }
-        try crew.share(parts.count) { thread, part in
-            var part = parts[part]
-            try shares[thread].pass.edit(&part, level: level)
-            shares[thread].children.append(part)
-        }
-        for share in shares {
-            share.fork.publish(to: fork)
-            for part in share.children {
-                children.replaceSubrange(part.indices, with: part)
-                for child in part { takeFound(from: share.pass, child.edits) }
-            }
-        }
-        return true
+        return parts
     }
 }

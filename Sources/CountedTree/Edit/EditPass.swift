@@ -3,16 +3,17 @@ internal import SystemBasics
 
 /// One descent over all nodes that the edits touch.
 struct EditPass {
-    let tree: CountedTree
+    var tree: CountedTree
     let edits: [TreeEdit]
     /// For each edit, how many entries have a lesser key before all edits, and whether the key is there.
     private(set) var found: [(rank: Int, isPresent: Bool)]
     /// For each edit, the entry's summary before all edits where the edit changes or removes it.
     private(set) var oldSummaries: [[UInt8]] = []
-    let store: any NodeStore
     let form: CellForm
     private let sum: (any RunningSummary)?
     let crew: Crew?
+
+    var store: any NodeStore { tree.store }
 
     /// What became of a node.
     enum Outcome {
@@ -36,7 +37,6 @@ struct EditPass {
         self.tree = tree
         self.crew = crew
         self.edits = edits
-        store = tree.store
         form = tree.form
         sum = tree.summarizer?.begin()
         if sum != nil { oldSummaries = Array(repeating: [], count: edits.count) }

@@ -10,13 +10,23 @@ package final class ForkNodeStore: NodeStore {
     private let base: any NodeStore
     private var changes: [NodeNumber: Change] = [:]
     package private(set) var nextNode: NodeNumber
-    /// Of forks that number new nodes in turn: the number that is this one's next.
-    private var turn: (next: NodeNumber, step: NodeNumber)?
+    /// The number of the next new node, and what is added to it for the one after it. Nil: they are numbered without gaps.
+    private var numbering: (next: NodeNumber, step: NodeNumber)?
+    /// The base's nodes for another thread, once they were asked for.
+    private var otherBase: (any NodeStore)?
 
-    /// The base must stay as it is while the fork lives.
+    /// The base must stay as it is until the fork is published or dropped.
     package init(over base: any NodeStore) {
         self.base = base
         self.nextNode = base.nextNode
+    }
+
+    /// One of several forks over the same nodes, which are all published to the first one's base: no two of them give a new node the
+    /// same number.
+    init(over base: any NodeStore, number: Int, of count: Int) {
+        self.base = base
+        nextNode = base.nextNode
+        numbering = (nextNode + NodeNumber(number), NodeNumber(count))
     }
 
     package var capacity: Int { base.capacity }
@@ -35,25 +45,17 @@ package final class ForkNodeStore: NodeStore {
     }
 
     package func allocate() -> NodeNumber {
-        let node = turn?.next ?? nextNode
-        if let turn { self.turn = (node + turn.step, turn.step) }
+        let node = numbering?.next ?? nextNode
+        if let numbering { self.numbering = (node + numbering.step, numbering.step) }
         nextNode = node + 1
         return node
     }
 
     package func free(_ node: NodeNumber) { changes[node] = .freed }
 
-    package func others() -> [any NodeStore] { base.others().map(rebased) }
-
-    /// Forks of this store, one for each thread that may read its nodes at the same time. They are to change different nodes, and
-    /// are published here when all threads have ended.
-    func forksForThreads() -> [ForkNodeStore] {
-        let stores = [self] + others()
-        return stores.enumerated().map { number, store in
-            let fork = ForkNodeStore(over: store)
-            fork.turn = (nextNode + NodeNumber(number), NodeNumber(stores.count))
-            return fork
-        }
+    package func another() -> (any NodeStore)? {
+        if otherBase == nil { otherBase = base.another() }
+        return otherBase.map(rebased)
     }
 
     package func prefetch(_ nodes: [NodeNumber]) {

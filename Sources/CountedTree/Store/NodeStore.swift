@@ -19,9 +19,8 @@ package protocol NodeStore: AnyObject {
     /// A number that has never been used; its node is written before it is read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
-    /// Stores with the same nodes, each for one more thread that reads while this store is only read. None where one thread alone may
-    /// read.
-    func others() -> [any NodeStore]
+    /// A store with the same nodes that another thread may read while this one is only read. Nil where one thread alone may read.
+    func another() -> (any NodeStore)?
     /// Says that these nodes are read next, so that they can be looked up together.
     func prefetch(_ nodes: [NodeNumber])
     /// Writes nodes, which are in the order of their numbers, and frees those without bytes.
@@ -29,7 +28,7 @@ package protocol NodeStore: AnyObject {
 }
 
 extension NodeStore {
-    package func others() -> [any NodeStore] { [] }
+    package func another() -> (any NodeStore)? { nil }
 
     package func prefetch(_ nodes: [NodeNumber]) {}
 

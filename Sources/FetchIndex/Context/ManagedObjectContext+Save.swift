@@ -29,11 +29,14 @@ extension ManagedObjectContext {
 
     /// Writes what a plan says. Meanwhile another thread prepares the caches of live controllers.
     private func write(_ plan: SavePlan, into writer: StoreWriter) throws -> Written {
+        guard let expected = plan.expectedEdits, container.store.threads > 1 else {
+            return try plan.write(into: writer)
+        }
         let caches = followedCaches
         // The writer keeps others from changing what a snapshot sees.
-        guard !caches.isEmpty, container.store.threads > 1, let expected = plan.expectedEdits,
-            let snapshot = try? container.store.snapshot()
-        else { return try plan.write(into: writer) }
+        guard !caches.isEmpty, let snapshot = try? container.store.snapshot() else {
+            return try plan.write(into: writer)
+        }
         let engine = container.cacheEngine
         var written = Written()
         var prepared = CacheEngine.PreparedOrders()
@@ -43,7 +46,9 @@ extension ManagedObjectContext {
                 written = try plan.write(into: writer)
                 crew.help()
             } else {
-                crew.lead { prepared = engine.prepare(caches, for: expected, in: snapshot, with: crew) }
+                crew.lead {
+                    writer.countingThread { prepared = engine.prepare(caches, for: expected, in: snapshot, with: crew) }
+                }
             }
         }
         if written.edits == expected { written.prepared = prepared }

@@ -59,8 +59,8 @@ struct SavePlan {
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
     }
 
-    /// The changes that `write` is expected to make, for who begins with them before they are made: they may come out differently. Nil
-    /// for few of them, and where new objects or delete rules bring others.
+    /// What `write` will probably change; compare it with what it did. Nil for few changes, and where new objects or delete rules bring
+    /// others.
     var expectedEdits: [RecordChange]? {
         if actions.count < Self.fewestExpected { return nil }
         var expected: [RecordChange] = []
@@ -77,7 +77,7 @@ struct SavePlan {
             case .delete, .forget: break
             }
         }
-        return expected
+        return expected.count < Self.fewestExpected ? nil : expected
     }
 
     /// What the policy makes of an object that was changed or deleted elsewhere.

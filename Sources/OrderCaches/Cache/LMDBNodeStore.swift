@@ -135,11 +135,8 @@ final class LMDBNodeStore: NodeStore {
         guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
     }
 
-    /// For as many threads as the store has. None for a writer, whose nodes no other transaction sees.
-    func others() -> [any NodeStore] {
-        if reader is StoreWriter { return [] }
-        return (1..<max(reader.store.threads, 1)).compactMap { _ in reader.another().map(reopened) }
-    }
+    /// Nil for a writer, whose nodes no other transaction sees.
+    func another() -> (any NodeStore)? { reader is StoreWriter ? nil : reader.another().map(reopened) }
 
     private func reopened(in reader: StoreReader) -> LMDBNodeStore {
         LMDBNodeStore(reader, cache, nextNode, capacity: capacity, ownPageLength: nil)

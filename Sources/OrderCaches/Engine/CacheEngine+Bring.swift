@@ -72,30 +72,40 @@ extension CacheEngine {
         }
     }
 
-    /// The fork is published only when all of it went well.
+    /// The edits are made in a fork. After an error, the nodes of a cache that is being written are half changed: it is to be
+    /// rebuilt or deleted, or the writer to be dropped.
     func catchUp(
         _ old: CacheHeader, _ cache: CacheRequest, _ destination: Destination, _ known: KnownChanges?
     ) throws -> OpenedOrder {
         let nodes = destination.nodes(of: old)
-        if let prepared = known?.prepared.order(of: cache, from: old), case .cache(let writer) = destination {
-            // The old order is read from another transaction than the writer's.
-            var published = prepared.base
-            var change = OrderChange()
-            try Threads.run(2) { thread in
-                if thread == 0 {
-                    published = try prepared.fork.publish(to: nodes)
-                } else {
-                    change = try prepared.change()
-                }
-            }
-            return try store(published, change, over: old, in: writer)
-        }
-        let next = try prepare(old, cache, nodes, destination.reader, known)
-        let change = try next.change()
         guard case .cache(let writer) = destination else {
-            return OpenedOrder(next.fork.order, outcome(of: change), in: .fork(old), from: old.commit)
+            let next = try edited(old, cache, nodes, destination.reader, known)
+            return OpenedOrder(next.fork.order, outcome(of: try next.change()), in: .fork(old), from: old.commit)
         }
+        if let prepared = known?.prepared.order(of: cache, from: old) {
+            let (order, change) = try publish(prepared, to: nodes)
+            return try store(order, change, over: old, in: writer)
+        }
+        let next = try edited(old, cache, nodes, writer, known)
+        let change = try next.change()
         return try store(next.fork.publish(to: nodes), change, over: old, in: writer)
+    }
+
+    /// The change of fewer rows costs less than beginning a thread.
+    private static let fewestForThread = 200
+
+    /// Publishes a prepared order, and computes its change on another thread meanwhile: the old order is read from another transaction
+    /// than the writer's.
+    private func publish(
+        _ prepared: PreparedOrder, to nodes: LMDBNodeStore
+    ) throws -> (order: SectionedOrder, change: OrderChange) {
+        var (order, change) = (prepared.base, OrderChange())
+        let threads = prepared.edits.rows.count < Self.fewestForThread ? 1 : 2
+        try Threads.run(threads) { thread in
+            if thread == 0 { order = try prepared.fork.publish(to: nodes) }
+            if thread == threads - 1 { change = try prepared.change() }
+        }
+        return (order, change)
     }
 
     private func outcome(of change: OrderChange) -> OrderOutcome { change.isEmpty ? .hit : .caughtUp(change) }
@@ -111,14 +121,14 @@ extension CacheEngine {
         return OpenedOrder(order, outcome(of: change), in: .stored(header), from: old.commit)
     }
 
-    private func prepare(
+    private func edited(
         _ old: CacheHeader, _ cache: CacheRequest, _ nodes: LMDBNodeStore, _ reader: StoreReader, _ known: KnownChanges?
     ) throws -> PreparedOrder {
         let builder = cache.order.builder
         let changes = try recordChanges(since: old, of: builder.dependencies, in: reader, known)
         let limit = cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: reader)
         let edits = try builder.edits(changes, states(before: changes, builder, in: reader), dependentLimit: limit)
-        return try prepare(old, cache.order, over: nodes, edits)
+        return try edited(old, cache.order, over: nodes, edits)
     }
 
     /// The states before and after changes that lead to a reader's state; nil for an order that needs none.

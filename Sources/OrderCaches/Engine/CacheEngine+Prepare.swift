@@ -20,7 +20,7 @@ extension CacheEngine {
         }
     }
 
-    /// What a cache's order becomes.
+    /// What a cache's order becomes, in a fork.
     struct PreparedOrder {
         /// The cache as it was.
         let header: CacheHeader
@@ -40,7 +40,9 @@ extension CacheEngine {
         _ caches: [CacheRequest], for changes: [RecordChange], in snapshot: Snapshot, with crew: Crew
     ) -> PreparedOrders {
         var prepared = PreparedOrders()
-        for cache in caches where !cache.order.builder.readsRelated {
+        let entities = Set(changes.map(\.object.entity))
+        for cache in caches
+        where !cache.order.builder.readsRelated && !entities.isDisjoint(with: cache.order.builder.dependencies) {
             // An error comes again, and is handled, when the writer brings the cache.
             prepared.orders[cache.name] = try? prepare(cache, for: changes, in: snapshot, with: crew)
         }
@@ -54,19 +56,19 @@ extension CacheEngine {
             try cache.needsExactChange
                 || changes.count <= Self.mostCaughtUp(of: cache.order.builder.entities, in: snapshot)
         else { return nil }
-        return try prepare(
+        return try edited(
             header, cache.order, over: LMDBNodeStore(header, in: snapshot), cache.order.builder.edits(changes, nil),
             with: crew)
     }
 
-    /// Applies edits in a fork over a cache's nodes.
-    func prepare(
+    /// Makes edits in a fork over a cache's nodes.
+    func edited(
         _ header: CacheHeader, _ request: OrderRequest, over nodes: LMDBNodeStore, _ edits: OrderEdits,
         with crew: Crew? = nil
     ) throws -> PreparedOrder {
         let base = try header.order(of: request, in: nodes)
-        var next = ForkedOrder(over: base)
-        let places = try next.update(edits, with: crew)
-        return PreparedOrder(header: header, base: base, edits: edits, fork: next, places: places)
+        var fork = ForkedOrder(over: base)
+        let places = try fork.update(edits, with: crew)
+        return PreparedOrder(header: header, base: base, edits: edits, fork: fork, places: places)
     }
 }

@@ -20,7 +20,8 @@ package final class Store: Sendable {
         package var creates = true
         /// The size of the address space that the file is mapped to, in bytes. Tests make it small.
         package var mapSize = Environment.Options().mapSize
-        /// On how many threads records are read and sorted.
+        /// On how many threads records are read and sorted. With more than one, caches are also prepared on a second one while a
+        /// context saves.
         package var threads = Threads.available
         /// Whether openings of caches are remembered in the store's folder.
         package var remembersOpenings = true

@@ -80,6 +80,9 @@ private struct Scene {
             watched.append(one)
         }
         for one in watched { try note(one) }
+        if let kept = watched.first(where: { size > 0 && $0.scenario.isNamed && $0.scenario.limit == 0 }) {
+            try store.container.setMaintained(true, cacheNamed: kept.controller.cacheName ?? "")
+        }
     }
 
     /// What a context sees, read object by object.

@@ -7,7 +7,7 @@ import Testing
 @testable import CountedTree
 
 /// Many edits at once by two threads.
-@Suite struct CrewTests {
+@Suite struct CrewEditTests {
     @Test(arguments: 1...12 as ClosedRange<UInt64>, [256, 300, 4072])
     func twoThreadsEditATreeAsOneDoes(seed: UInt64, capacity: Int) throws {
         var generator = SeededGenerator(seed: seed)
@@ -71,22 +71,20 @@ import Testing
 private final class Reads: Sendable {
     struct Failure: Error {}
 
-    private let counts: Mutex<(left: Int, offers: Int)>
+    private let left: Atomic<Int>
+    private let asked = Atomic(0)
 
-    init(before failure: Int = .max) { counts = Mutex((failure, 0)) }
+    init(before failure: Int = .max) { left = Atomic(failure) }
 
-    var offers: Int { counts.withLock { $0.offers } }
+    var offers: Int { asked.load(ordering: .relaxed) }
 
     func noteRead() throws {
-        try counts.withLock { counts in
-            if counts.left == 0 { throw Failure() }
-            counts.left -= 1
-        }
+        if left.subtract(1, ordering: .relaxed).newValue < 0 { throw Failure() }
         // So that both threads take turns also where the leader is quick.
         sched_yield()
     }
 
-    func noteOffer() { counts.withLock { $0.offers += 1 } }
+    func noteOffer() { asked.add(1, ordering: .relaxed) }
 }
 
 /// A store that two threads may read: nodes in memory that nobody writes.
@@ -107,9 +105,9 @@ private final class ReadableByThreads: NodeStore {
         try base.read(node, body)
     }
 
-    func others() -> [any NodeStore] {
+    func another() -> (any NodeStore)? {
         reads.noteOffer()
-        return [ReadableByThreads(base, reads)]
+        return ReadableByThreads(base, reads)
     }
 
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) { preconditionFailure("A fork's base is only read.") }

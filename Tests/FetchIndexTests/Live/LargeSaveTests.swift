@@ -1,0 +1,102 @@
+import Administration
+import FetchIndex
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Saves of so many objects that another thread prepares the caches meanwhile.
+@Suite struct LargeSaveTests {
+    /// What a section function notes.
+    private final class Notes: Sendable {
+        private let threads = Mutex<Set<String>>([])
+        private let errors = Mutex<[String]>([])
+
+        func noteThread() { threads.withLock { _ = $0.insert("\(pthread_self())") } }
+        func note(_ error: any Error) { errors.withLock { $0.append("\(error)") } }
+        func takeThreads() -> Set<String> {
+            threads.withLock { threads in
+                defer { threads = [] }
+                return threads
+            }
+        }
+        func takeErrors() -> [String] { errors.withLock { $0 } }
+    }
+
+    private func fill(_ store: LiveStore, _ count: Int) throws {
+        let context = store.container.newContext()
+        for number in 0..<count {
+            let book = Book(context: context)
+            (book.title, book.publisher, book.price) = ("book \(number)", "P", number)
+        }
+        try context.save()
+    }
+
+    @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
+    func sectionFunctionsRunOnAnotherThreadAndCannotWaitForTheSave() throws {
+        let store = try LiveStore(Model(Book.self))
+        try fill(store, 500)
+        let notes = Notes()
+        let writes = Mutex(false)
+        let container = store.container
+        let key: SectionKey = .computed("digit", version: 1) { (book: Book) in
+            notes.noteThread()
+            if writes.withLock({ $0 }) {
+                do { try BatchWriter(container, entity: "Book").insert(["a", "P", 1, .null]) } catch {
+                    notes.note(error)
+                }
+            }
+            return String(book.price % 10)
+        }
+        let context = store.container.newContext()
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.title)]), context: context, sectionKey: key,
+            cacheName: "by digit")
+        try controller.performFetch()
+        let books = try #require(controller.fetchedObjects)
+        for count in [10, 300] {
+            for book in books.prefix(count) { book.price += 1 }
+            _ = notes.takeThreads()
+            try context.save()
+            let isOther = notes.takeThreads() != ["\(pthread_self())"]
+            #expect(isOther == (count > 100), "\(count) objects")
+        }
+        writes.withLock { $0 = true }
+        for book in books.prefix(300) { book.price += 1 }
+        try context.save()
+        #expect(Set(notes.takeErrors()) == ["\(StoreError.wouldWaitForItself)"])
+        writes.withLock { $0 = false }
+        #expect(Set(controller.sections.map(\.name)) == Set(books.map { "\($0.price % 10)" }))
+        #expect(
+            controller.sections.allSatisfy { section in
+                section.objects.allSatisfy { "\($0.price % 10)" == section.name }
+            })
+    }
+
+    /// A record that cannot be written fails the save, and nothing of it is there.
+    @Test func aFailingSaveLeavesTheCacheAsItWas() throws {
+        let store = try LiveStore(Model(Account.self))
+        let context = store.container.newContext()
+        for number in 0..<300 {
+            let account = Account(context: context)
+            (account.name, account.balance) = ("account \(number)", number)
+        }
+        try context.save()
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Account>(sortKeys: [SortKey(\.balance)]), context: context,
+            cacheName: "by balance")
+        try controller.performFetch()
+        let accounts = try #require(controller.fetchedObjects)
+        for account in accounts { account.balance = 1000 - account.balance }
+        accounts[299].name = "account 7"
+        #expect(throws: ValidationError.self) { try context.save() }
+        #expect(try store.container.check { _, _ in } == [])
+        let other = store.container.newContext()
+        let balances = try other.fetch(FetchRequest<Account>()).map(\.balance)
+        #expect(balances == Array(0..<300))
+        accounts[299].name = "another"
+        try context.save()
+        #expect(controller.fetchedObjects?.map(\.balance) == (701...1000).map { $0 })
+        #expect(try store.container.check { _, _ in } == [])
+    }
+}

@@ -1,0 +1,135 @@
+import CountedTree
+import Foundation
+import Models
+import Records
+import SystemBasics
+import TestSupport
+import Testing
+
+@testable import OrderCaches
+
+/// Caches that are caught up before the changes are written.
+@Suite struct PrepareTests {
+    let test: TestStore
+    let caches: CacheEngine
+
+    init() throws {
+        test = try TestStore(model: TestRow.model, threads: 2)
+        caches = CacheEngine(test.store)
+        try test.write { writer in
+            var generator = SeededGenerator(seed: 31)
+            for _ in 0..<2000 {
+                let record = try TestRow.random(using: &generator).record()
+                try writer.insert(0, record.span.bytes)
+            }
+        }
+    }
+
+    private func rows() throws -> [UInt64: TestRow] { try test.contents().mapValues { try TestRow($0) } }
+
+    /// Changes of different objects: updates and deletions.
+    private func randomChanges(_ count: Int, _ generator: inout SeededGenerator) throws -> [RecordChange] {
+        let stored = try test.contents()
+        return try stored.keys.sorted().shuffled(using: &generator).prefix(count).map { number in
+            let isDeletion = Int.random(in: 0..<8, using: &generator) == 0
+            return RecordChange(
+                object: RecordKey(entity: 0, number: number), old: stored[number],
+                new: isDeletion ? nil : try TestRow.random(using: &generator).record())
+        }
+    }
+
+    /// With a second thread that helps.
+    private func prepare(
+        _ cache: CacheRequest, for changes: [RecordChange], in snapshot: Snapshot
+    ) throws -> CacheEngine.PreparedOrders {
+        let crew = Crew()
+        let isLed = DispatchSemaphore(value: 0)
+        var prepared = CacheEngine.PreparedOrders()
+        try Threads.run(2) { thread in
+            if thread == 0 {
+                isLed.wait()
+                crew.help()
+            } else {
+                crew.lead {
+                    isLed.signal()
+                    prepared = caches.prepare([cache], for: changes, in: snapshot, with: crew)
+                }
+            }
+        }
+        return prepared
+    }
+
+    /// Writes changes, and brings a cache in the same transaction with what is known of them.
+    private func write(
+        _ changes: [RecordChange], bringing cache: CacheRequest, known: [RecordChange],
+        _ prepared: CacheEngine.PreparedOrders
+    ) throws -> OpenedOrder {
+        let writer = try test.store.beginWrite()
+        let first = writer.commit
+        for change in changes {
+            if let new = change.new {
+                try writer.update(change.object, new.span.bytes)
+            } else {
+                try writer.delete(change.object)
+            }
+        }
+        try writer.seal()
+        let brought = try caches.bring(
+            [cache], in: writer, known: CacheEngine.KnownChanges(since: first, known, prepared: prepared))
+        let snapshot = try writer.commitAndRead()
+        return try #require(brought[cache.name]).reopened(in: snapshot)
+    }
+
+    @Test(arguments: TestOrder.all) func aPreparedOrderIsTheOneOfTheRecords(order: TestOrder) throws {
+        var generator = SeededGenerator(seed: 32)
+        let cache = CacheRequest(name: "rows", order: try order.request())
+        var shown = try caches.open("rows", cache.order).order.objects()
+        for (round, count) in [1, 100, 300, 900, 1200].enumerated() {
+            let context: Comment = "\(order), round \(round)"
+            let changes = try randomChanges(count, &generator)
+            let prepared = try prepare(cache, for: changes, in: test.store.snapshot())
+            // Nothing is known of the changes but what was prepared.
+            let opened = try write(changes, bringing: cache, known: [], prepared)
+            #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), context)
+            let objects = try opened.order.objects()
+            switch opened.outcome {
+            case .caughtUp(let change): #expect(change.replay(on: shown) == objects, context)
+            case .hit: #expect(objects == shown, context)
+            case .rebuilt, .computed: Issue.record("it was not caught up: \(context)")
+            }
+            shown = objects
+            #expect(try caches.verify("rows", cache.order) == [], context)
+        }
+    }
+
+    @Test func whatWasPreparedFromAnotherStateIsNotUsed() throws {
+        var generator = SeededGenerator(seed: 33)
+        let order = TestOrder(hasSections: true)
+        let cache = CacheRequest(name: "rows", order: try order.request())
+        _ = try caches.open("rows", cache.order)
+        let stale = try prepare(cache, for: randomChanges(300, &generator), in: test.store.snapshot())
+        #expect(stale.orders.count == 1)
+        let others = try randomChanges(50, &generator)
+        _ = try write(others, bringing: cache, known: others, CacheEngine.PreparedOrders())
+        let changes = try randomChanges(300, &generator)
+        let opened = try write(changes, bringing: cache, known: changes, stale)
+        #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))
+        #expect(try caches.verify("rows", cache.order) == [])
+    }
+
+    @Test func onlyCurrentCachesOfChangedEntitiesArePrepared() throws {
+        var generator = SeededGenerator(seed: 34)
+        let cache = CacheRequest(name: "rows", order: try TestOrder(hasSections: true).request())
+        func isPrepared(_ changes: [RecordChange]) throws -> Bool {
+            try !prepare(cache, for: changes, in: test.store.snapshot()).orders.isEmpty
+        }
+        let changes = try randomChanges(5, &generator)
+        #expect(try !isPrepared(changes), "it is not there yet")
+        _ = try caches.open("rows", cache.order)
+        #expect(try isPrepared(changes))
+        let other = RecordChange(object: RecordKey(entity: 1, number: 1), old: nil, new: [])
+        #expect(try !isPrepared([other]))
+        try test.write { _ = try $0.delete(changes[0].object) }
+        #expect(try !isPrepared(try randomChanges(5, &generator)), "it is behind")
+    }
+}
