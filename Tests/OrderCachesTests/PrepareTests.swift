@@ -117,6 +117,29 @@ import Testing
         #expect(try caches.verify("rows", cache.order) == [])
     }
 
+    /// Met when the nodes are published already.
+    @Test(arguments: [1, 400]) func aRowThatIsMissingRebuildsTheCache(count: Int) throws {
+        var generator = SeededGenerator(seed: 35)
+        let order = TestOrder(hasSections: true)
+        let cache = CacheRequest(name: "rows", order: try order.request())
+        _ = try caches.open("rows", cache.order)
+        let changes = try randomChanges(count, &generator)
+        var told = changes
+        var row = TestRow(group: "g", rank: 77)
+        let old = try row.record()
+        row.note = 1
+        told[0] = RecordChange(object: told[0].object, old: old, new: try row.record())
+        let prepared = try prepare(cache, for: told, in: test.store.snapshot())
+        #expect(prepared.orders.count == 1)
+        let opened = try write(changes, bringing: cache, known: told, prepared)
+        guard case .rebuilt(.damaged) = opened.outcome else {
+            Issue.record("\(opened.outcome)")
+            return
+        }
+        #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))
+        #expect(try caches.verify("rows", cache.order) == [])
+    }
+
     @Test func onlyCurrentCachesOfChangedEntitiesArePrepared() throws {
         var generator = SeededGenerator(seed: 34)
         let cache = CacheRequest(name: "rows", order: try TestOrder(hasSections: true).request())

@@ -60,6 +60,12 @@ extension CountedTree {
         }
     }
 
+    /// The ranks of keys, which ascend strictly, by edits that only find. O(k log n).
+    package func ranks(of finds: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
+        var fork = reopened(in: ForkNodeStore(over: store))
+        return try fork.apply(finds, with: crew)
+    }
+
     /// Adds an entry; false when the key is there. O(log n).
     @discardableResult
     package mutating func insert(_ key: [UInt8], weight: Int = 1) throws -> Bool {

@@ -101,9 +101,13 @@ extension CacheEngine {
     ) throws -> (order: SectionedOrder, change: OrderChange) {
         var (order, change) = (prepared.base, OrderChange())
         let threads = prepared.edits.rows.count < Self.fewestForThread ? 1 : 2
+        let crew = Crew()
         try Threads.run(threads) { thread in
-            if thread == 0 { order = try prepared.fork.publish(to: nodes) }
-            if thread == threads - 1 { change = try prepared.change() }
+            if thread == 0 {
+                order = try prepared.fork.publish(to: nodes)
+                crew.help()
+            }
+            if thread == threads - 1 { try crew.lead { change = try prepared.change(with: crew) } }
         }
         return (order, change)
     }

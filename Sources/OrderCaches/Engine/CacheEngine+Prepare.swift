@@ -30,7 +30,11 @@ extension CacheEngine {
         let places: ChangedPlaces
 
         /// O(k log n) for k changes.
-        func change() throws -> OrderChange { try OrderDiff.change(from: base, to: fork.order, edits.rows, places) }
+        func change(with crew: Crew? = nil) throws -> OrderChange {
+            var places = places
+            try base.findPostponed(&places, with: crew)
+            return try OrderDiff.change(from: base, to: fork.order, edits.rows, places)
+        }
     }
 
     /// Catches caches up in memory from the state of a snapshot, in which they must be current, with changes that lead from it to a
@@ -68,7 +72,8 @@ extension CacheEngine {
     ) throws -> PreparedOrder {
         let base = try header.order(of: request, in: nodes)
         var fork = ForkedOrder(over: base)
-        let places = try fork.update(edits, with: crew)
+        // The change alone needs the ranks of rows that keep their keys, and the crew's threads have more time for it later.
+        let places = try fork.update(edits, postponingRanks: crew != nil, with: crew)
         return PreparedOrder(header: header, base: base, edits: edits, fork: fork, places: places)
     }
 }

@@ -20,6 +20,8 @@ struct ChangedPlaces {
     /// In the order of the changes; nil where a change has no such row.
     var oldRows: [Row?]
     var newRows: [Row?]
+    /// The keys of the changes, while the ranks of rows that keep theirs are to be found yet.
+    var postponed: ChangedKeys?
 
     init(sections: [[UInt8]], oldRows: [Row?], newRows: [Row?]) {
         self.sections = sections

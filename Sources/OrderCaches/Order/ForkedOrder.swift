@@ -17,8 +17,10 @@ package struct ForkedOrder {
 
     /// As `SectionedOrder.update`. After an error, drop the fork.
     @discardableResult
-    mutating func update(_ edits: OrderEdits, with crew: Crew? = nil) throws -> ChangedPlaces {
-        try order.update(edits, with: crew)
+    mutating func update(
+        _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
+    ) throws -> ChangedPlaces {
+        try order.update(edits, postponingRanks: postponingRanks, with: crew)
     }
 
     /// Writes the changed nodes into the base's store, or one that continues it, and returns the order there.

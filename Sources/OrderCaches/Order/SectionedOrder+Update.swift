@@ -4,15 +4,18 @@ internal import SystemBasics
 
 extension SectionedOrder {
     /// Applies changes of rows and of headings, and returns the old and new positions of these rows, of their sections, and of the
-    /// sections whose headings changed. O(k log n).
+    /// sections whose headings changed. The positions of rows that keep their keys may be postponed. O(k log n).
     @discardableResult
-    mutating func update(_ edits: OrderEdits, with crew: Crew? = nil) throws -> ChangedPlaces {
+    mutating func update(
+        _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
+    ) throws -> ChangedPlaces {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
         // Also for rows that keep their keys: their sections may move.
         for (number, section) in keys.sections.enumerated() {
             places.oldSections[number] = try entry(of: section)
         }
+        if postponingRanks { places.postponed = keys }
         let firstRanks = try updateRows(keys, &places, crew)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
         if edits.changesNothing {
@@ -47,6 +50,7 @@ extension SectionedOrder {
                 edits.append(TreeEdit(keys.sections[asked], .find))
                 asked += 1
             }
+            if places.postponed != nil && key.change == .find { continue }
             edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
         }
         let outcomes = try rows.apply(edits, with: crew)
@@ -61,6 +65,7 @@ extension SectionedOrder {
                 asked += 1
                 next += 1
             }
+            if places.postponed != nil && key.change == .find { continue }
             let outcome = outcomes[next]
             next += 1
             guard outcome.wasPresent == (key.change != .insert()) else {
@@ -71,6 +76,29 @@ extension SectionedOrder {
             if key.change != .remove { places.newRows[key.rowChange]?.rank = outcome.newRank }
         }
         return firstRanks
+    }
+
+    /// Finds the positions that an update of this order has postponed. The order must be as it was before. O(k log n).
+    func findPostponed(_ places: inout ChangedPlaces, with crew: Crew? = nil) throws {
+        guard let keys = places.postponed else { return }
+        places.postponed = nil
+        let finds = keys.ascending.filter { $0.change == .find }.map { TreeEdit($0.key.bytes, .find) }
+        var found = try rows.ranks(of: finds, with: crew)[...]
+        // How many more rows stand before a key after the update.
+        var added = 0
+        for key in keys.ascending {
+            switch key.change {
+            case .insert: added += 1
+            case .remove: added -= 1
+            case .update: break
+            case .find:
+                guard let outcome = found.popFirst(), outcome.wasPresent else {
+                    throw Self.corrupted("an expected row is missing")
+                }
+                places.oldRows[key.rowChange]?.rank = outcome.oldRank
+                places.newRows[key.rowChange]?.rank = outcome.oldRank + added
+            }
+        }
     }
 
     /// Brings the sections' entries up to their rows.
