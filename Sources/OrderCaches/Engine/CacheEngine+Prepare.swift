@@ -1,3 +1,4 @@
+internal import Models
 package import Records
 package import SystemBasics
 
