@@ -175,7 +175,8 @@ let package = Package(
 
         // seeds, folders and stores that tests share
         .target(
-            name: "TestSupport", dependencies: ["Bytes", "LMDB", "Models", "Records"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Bytes", "LMDB", "Models", "Records", "SystemBasics"],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
             name: "LMDBTests", dependencies: ["Files", "LMDB", "LMDBCheck", "TestSupport"], swiftSettings: strict),

@@ -19,7 +19,7 @@ import Testing
         for round in 0..<8 {
             let fork = ForkNodeStore(over: ReadableByThreads(base, reads))
             var edited = tree.reopened(in: fork)
-            try withHelper { crew in
+            try Crew.withHelper { crew in
                 try applyBatch(
                     &edited, &model, &generator, "seed \(seed), round \(round)", counts: [300, 1000, 4000], with: crew)
             }
@@ -42,28 +42,11 @@ import Testing
         try applyBatch(&tree, &model, &generator, "seed 5", counts: [3000])
         let reads = Reads(before: readsBeforeFailure)
         let edits = model.keys.map { TreeEdit($0, .remove) }
-        try withHelper { crew in
+        try Crew.withHelper { crew in
             var edited = tree.reopened(in: ForkNodeStore(over: ReadableByThreads(base, reads)))
             #expect(throws: Reads.Failure.self) { try edited.apply(edits, with: crew) }
         }
         #expect(try tree.contents() == model)
-    }
-
-    /// Calls the body as the leader of a crew whose helper is there.
-    private func withHelper(_ body: (Crew) throws -> Void) throws {
-        let crew = Crew()
-        let isLed = DispatchSemaphore(value: 0)
-        try Threads.run(2) { thread in
-            if thread == 0 {
-                isLed.wait()
-                crew.help()
-            } else {
-                try crew.lead {
-                    isLed.signal()
-                    try body(crew)
-                }
-            }
-        }
     }
 }
 

@@ -1,5 +1,4 @@
 import CountedTree
-import Foundation
 import Models
 import Records
 import SystemBasics
@@ -42,20 +41,8 @@ import Testing
     private func prepare(
         _ cache: CacheRequest, for changes: [RecordChange], in snapshot: Snapshot
     ) throws -> CacheEngine.PreparedOrders {
-        let crew = Crew()
-        let isLed = DispatchSemaphore(value: 0)
         var prepared = CacheEngine.PreparedOrders()
-        try Threads.run(2) { thread in
-            if thread == 0 {
-                isLed.wait()
-                crew.help()
-            } else {
-                crew.lead {
-                    isLed.signal()
-                    prepared = caches.prepare([cache], for: changes, in: snapshot, with: crew)
-                }
-            }
-        }
+        try Crew.withHelper { prepared = caches.prepare([cache], for: changes, in: snapshot, with: $0) }
         return prepared
     }
 

@@ -3,6 +3,7 @@ internal import Models
 internal import Records
 
 extension SavePlan {
+    /// Throws when a record lacks a required value; of references only when it is complete.
     func requireValues(of object: ManagedObject, in record: [UInt8], isComplete: Bool) throws {
         let entity = object.entity
         let view = try RecordView(record.span.bytes, of: entity)

@@ -160,6 +160,7 @@ final class LMDBNodeStore: NodeStore {
                 places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
             }
         }
+        // One byte of each page first: then the processor looks up several pages at a time.
         for place in places { touched &+= place.value[0] }
         for place in places {
             recentNodes[Self.index(of: place.node)] = place

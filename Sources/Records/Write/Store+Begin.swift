@@ -53,3 +53,14 @@ extension Store {
         }
     }
 }
+
+extension StoreWriter {
+    /// Counts the calling thread as one of the writer's while the body runs: to wait for another writer there is an error, as the
+    /// writer's thread waits for the body.
+    package func countingThread(_ body: () -> Void) {
+        let thread = currentThread()
+        store.writerBegan(on: thread)
+        defer { store.writerEnded(on: thread) }
+        body()
+    }
+}

@@ -57,15 +57,6 @@ package final class StoreWriter: StoreReader {
     /// Throws unless the calling thread is the one that began the transaction.
     func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
 
-    /// Counts the calling thread as one of the writer's while the body runs: to wait for another writer there is an error, as the
-    /// writer's thread waits for the body.
-    package func countingThread(_ body: () -> Void) {
-        let thread = currentThread()
-        store.writerBegan(on: thread)
-        defer { store.writerEnded(on: thread) }
-        body()
-    }
-
     func requireChangeable() throws {
         precondition(!isSealed, "A sealed transaction changes no records.")
         try checkThread()

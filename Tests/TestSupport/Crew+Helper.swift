@@ -1,0 +1,21 @@
+import Dispatch
+package import SystemBasics
+
+extension Crew {
+    /// Calls the body as the leader of a crew whose helper is there already.
+    package static func withHelper(_ body: (Crew) throws -> Void) throws {
+        let crew = Crew()
+        let isLed = DispatchSemaphore(value: 0)
+        try Threads.run(2) { thread in
+            if thread == 0 {
+                isLed.wait()
+                crew.help()
+            } else {
+                try crew.lead {
+                    isLed.signal()
+                    try body(crew)
+                }
+            }
+        }
+    }
+}
