@@ -141,6 +141,8 @@ import Testing
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
+        // A slot waits for the transactions that run, those of other tests too.
+        try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("UPDATE public.t SET a = 'A' WHERE id = 1")
         try connection.execute(

@@ -150,6 +150,8 @@ import Testing
     @Test(arguments: [nil, "mine"]) func aGivenSlotMayBeOlderThanThePublication(publication: String?) throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
+        // A slot waits for the transactions that run, those of other tests too.
+        try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("INSERT INTO public.t VALUES (1)")
         if let publication { try connection.execute("CREATE PUBLICATION \(publication) FOR ALL TABLES") }
