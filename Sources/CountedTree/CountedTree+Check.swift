@@ -39,6 +39,7 @@ private struct Checker {
         do {
             let contents = try read(node, level: level)
             checkKeys(contents.keys, of: node, level: level, from: lower, to: upper)
+            checkSharedLengths(contents, of: node, level: level)
             guard level > 0 else { return contents.measure }
             for slot in contents.children.indices {
                 let (child, counted) = contents.children[slot]
@@ -62,6 +63,7 @@ private struct Checker {
 
     private struct Contents {
         var keys: [[UInt8]] = []
+        var cells: [NodeView.Cell] = []
         var children: [(NodeNumber, Measure)] = []
         /// Of the children, in a tree with summaries.
         var summaries: [[UInt8]] = []
@@ -80,8 +82,8 @@ private struct Checker {
                     contents.children.append((view.child(of: cell), measure))
                     contents.summaries.append([UInt8](copying: view.summary(of: cell)))
                 }
-                contents.keys.append(
-                    cell.hasLongKey ? try tree.store.longKey(of: cell, in: view) : view.inlineKey(of: cell))
+                try tree.withWholeKey(at: slot, of: view) { contents.keys.append([UInt8](copying: $0)) }
+                contents.cells.append(cell)
                 rest += try tree.store.overflowNodes(of: cell, in: view)
             }
             if view.bytes.byteCount > tree.store.capacity { defects.append("node \(node) is too large") }
@@ -106,6 +108,20 @@ private struct Checker {
         }
         if let upper, let last = meaningful.last, last.span.bytes.compare(upper.span.bytes) >= 0 {
             defects.append("node \(node) has a key above its right neighbour's separator")
+        }
+    }
+
+    /// Searches rely on it that a key shares with its base what it says, and no more.
+    private mutating func checkSharedLengths(_ contents: Contents, of node: NodeNumber, level: Int) {
+        let first = NodeLayout.firstKeySlot(isLeaf: level == 0)
+        func inlineKey(_ number: Int) -> ArraySlice<UInt8> {
+            contents.keys[first + number].prefix(contents.cells[first + number].inlineCount)
+        }
+        for number in 1..<max(1, contents.keys.count - first) {
+            let shared = zip(inlineKey(number), inlineKey(number & (number - 1))).prefix { $0 == $1 }.count
+            if shared != contents.cells[first + number].sharedLength {
+                defects.append("slot \(first + number) of node \(node) shares \(shared) bytes and says otherwise")
+            }
         }
     }
 }

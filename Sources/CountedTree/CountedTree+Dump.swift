@@ -24,7 +24,7 @@ extension CountedTree {
                 for slot in 0..<view.slotCount {
                     let cell = try view.cell(at: slot)
                     let measure = try view.measure(of: cell)
-                    var line = "\(indent)  \(Self.text(view.inlineKey(of: cell)))\(cell.hasLongKey ? "…" : "")"
+                    var line = "\(indent)  \(Self.text(try view.inlineKey(of: cell)))\(cell.hasLongKey ? "…" : "")"
                     if level > 0 { line += " count \(measure.count)" }
                     if root.isWeighted { line += " weight \(measure.weight)" }
                     if summarizer != nil { line += " summary \([UInt8](copying: view.summary(of: cell)))" }

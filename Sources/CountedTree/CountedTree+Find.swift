@@ -30,8 +30,8 @@ extension CountedTree {
         var isPresent = false
         var weight = 0
         var summary: [UInt8] = []
-        let before = try descend(to: key) { view, slot, _ in
-            isPresent = try slot < view.slotCount && compare(key, with: view, slot) == 0
+        let before = try descend(to: key) { view, slot, isEqual, _ in
+            isPresent = isEqual
             if isPresent {
                 let cell = try view.cell(at: slot)
                 weight = try view.measure(of: cell).weight
@@ -45,7 +45,7 @@ extension CountedTree {
     /// keys are less. O(log n).
     package func firstEntry(from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void) throws -> Bool {
         var isFound = false
-        let before = try descend(to: key) { view, slot, before in
+        let before = try descend(to: key) { view, slot, _, before in
             isFound = slot < view.slotCount
             if isFound { try handOut(slot, of: view) { try body($0.key, before.count) } }
         }
@@ -79,15 +79,18 @@ extension CountedTree {
         }
     }
 
-    /// The descent to the first slot whose key is not less; in a leaf, it may be one past the last.
+    /// The descent to the first slot whose key is not less, which may be this key; in a leaf, it may be one past the last.
     private func descend(
-        to key: RawSpan, body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
+        to key: RawSpan, body: (NodeView, _ slot: Int, _ isEqual: Bool, _ before: Measure) throws -> Void
     ) throws -> Measure {
-        try descend { view, _ in
-            let slot = try view.isLeaf ? leafSlot(for: key, in: view) : childSlot(for: key, in: view)
+        var isEqual = false
+        return try descend { view, _ in
+            let last = try lastSlot(upTo: key, in: view)
+            isEqual = last.isEqual
+            let slot = view.isLeaf && !isEqual ? last.slot + 1 : last.slot
             return (slot, try view.measure(of: 0..<slot))
         } body: {
-            try body($0, $1, $2)
+            try body($0, $1, isEqual, $2)
         }
     }
 
@@ -121,66 +124,86 @@ extension CountedTree {
         }
     }
 
-    /// The first slot of a leaf, from one on, whose key is not less.
-    func leafSlot(for key: RawSpan, in view: NodeView, from slot: Int = 0) throws -> Int {
-        var low = slot
-        var high = view.slotCount
-        let difference = Self.compareStart(of: key, with: view)
-        if difference != 0 { return difference < 0 ? low : high }
-        while low < high {
-            let middle = (low + high) / 2
-            if try compareRest(of: key, with: view, middle) > 0 { low = middle + 1 } else { high = middle }
+    /// The last slot whose key is not greater, and whether it is this key. With no such slot, the one before the first key:
+    /// a branch's first slot, which is less than all keys, and -1 in a leaf. O(log slots + bytes of the key).
+    func lastSlot(upTo key: RawSpan, in view: NodeView) throws -> (slot: Int, isEqual: Bool) {
+        let first = view.firstKeySlot
+        let keyCount = view.slotCount - first
+        guard keyCount > 0 else { return (first - 1, false) }
+        // How many bytes the key has in common with the one at `number`, which is less.
+        var matched = 0
+        var order = try compare(key, &matched, withRestOf: try view.cell(at: first), in: view)
+        if order <= 0 { return order == 0 ? (first, true) : (first - 1, false) }
+        var number = 0
+        var step = 1 << (Int.bitWidth - 1 - keyCount.leadingZeroBitCount)
+        while step > 0 {
+            // The key here is the base of the next one to look at.
+            let next = number | step
+            step >>= 1
+            if next >= keyCount { continue }
+            let cell = try view.cell(at: first + next)
+            if cell.sharedLength > matched {
+                number = next
+            } else if cell.sharedLength == matched {
+                order = try compare(key, &matched, withRestOf: cell, in: view)
+                if order == 0 { return (first + next, true) }
+                if order > 0 { number = next }
+            }
         }
-        return low
+        return (first + number, false)
     }
 
-    /// The last child of a branch whose separator is not greater; the first child's is less than all keys.
-    func childSlot(for key: RawSpan, in view: NodeView) throws -> Int {
-        var low = 1
-        var high = view.slotCount
-        while low < high {
-            let middle = (low + high) / 2
-            if try compareRest(of: key, with: view, middle) >= 0 { low = middle + 1 } else { high = middle }
+    /// Compares a key with one that shares `matched` bytes with it and its base. Adds the bytes that the rests have in common
+    /// when the key is greater. Reads the rest of a long key only when its first bytes do not decide.
+    private func compare(
+        _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView
+    ) throws -> Int {
+        let rest = view.inlineRest(of: cell)
+        let unmatched = key.extracting(matched..<key.byteCount)
+        let common = unmatched.commonPrefixLength(rest)
+        var order = unmatched.byteCount - common
+        if common < rest.byteCount {
+            order =
+                order == 0
+                ? -1
+                : Int(unmatched.unsafeLoad(fromByteOffset: common, as: UInt8.self))
+                    - Int(rest.unsafeLoad(fromByteOffset: common, as: UInt8.self))
+        } else if cell.hasLongKey {
+            let whole = try store.longKey(of: cell, in: view)
+            order = key.compare(whole.span.bytes)
         }
-        return low - 1
+        if order > 0 { matched += common }
+        return order
     }
 
-    /// Compares a key with a slot's.
-    func compare(_ key: RawSpan, with view: NodeView, _ slot: Int) throws -> Int {
-        let difference = Self.compareStart(of: key, with: view)
-        return difference != 0 ? difference : try compareRest(of: key, with: view, slot)
-    }
-
-    /// Compares a key's first bytes with what all keys of a node begin with. 0: with the others it depends on their rest.
-    private static func compareStart(of key: RawSpan, with view: NodeView) -> Int {
-        if view.prefixLength == 0 { return 0 }
-        return key.byteCount < view.prefixLength
-            ? key.compare(view.prefix) : key.extracting(first: view.prefixLength).compare(view.prefix)
-    }
-
-    /// Compares a key that begins as those of the node do with a slot's, reading the rest of a long one only when its first
-    /// bytes do not decide.
-    private func compareRest(of key: RawSpan, with view: NodeView, _ slot: Int) throws -> Int {
+    /// Hands out a slot's key, with the rest of a long one.
+    func withWholeKey(at slot: Int, of view: NodeView, _ body: (RawSpan) throws -> Void) throws {
         let cell = try view.cell(at: slot)
-        let inline = view.inlineSuffix(of: cell)
-        let suffix = key.extracting(view.prefixLength..<key.byteCount)
-        guard cell.hasLongKey, suffix.byteCount >= inline.byteCount,
-            suffix.extracting(first: inline.byteCount).compare(inline) == 0
-        else { return suffix.compare(inline) }
-        let whole = try store.longKey(of: cell, in: view)
-        return key.compare(whole.span.bytes)
+        if cell.hasLongKey {
+            let key = try store.longKey(of: cell, in: view)
+            try body(key.span.bytes)
+        } else {
+            try view.withInlineKey(of: cell, body)
+        }
     }
 
     /// Calls the body with the entry in a slot of a leaf.
     func handOut(_ slot: Int, of view: NodeView, _ body: (borrowing TreeEntry) throws -> Void) throws {
         let cell = try view.cell(at: slot)
+        try view.withInlineKey(of: cell) { try handOut(cell, of: view, $0, body) }
+    }
+
+    /// The same, given the bytes of the key that are in the node.
+    func handOut(
+        _ cell: NodeView.Cell, of view: NodeView, _ inlineKey: RawSpan, _ body: (borrowing TreeEntry) throws -> Void
+    ) throws {
         let weight = try view.measure(of: cell).weight
         let summary = view.summary(of: cell)
         if cell.hasLongKey {
             let key = try store.longKey(of: cell, in: view)
             try body(TreeEntry(key: key.span.bytes, weight: weight, summary: summary))
         } else {
-            try view.withInlineKey(of: cell) { try body(TreeEntry(key: $0, weight: weight, summary: summary)) }
+            try body(TreeEntry(key: inlineKey, weight: weight, summary: summary))
         }
     }
 }

@@ -25,14 +25,20 @@ extension CountedTree {
         var handedOut: Int? = 0
         try read(node, level: level) { view in
             let first = level == 0 ? min(skipping, view.slotCount) : 0
+            var key: [UInt8] = []
             for index in first..<view.slotCount {
                 guard let sum = handedOut else { return }
                 let slot = direction == .forward ? index : view.slotCount - 1 - index
+                let cell = try view.cell(at: slot)
                 if level == 0 {
-                    try handOut(slot, of: view) { handedOut = try body($0) ? sum + 1 : nil }
+                    if direction == .backward || index == first {
+                        key = try view.inlineKey(of: cell)
+                    } else {
+                        try view.advance(&key, to: cell)
+                    }
+                    try handOut(cell, of: view, key.span.bytes) { handedOut = try body($0) ? sum + 1 : nil }
                     continue
                 }
-                let cell = try view.cell(at: slot)
                 let count = try view.measure(of: cell).count
                 if skipping >= count {
                     skipping -= count

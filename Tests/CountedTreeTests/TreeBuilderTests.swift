@@ -138,11 +138,11 @@ import Testing
     /// Branches whose children are all the same: a tree of 2^40 leaves out of 41 nodes.
     @Test(arguments: [1, 0] as [UInt8]) func aNodeThatIsReachedManyTimesKeepsNobodyBusy(count: UInt8) {
         let store = MemoryNodeStore(capacity: 256)
-        store.write(1, [1, 0, 1, 0, 0, 0, 1, 0, 97])
+        store.write(1, [1, 0, 1, 0, 2, 0, 0, 97])
         for level in UInt8(1)...40 {
             let counted = level == 1 ? count : 1
-            let cell = [level, 0, 0, 0, 0, 0, 0, 0, counted, 0, 0, 0, 0, 0, 0, 0]
-            store.write(NodeNumber(level) + 1, [2, level, 2, 0, 0, 0, 16, 0, 32, 0] + cell + cell)
+            let cell = [level, 0, 0, 0, 0, 0, 0, 0, counted, 0, 0, 0, 0, 0, 0, 0, 0]
+            store.write(NodeNumber(level) + 1, [2, level, 2, 0, 17, 0, 34, 0] + cell + cell)
         }
         let root = TreeRoot(node: 41, level: 40, measure: Measure(count: 3, weight: 3), isWeighted: false)
         let tree = CountedTree(in: store, root: root)
@@ -157,13 +157,14 @@ import Testing
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
         for number in UInt8(0)..<62 { try tree.insert([number, 97]) }
-        store.write(2, [1, 0, 1, 0, 0, 0, 1, 0, 99])
+        store.write(2, [1, 0, 1, 0, 2, 0, 0, 99])
         var cells: [UInt8] = []
         for (child, count) in [(1, 62), (2, 1)] as [(UInt64, UInt64)] {
             cells.appendNumber(child)
             cells.appendNumber(count)
+            cells.append(0)
         }
-        store.write(3, [2, 1, 2, 0, 0, 0, 16, 0, 76, 1] + cells + repeatElement(98, count: 300))
+        store.write(3, [2, 1, 2, 0, 17, 0, 78, 1] + cells + repeatElement(98, count: 300))
         let measure = Measure(count: 63, weight: 63)
         var damaged = CountedTree(in: store, root: TreeRoot(node: 3, level: 1, measure: measure, isWeighted: false))
         #expect(throws: TreeError.self) { try damaged.insert([70, 97]) }

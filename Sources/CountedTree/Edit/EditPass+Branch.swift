@@ -63,16 +63,22 @@ extension EditPass {
             var index = some.lowerBound
             while index < some.upperBound {
                 let firstKey = edits[index].key
-                let slot = try tree.childSlot(for: firstKey.span.bytes, in: view)
+                let slot = try tree.lastSlot(upTo: firstKey.span.bytes, in: view).slot
                 let first = index
                 index += 1
-                while index < some.upperBound {
-                    let key = edits[index].key
-                    if slot + 1 < view.slotCount, try tree.compare(key.span.bytes, with: view, slot + 1) >= 0 { break }
-                    index += 1
+                if slot + 1 == view.slotCount {
+                    index = some.upperBound
+                } else if index < some.upperBound {
+                    try tree.withWholeKey(at: slot + 1, of: view) { separator in
+                        while index < some.upperBound {
+                            let key = edits[index].key
+                            if key.span.bytes.compare(separator) >= 0 { break }
+                            index += 1
+                        }
+                    }
                 }
                 // Damaged separators that do not ascend could lead back.
-                guard slot >= counted else { throw TreeError.corrupted(node: node, "its keys are out of order") }
+                guard slot >= counted else { throw view.outOfOrder }
                 sum += try view.measure(of: counted..<slot).count
                 counted = slot
                 let cell = try view.cell(at: slot)

@@ -15,14 +15,14 @@ extension EditPass {
         var pieces: [Piece] = []
         var last: [UInt8] = []
         for cut in writer.cuts(capacity: store.capacity, fillsNodes: fillsNodes) {
-            var bytes = writer.node(cut.slots, prefixLength: cut.prefixLength)
+            let bytes = writer.node(cut)
             var separator = StoredKey.empty
             if !pieces.isEmpty {
-                if level == 0 {
-                    separator = try self.separator(between: last, and: bytes, of: node)
-                } else {
-                    (separator, bytes) = try takeFirstSeparator(of: bytes, node, level: level)
-                }
+                // A branch's first key moves up when it is split off: nothing below it is less.
+                separator =
+                    level == 0
+                    ? try self.separator(between: last, and: bytes, of: node)
+                    : writer.storedKey(at: cut.slots.lowerBound)
             }
             let measure = try self.measure(of: bytes, node, level: level)
             let number = pieces.isEmpty ? node : try store.allocate()
@@ -31,19 +31,6 @@ extension EditPass {
             pieces.append(Piece(node: number, measure: measure, separator: separator))
         }
         return .split(pieces)
-    }
-
-    /// A branch's first separator moves up when it is split off: nothing below it is less.
-    private func takeFirstSeparator(
-        of bytes: [UInt8], _ node: NodeNumber, level: Int
-    ) throws -> (StoredKey, remaining: [UInt8]) {
-        let view = try NodeView(bytes.span.bytes, node: node, level: level, form)
-        let first = try view.cell(at: 0)
-        var writer = NodeWriter(level: level, form)
-        writer.appendBranchCell(
-            child: view.child(of: first), try view.measure(of: first), view.summary(of: first), .empty)
-        try writer.append(1..<view.slotCount, of: view)
-        return (try view.storedKey(at: 0), writer.node())
     }
 
     private func measure(of bytes: [UInt8], _ node: NodeNumber, level: Int) throws -> Measure {

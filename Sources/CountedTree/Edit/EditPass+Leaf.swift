@@ -19,8 +19,10 @@ extension EditPass {
             var slot = 0
             for index in some {
                 let key = edits[index].key
-                slot = try tree.leafSlot(for: key.span.bytes, in: view, from: slot)
-                let isPresent = try slot < slotCount && tree.compare(key.span.bytes, with: view, slot) == 0
+                let (last, isPresent) = try tree.lastSlot(upTo: key.span.bytes, in: view)
+                let next = isPresent ? last : last + 1
+                guard next >= slot else { throw view.outOfOrder }
+                slot = next
                 noteFound(index, rank: before + slot, isPresent: isPresent)
                 switch edits[index].change {
                 case .insert where !isPresent: leafEdits.append(LeafEdit(edit: index, slot: slot))

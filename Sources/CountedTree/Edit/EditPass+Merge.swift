@@ -66,8 +66,8 @@ extension EditPass {
         try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
         var fits = false
         try read(children.upper, level: level - 1) { view in
-            // At least: their common prefix may be shorter than that of each.
-            let added = view.bytes.byteCount - NodeLayout.headerLength - view.prefixLength
+            // About: behind other keys they share more or less. A node that is nearly full is not merged.
+            let added = view.bytes.byteCount - NodeLayout.headerLength
             guard merged.byteCount + added <= store.capacity else { return }
             if level > 1 {
                 let first = try view.cell(at: 0)

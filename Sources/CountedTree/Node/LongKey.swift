@@ -42,7 +42,7 @@ extension NodeStore {
 
     /// The whole of a cell's long key.
     func longKey(of cell: NodeView.Cell, in view: NodeView) throws -> [UInt8] {
-        var key = view.inlineKey(of: cell)
+        var key = try view.inlineKey(of: cell)
         let (first, length) = reference(of: cell, in: view)
         try forEachOverflowNode(from: first) { node, rest in
             guard key.count + rest.byteCount <= length else {

@@ -1,13 +1,22 @@
 /// The bytes of a node. Numbers are little-endian.
 ///
-///     node         kind 1 | level 1 | slots 2 | prefix length 2 | end of each cell 2 x slots | prefix | cells
-///     leaf cell                        [weight 8] | [length 2 | summary] | key without the prefix
-///     branch cell  child 8 | count 8 | [weight 8] | [length 2 | summary] | key    key <= all keys below; the first's is empty
+///     node         kind 1 | level 1 | slots 2 | end of each cell 2 x slots | cells
+///     leaf cell                        [weight 8] | [length 2 | summary] | shared 1 or 3 | rest of the key
+///     branch cell  child 8 | count 8 | [weight 8] | [length 2 | summary] | shared 1 or 3 | rest of the key
+///     shared       0 to 254 in one byte, else 255 and the number in 2
 ///     long key     its first bytes | overflow node 8 | whole length 4
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///
-/// A leaf stores the bytes that all its keys begin with once (prefix truncation: Graefe, Modern B-Tree Techniques, 3.5);
-/// a branch's prefix is empty. Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
+/// A branch's key is not greater than all keys below; the first slot's is empty and belongs to no base.
+///
+/// A key shares its first bytes with its base and stores the rest. The base of a node's key number i is the key whose number
+/// is i with the lowest one bit cleared, as in Fenwick's binary indexed tree (1994); key 0 has none. So one key is put together
+/// from at most log2(n) cells; all of them in order, each from the one before, as keys that ascend share with it what they
+/// share with an earlier one; and a binary search meets each key after its base, so that it compares with the rest only
+/// where the key it looks for and this one leave the base at the same byte: offset-value coding
+/// (Conner 1977; Graefe and Do, Offset-value coding in database query processing, 2023).
+///
+/// Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
 /// of a node. Weights are there in weighted trees only, summaries in trees with a summarizer. The level of a leaf is 0; a node's children stand one
 /// level lower, so that no damaged pointer can make a descent cycle. A leaf or branch ends with its last cell: a store
 /// may pad it.
@@ -24,8 +33,7 @@ enum NodeLayout {
         case weightedBranchWithSummaries = 9
     }
 
-    static let headerLength = 6
-    static let prefixLengthOffset = 4
+    static let headerLength = 4
     static let longKeyMark: UInt16 = 0x8000
     /// The reference at the end of a long key's cell.
     static let longKeyReferenceLength = 12
@@ -51,12 +59,23 @@ enum NodeLayout {
 
     static let summaryLengthLength = 2
 
+    /// The slot of a node's first key.
+    static func firstKeySlot(isLeaf: Bool) -> Int { isLeaf ? 0 : 1 }
+
+    /// In the byte of the shared length: the length is in the next two bytes.
+    static let longSharedMark: UInt8 = 255
+
+    /// The bytes that a shared length takes.
+    static func fieldLength(ofShared length: Int) -> Int { length < Int(longSharedMark) ? 1 : longSharedFieldLength }
+
+    private static let longSharedFieldLength = 3
+
     /// The longest key that a cell holds whole; of a longer one, it holds this many bytes. With it, a cell takes
     /// at most a quarter of a node, so that the halves of a split always fit. With summaries, two cells fit into a node.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
         let room = capacity - headerLength
         let plain = CellForm(isWeighted: true, maximumSummary: nil)
-        let others = 2 + fixedLength(isLeaf: false, plain) + longKeyReferenceLength
+        let others = 2 + fixedLength(isLeaf: false, plain) + longSharedFieldLength + longKeyReferenceLength
         guard let summary = form.maximumSummary else { return room / 4 - others }
         return max(0, min(room / 4, room / 2 - summaryLengthLength - summary) - others)
     }

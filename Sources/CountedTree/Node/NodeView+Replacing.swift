@@ -1,152 +1,170 @@
 internal import Bytes
-/// What becomes of a slot of a leaf.
-struct CellChange {
-    let slot: Int
-    /// Whether the slot's cell goes.
-    let drops: Bool
-    /// The key of a cell that stands before the slot then, or in its place; nil when there is none.
-    let key: StoredKey?
-    var weight = 0
-    /// In trees with summaries.
-    var summary: [UInt8] = []
-}
-
 extension NodeView {
     /// A leaf's bytes after changes in the order of their slots, made in one go; nil when they are too many for one node,
-    /// or none, or need another prefix. What does not change is copied in runs.
-    func replacing(_ changes: [CellChange], capacity: Int) throws(TreeError) -> [UInt8]? {
+    /// or none. O(bytes).
+    func replacing(_ changes: [CellChange], capacity: Int) throws -> [UInt8]? {
         var count = slotCount
-        var byteCount = bytes.byteCount
-        for change in changes {
-            if change.drops {
-                let cell = try cell(at: change.slot)
-                byteCount -= 2 + cell.range.count
-                count -= 1
-            }
-            if let key = change.key {
-                guard hasPrefix(key) else { return nil }
-                byteCount += 2 + NodeLayout.fixedLength(isLeaf: true, form) + change.summary.count
-                byteCount += key.bytes.count - prefixLength
-                count += 1
-            }
-        }
-        guard count > 0, byteCount >= NodeLayout.headerLength + prefixLength + 2 * count, byteCount <= capacity else {
-            return nil
-        }
-        var node = [UInt8](repeating: 0, count: byteCount)
-        var isWhole = false
-        node.withUnsafeMutableBytes { node in
-            bytes.withUnsafeBytes { old in
-                var copy = CellCopy(
-                    from: old, slotCount: slotCount, to: node, slotCount: count, prefixLength: prefixLength)
-                isWhole = copy.copy(changes, form)
+        for change in changes { count += (change.key == nil ? 0 : 1) - (change.drops ? 1 : 0) }
+        guard count > 0, NodeLayout.headerLength + 2 * count < capacity, let first = changes.first else { return nil }
+        var fits = true
+        let node = try [UInt8](unsafeUninitializedCapacity: capacity) { node, byteCount in
+            try withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { key in
+                var rewrite = LeafRewrite(
+                    to: UnsafeMutableRawBufferPointer(start: node.baseAddress, count: capacity), slotCount: count,
+                    form, key: key)
+                fits = try rewrite.copyFirst(first.slot, of: self)
+                for change in changes where fits {
+                    fits = try rewrite.keep(upTo: change.slot, of: self) && rewrite.make(change, of: self)
+                }
+                fits = try fits && rewrite.keep(upTo: slotCount, of: self)
+                byteCount = fits ? rewrite.byteCount : 0
             }
         }
-        guard isWhole else { throw TreeError.corrupted(node: self.node, "its cells overlap") }
-        return node
-    }
-
-    private func hasPrefix(_ key: StoredKey) -> Bool {
-        key.inlineCount >= prefixLength && key.bytes.span.bytes.extracting(first: prefixLength).compare(prefix) == 0
+        return fits ? node : nil
     }
 }
 
-/// Copies a leaf's prefix and cells into another's bytes. Ends that do not ascend stop it.
-private struct CellCopy {
-    private let old: UnsafeRawBufferPointer
-    private let oldCount: Int
-    private let new: UnsafeMutableRawBufferPointer
-    private let newCount: Int
-    private let prefixLength: Int
-    /// The next slots, and the ends of the cells before them, from the first cell on.
+/// Writes a leaf's cells with changes into another leaf's bytes. It looks at each old key once, in order, and compares two
+/// keys only where the cells don't say what they share.
+private struct LeafRewrite {
+    private let node: UnsafeMutableRawBufferPointer
+    private let cellsStart: Int
+    private let slotCount: Int
+    private let form: CellForm
+    private var slot = 0
+    private var output: ByteOutput
+    private var shared = SharedLengths()
+    /// The next old slot, and the key of the one before it, as far as it is in the node.
     private var oldSlot = 0
-    private var oldEnd = 0
-    private var newSlot = 0
-    private var newEnd = 0
+    private let oldKey: UnsafeMutableRawBufferPointer
+    private var oldKeyLength = 0
+    /// How many bytes the last written key shares with the last old one.
+    private var sharedWithOld = 0
+    /// The last written key, if it was not in the old leaf.
+    private var isBehindNewKey = false
+    private var newKey = StoredKey.empty
 
     init(
-        from old: UnsafeRawBufferPointer, slotCount oldCount: Int, to new: UnsafeMutableRawBufferPointer,
-        slotCount newCount: Int, prefixLength: Int
+        to node: UnsafeMutableRawBufferPointer, slotCount: Int, _ form: CellForm, key: UnsafeMutableRawBufferPointer
     ) {
-        self.old = old
-        self.oldCount = oldCount
-        self.new = new
-        self.newCount = newCount
-        self.prefixLength = prefixLength
-        new.copyMemory(from: UnsafeRawBufferPointer(rebasing: old[..<NodeLayout.headerLength]))
-        new.storeBytes(of: UInt16(newCount).littleEndian, toByteOffset: 2, as: UInt16.self)
-        let (oldStart, newStart) = (cellsStart(oldCount), cellsStart(newCount))
-        UnsafeMutableRawBufferPointer(rebasing: new[newStart - prefixLength..<newStart]).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: old[oldStart - prefixLength..<oldStart]))
+        self.node = node
+        self.slotCount = slotCount
+        self.form = form
+        oldKey = key
+        cellsStart = NodeLayout.headerLength + 2 * slotCount
+        output = ByteOutput(node, from: cellsStart)
     }
 
-    private func cellsStart(_ slotCount: Int) -> Int { NodeLayout.headerLength + 2 * slotCount + prefixLength }
+    var byteCount: Int { output.offset }
 
-    /// False when the old node is damaged, or the changes do not fit it.
-    mutating func copy(_ changes: [CellChange], _ form: CellForm) -> Bool {
-        for change in changes {
-            guard copyCells(upTo: change.slot) else { return false }
-            if change.drops { oldEnd = end(of: oldSlot); oldSlot += 1 }
-            if let key = change.key { guard append(key, change, form) else { return false } }
+    /// Copies the header and the cells before the first change, which stay as they are. False when they do not fit.
+    mutating func copyFirst(_ count: Int, of view: NodeView) throws -> Bool {
+        guard count <= view.slotCount, count <= slotCount else { throw view.outOfOrder }
+        view.bytes.withUnsafeBytes { old in
+            UnsafeMutableRawBufferPointer(rebasing: node[..<(NodeLayout.headerLength + 2 * count)]).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: old[..<(NodeLayout.headerLength + 2 * count)]))
         }
-        return copyCells(upTo: oldCount) && newSlot == newCount
-    }
-
-    private func rawEnd(of slot: Int) -> UInt16 {
-        UInt16(littleEndian: old.loadUnaligned(fromByteOffset: NodeLayout.headerLength + 2 * slot, as: UInt16.self))
-    }
-
-    private func end(of slot: Int) -> Int { Int(rawEnd(of: slot) & ~NodeLayout.longKeyMark) }
-
-    private mutating func copyCells(upTo slot: Int) -> Bool {
-        guard oldSlot < slot else { return oldSlot == slot }
-        let start = oldEnd
-        let end = end(of: slot - 1)
-        let to = cellsStart(newCount) + newEnd
-        let from = cellsStart(oldCount) + start
-        guard slot <= oldCount, newSlot + slot - oldSlot <= newCount, start <= end,
-            from + end - start <= old.count, to + end - start <= new.count
-        else { return false }
-        let shift = newEnd - start
-        while oldSlot < slot {
-            let raw = rawEnd(of: oldSlot)
-            let cellEnd = Int(raw & ~NodeLayout.longKeyMark)
-            guard cellEnd >= oldEnd, cellEnd <= end else { return false }
-            oldEnd = cellEnd
-            setEnd(cellEnd + shift, mark: raw & NodeLayout.longKeyMark)
-            oldSlot += 1
-        }
-        newEnd += end - start
-        UnsafeMutableRawBufferPointer(rebasing: new[to..<to + end - start]).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: old[from..<from + end - start]))
+        node.storeBytes(of: UInt16(slotCount).littleEndian, toByteOffset: 2, as: UInt16.self)
+        guard count > 0 else { return true }
+        let last = try view.cell(at: count - 1)
+        guard last.inlineCount <= oldKey.count else { throw view.withoutBase(last) }
+        guard cellsStart + last.range.upperBound - view.cellsStart <= node.count else { return false }
+        view.bytes.withUnsafeBytes { output.append($0, view.cellsStart..<last.range.upperBound) }
+        try view.copyKey(of: last, upTo: last.inlineEnd, to: oldKey)
+        oldKeyLength = last.inlineCount
+        sharedWithOld = oldKeyLength
+        shared = try SharedLengths(count: count) { try view.cell(at: $0).sharedLength }
+        (slot, oldSlot) = (count, count)
         return true
     }
 
-    private mutating func append(_ key: StoredKey, _ change: CellChange, _ form: CellForm) -> Bool {
-        var to = cellsStart(newCount) + newEnd
-        let length =
-            NodeLayout.fixedLength(isLeaf: true, form) + change.summary.count + key.bytes.count - prefixLength
-        guard newSlot < newCount, to + length <= new.count else { return false }
-        if form.isWeighted {
-            let weight = UInt64(truncatingIfNeeded: change.weight)
-            new.storeBytes(of: weight.littleEndian, toByteOffset: to, as: UInt64.self)
-            to += 8
+    /// Writes the old cells before a slot. False when they do not fit.
+    mutating func keep(upTo end: Int, of view: NodeView) throws -> Bool {
+        guard oldSlot <= end, end <= view.slotCount else { throw view.outOfOrder }
+        while oldSlot < end {
+            let cell = try view.cell(at: oldSlot)
+            let withOld = try meet(cell, of: view)
+            let withBefore = isBehindNewKey ? sharedWithOldKey(newKey) : min(sharedWithOld, withOld)
+            let length = shared.append(withBefore)
+            let headLength = cell.keyStart - cell.range.lowerBound
+            let restLength = oldKeyLength - length + cell.range.upperBound - cell.inlineEnd
+            guard fits(headLength + restLength, shared: length) else { return false }
+            view.bytes.withUnsafeBytes { old in
+                if headLength > 0 { output.append(old, cell.range.lowerBound..<cell.keyStart) }
+                output.append(shared: length)
+                output.append(UnsafeRawBufferPointer(oldKey), length..<oldKeyLength)
+                if cell.hasLongKey { output.append(old, cell.inlineEnd..<cell.range.upperBound) }
+            }
+            endCell(hasLongKey: cell.hasLongKey)
+            sharedWithOld = oldKeyLength
+            isBehindNewKey = false
         }
+        return true
+    }
+
+    /// Writes what becomes of the next old slot. False when it does not fit.
+    mutating func make(_ change: CellChange, of view: NodeView) throws -> Bool {
+        if change.drops {
+            guard oldSlot < view.slotCount else { throw view.outOfOrder }
+            sharedWithOld = min(sharedWithOld, try meet(try view.cell(at: oldSlot), of: view))
+        }
+        guard let key = change.key else { return true }
+        let inline = key.bytes.span.bytes.extracting(first: key.inlineCount)
+        let withBefore =
+            if isBehindNewKey {
+                inline.commonPrefixLength(newKey.bytes.span.bytes.extracting(first: newKey.inlineCount))
+            } else {
+                min(sharedWithOld, sharedWithOldKey(key))
+            }
+        let length = shared.append(withBefore)
+        let headLength = NodeLayout.fixedLength(isLeaf: true, form) + change.summary.count
+        guard fits(headLength + key.bytes.count - length, shared: length) else { return false }
+        if form.isWeighted { output.append(UInt64(truncatingIfNeeded: change.weight)) }
         if form.hasSummaries {
-            let length = UInt16(truncatingIfNeeded: change.summary.count)
-            new.storeBytes(of: length.littleEndian, toByteOffset: to, as: UInt16.self)
-            new[(to + NodeLayout.summaryLengthLength)...].copyBytes(from: change.summary)
-            to += NodeLayout.summaryLengthLength + change.summary.count
+            output.append(UInt16(truncatingIfNeeded: change.summary.count))
+            change.summary.withUnsafeBytes { output.append($0, 0..<$0.count) }
         }
-        new[to...].copyBytes(from: key.bytes[prefixLength...])
-        newEnd += length
-        setEnd(newEnd, mark: key.isLong ? NodeLayout.longKeyMark : 0)
+        output.append(shared: length)
+        key.bytes.withUnsafeBytes { output.append($0, length..<$0.count) }
+        endCell(hasLongKey: key.isLong)
+        newKey = key
+        isBehindNewKey = true
         return true
     }
 
-    private mutating func setEnd(_ end: Int, mark: UInt16) {
-        let offset = NodeLayout.headerLength + 2 * newSlot
-        new.storeBytes(of: (UInt16(truncatingIfNeeded: end) | mark).littleEndian, toByteOffset: offset, as: UInt16.self)
-        newSlot += 1
+    /// Puts the next old key together. Returns how many bytes it shares with the one before.
+    private mutating func meet(_ cell: NodeView.Cell, of view: NodeView) throws -> Int {
+        let rest = view.inlineRest(of: cell)
+        guard cell.sharedLength <= oldKeyLength, cell.inlineCount <= oldKey.count else { throw view.withoutBase(cell) }
+        var common = cell.sharedLength
+        // The base of an odd number's key is the one before.
+        if oldSlot & 1 == 0 {
+            let before = UnsafeRawBufferPointer(rebasing: oldKey[common..<oldKeyLength])
+            common += rest.commonPrefixLength(before.bytes)
+        }
+        rest.withUnsafeBytes {
+            UnsafeMutableRawBufferPointer(rebasing: oldKey[cell.sharedLength...]).copyMemory(from: $0)
+        }
+        oldKeyLength = cell.inlineCount
+        oldSlot += 1
+        return common
+    }
+
+    private func sharedWithOldKey(_ key: StoredKey) -> Int {
+        let old = UnsafeRawBufferPointer(rebasing: oldKey[..<oldKeyLength])
+        return old.bytes.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
+    }
+
+    /// Whether another cell fits, given the bytes beside its shared length.
+    private func fits(_ length: Int, shared: Int) -> Bool {
+        slot < slotCount && output.offset + NodeLayout.fieldLength(ofShared: shared) + length <= node.count
+    }
+
+    private mutating func endCell(hasLongKey: Bool) {
+        let mark = hasLongKey ? NodeLayout.longKeyMark : 0
+        let end = UInt16(truncatingIfNeeded: output.offset - cellsStart) | mark
+        node.storeBytes(
+            of: end.littleEndian, toByteOffset: NodeLayout.headerLength + 2 * slot, as: UInt16.self)
+        slot += 1
     }
 }

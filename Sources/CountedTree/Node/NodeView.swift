@@ -5,7 +5,6 @@ struct NodeView: ~Escapable {
     let bytes: RawSpan
     let node: NodeNumber
     let slotCount: Int
-    let prefixLength: Int
     /// What precedes a cell's summary, or its key where there are no summaries.
     private let fixedLength: Int
     let isLeaf: Bool
@@ -13,11 +12,21 @@ struct NodeView: ~Escapable {
 
     /// Where a cell's parts are.
     struct Cell {
+        let slot: Int
         /// The whole cell, in the node's bytes.
         let range: Range<Int>
-        /// The key without the leaf's prefix, or a long key's first bytes without it and its reference.
-        let suffixRange: Range<Int>
+        /// Where the summary ends and the key begins.
+        let keyStart: Int
+        /// How many of the key's first bytes are those of its base.
+        let sharedLength: Int
+        /// The key's other bytes; of a long key, the other ones of its first bytes, and its reference.
+        let restRange: Range<Int>
         let hasLongKey: Bool
+
+        /// Where the rest ends, without a long key's reference.
+        var inlineEnd: Int { restRange.upperBound - (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) }
+        /// How many of the key's bytes are in the node.
+        var inlineCount: Int { sharedLength + inlineEnd - restRange.lowerBound }
     }
 
     @_lifetime(copy bytes)
@@ -34,18 +43,12 @@ struct NodeView: ~Escapable {
         self.form = form
         self.slotCount = Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt16.self)))
         self.fixedLength = NodeLayout.fixedLength(isLeaf: level == 0, form)
-        self.prefixLength = Int(
-            UInt16(
-                littleEndian: bytes.unsafeLoadUnaligned(
-                    fromByteOffset: NodeLayout.prefixLengthOffset, as: UInt16.self)))
-        let endsEnd = NodeLayout.headerLength + 2 * slotCount
-        let cellsStart = endsEnd + prefixLength
-        guard slotCount > 0, cellsStart <= bytes.byteCount, level == 0 || prefixLength == 0 else {
+        let cellsStart = NodeLayout.headerLength + 2 * slotCount
+        guard slotCount > 0, cellsStart <= bytes.byteCount else {
             throw TreeError.corrupted(
-                node: node,
-                "\(slotCount) slots and a prefix of \(prefixLength) do not fit its \(bytes.byteCount) bytes")
+                node: node, "\(slotCount) slots do not fit its \(bytes.byteCount) bytes")
         }
-        let lastEnd = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: endsEnd - 2, as: UInt16.self))
+        let lastEnd = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: cellsStart - 2, as: UInt16.self))
         let end = cellsStart + Int(lastEnd & ~NodeLayout.longKeyMark)
         guard end <= bytes.byteCount else {
             throw TreeError.corrupted(node: node, "slot \(slotCount - 1) reaches outside of it")
@@ -53,73 +56,77 @@ struct NodeView: ~Escapable {
         self.bytes = bytes.extracting(first: end)
     }
 
-    var cellsStart: Int { NodeLayout.headerLength + 2 * slotCount + prefixLength }
+    var cellsStart: Int { NodeLayout.headerLength + 2 * slotCount }
 
-    /// What all keys of a leaf begin with.
-    var prefix: RawSpan {
-        @_lifetime(copy self)
-        get { bytes.extracting(cellsStart - prefixLength..<cellsStart) }
-    }
+    /// The slot of the first key.
+    var firstKeySlot: Int { NodeLayout.firstKeySlot(isLeaf: isLeaf) }
 
     /// The end of a slot's cell from `cellsStart`, with the long key mark. The slot is in range.
     func rawEnd(of slot: Int) -> UInt16 {
-        UInt16(
-            littleEndian: bytes.unsafeLoadUnaligned(
-                fromByteOffset: NodeLayout.headerLength + 2 * slot, as: UInt16.self))
+        number16(at: NodeLayout.headerLength + 2 * slot)
     }
 
     func cell(at slot: Int) throws(TreeError) -> Cell {
-        let start = slot == 0 ? 0 : Int(rawEnd(of: slot - 1) & ~NodeLayout.longKeyMark)
+        let cellsStart = cellsStart
+        let start = cellsStart + (slot == 0 ? 0 : Int(rawEnd(of: slot - 1) & ~NodeLayout.longKeyMark))
         let rawEnd = rawEnd(of: slot)
-        let end = Int(rawEnd & ~NodeLayout.longKeyMark)
+        let end = cellsStart + Int(rawEnd & ~NodeLayout.longKeyMark)
         let hasLongKey = rawEnd & NodeLayout.longKeyMark != 0
         var keyStart = start + fixedLength
-        guard keyStart <= end, cellsStart + end <= bytes.byteCount else {
-            throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
+        guard keyStart < end, end <= bytes.byteCount else { throw outside(slot) }
+        if form.hasSummaries { keyStart += summaryLength(before: keyStart) }
+        guard keyStart < end else { throw outside(slot) }
+        let first = bytes.unsafeLoad(fromByteOffset: keyStart, as: UInt8.self)
+        var sharedLength = Int(first)
+        var restStart = keyStart + 1
+        if first == NodeLayout.longSharedMark {
+            restStart += 2
+            guard restStart <= end else { throw outside(slot) }
+            sharedLength = Int(number16(at: keyStart + 1))
         }
-        if form.hasSummaries { keyStart += summaryLength(before: cellsStart + keyStart) }
-        guard keyStart + (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) <= end else {
-            throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
+        guard restStart + (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) <= end else { throw outside(slot) }
+        guard sharedLength == 0 || slot > firstKeySlot else {
+            throw TreeError.corrupted(node: node, "slot \(slot) has no base to share \(sharedLength) bytes with")
         }
         return Cell(
-            range: cellsStart + start..<cellsStart + end,
-            suffixRange: cellsStart + keyStart..<cellsStart + end, hasLongKey: hasLongKey)
+            slot: slot, range: start..<end, keyStart: keyStart, sharedLength: sharedLength, restRange: restStart..<end,
+            hasLongKey: hasLongKey)
     }
 
+    private func outside(_ slot: Int) -> TreeError { .corrupted(node: node, "slot \(slot) reaches outside of it") }
+
     private func summaryLength(before offset: Int) -> Int {
-        let start = offset - NodeLayout.summaryLengthLength
-        return Int(UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt16.self)))
+        Int(number16(at: offset - NodeLayout.summaryLengthLength))
     }
 
     /// Where a cell's summary stands; empty in a tree without summaries.
     func summaryRange(of cell: Cell) -> Range<Int> {
-        cell.range.lowerBound + fixedLength..<cell.suffixRange.lowerBound
+        cell.range.lowerBound + fixedLength..<cell.keyStart
     }
 
     /// A cell's summary; empty in a tree without summaries.
     @_lifetime(copy self)
     func summary(of cell: Cell) -> RawSpan { bytes.extracting(summaryRange(of: cell)) }
 
-    /// What follows the prefix in a key, as far as it is in the cell: all of it, or the first bytes of a long key.
+    /// A key's bytes behind those that it shares, as far as they are in the cell.
     @_lifetime(copy self)
-    func inlineSuffix(of cell: Cell) -> RawSpan {
-        let end = cell.suffixRange.upperBound - (cell.hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
-        return bytes.extracting(cell.suffixRange.lowerBound..<end)
+    func inlineRest(of cell: Cell) -> RawSpan { bytes.extracting(cell.restRange.lowerBound..<cell.inlineEnd) }
+
+    /// The bytes of a key that are in the node: all of it, or the first bytes of a long key. O(log slots + bytes).
+    func inlineKey(of cell: Cell) throws(TreeError) -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
+
+    /// Makes a slot's key out of that of the slot before.
+    func advance(_ key: inout [UInt8], to cell: Cell) throws(TreeError) {
+        guard cell.sharedLength <= key.count else { throw withoutBase(cell) }
+        key.removeLast(key.count - cell.sharedLength)
+        key.appendBytes(inlineRest(of: cell))
     }
 
-    /// The bytes of a key that are in the node: all of it, or the first bytes of a long key.
-    func inlineKey(of cell: Cell) -> [UInt8] { joined(with: inlineSuffix(of: cell)) }
-
-    /// The same for the time of a call, without an allocation for most keys.
+    /// The bytes of a key that are in the node for the time of a call, without an allocation for most keys.
     func withInlineKey(of cell: Cell, _ body: (RawSpan) throws -> Void) throws {
-        let suffix = inlineSuffix(of: cell)
-        if prefixLength == 0 { return try body(suffix) }
-        let length = prefixLength + suffix.byteCount
-        try withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) { key in
-            prefix.withUnsafeBytes { key.copyMemory(from: $0) }
-            suffix.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: key[prefixLength...]).copyMemory(from: $0)
-            }
+        if cell.sharedLength == 0 { return try body(inlineRest(of: cell)) }
+        try withUnsafeTemporaryAllocation(byteCount: cell.inlineCount, alignment: 1) { key in
+            try copyKey(of: cell, upTo: cell.inlineEnd, to: key)
             try body(UnsafeRawBufferPointer(key).bytes)
         }
     }
@@ -127,15 +134,53 @@ struct NodeView: ~Escapable {
     /// A slot's key with all its bytes in the cell.
     func storedKey(at slot: Int) throws(TreeError) -> StoredKey {
         let cell = try cell(at: slot)
-        return StoredKey(bytes: joined(with: bytes.extracting(cell.suffixRange)), isLong: cell.hasLongKey)
+        return StoredKey(bytes: try key(of: cell, upTo: cell.range.upperBound), isLong: cell.hasLongKey)
     }
 
-    private func joined(with suffix: RawSpan) -> [UInt8] {
-        var key: [UInt8] = []
-        key.reserveCapacity(prefixLength + suffix.byteCount)
-        key.appendBytes(prefix)
-        key.appendBytes(suffix)
+    private func key(of cell: Cell, upTo end: Int) throws(TreeError) -> [UInt8] {
+        let length = cell.sharedLength + end - cell.restRange.lowerBound
+        var isWhole = true
+        let key = [UInt8](unsafeUninitializedCapacity: length) { key, count in
+            isWhole = (try? copyKey(of: cell, upTo: end, to: UnsafeMutableRawBufferPointer(key))) != nil
+            count = isWhole ? length : 0
+        }
+        guard isWhole else { throw withoutBase(cell) }
         return key
+    }
+
+    /// Puts a key together from its cell, up to an end there, and from the cells of its bases.
+    func copyKey(
+        of cell: Cell, upTo end: Int, to key: UnsafeMutableRawBufferPointer
+    ) throws(TreeError) {
+        func copy(_ range: Range<Int>, to offset: Int) {
+            bytes.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: key[offset...]).copyMemory(
+                    from: UnsafeRawBufferPointer(rebasing: $0[range]))
+            }
+        }
+        copy(cell.restRange.lowerBound..<end, to: cell.sharedLength)
+        var wanted = cell.sharedLength
+        var number = cell.slot - firstKeySlot
+        while wanted > 0 {
+            // A first key shares nothing, so that this ends.
+            number &= number - 1
+            let base = try self.cell(at: firstKeySlot + number)
+            if base.sharedLength >= wanted { continue }
+            guard base.inlineCount >= wanted else { throw withoutBase(cell) }
+            let length = wanted - base.sharedLength
+            copy(base.restRange.lowerBound..<base.restRange.lowerBound + length, to: base.sharedLength)
+            wanted = base.sharedLength
+        }
+    }
+
+    var outOfOrder: TreeError { .corrupted(node: node, "its keys are out of order") }
+
+    func withoutBase(_ cell: Cell) -> TreeError {
+        .corrupted(node: node, "slot \(cell.slot) shares more bytes than there are")
+    }
+
+    private func number16(at offset: Int) -> UInt16 {
+        UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
     }
 
     private func number(at offset: Int) -> UInt64 {

@@ -1,35 +1,64 @@
 internal import Bytes
-/// Assembles nodes from cells of other nodes or new ones. Keys stand in it whole; the finished bytes of a leaf have their
-/// common beginning once.
+/// Assembles nodes from cells of other nodes or new ones. Keys stand in it whole; in the finished bytes of a node each is
+/// relative to its base. A branch's first key is left out there.
 struct NodeWriter {
     private let level: Int
     private let form: CellForm
     private let fixedLength: Int
-    private var ends: [UInt32] = []
     private var cells: [UInt8] = []
-    /// How many bytes all keys of a leaf have in common at their start.
-    private var prefixLength = 0
-    /// In the ends here, which may be too many for a node.
-    private static let longKeyMark: UInt32 = 1 << 31
+    private var slots: [Slot] = []
+    /// Where the last slot's key is in `cells`, without a long key's reference.
+    private var lastKey = 0..<0
+    /// Of all cells in one node.
+    private var size: Size
+
+    private struct Slot {
+        let end: Int
+        let keyStart: Int
+        /// How many bytes of the key are the same as those of the key before.
+        let sharedWithBefore: Int
+        let hasLongKey: Bool
+    }
+
+    /// How large a node of some cells is.
+    private struct Size {
+        private let firstKeySlot: Int
+        private var slotCount = 0
+        private var shared = SharedLengths()
+        private(set) var byteCount = NodeLayout.headerLength
+
+        init(level: Int) { firstKeySlot = NodeLayout.firstKeySlot(isLeaf: level == 0) }
+
+        /// The bytes with another cell, given what precedes its key.
+        func byteCount(adding headLength: Int, keyLength: Int, sharedWithBefore: Int) -> Int {
+            if slotCount < firstKeySlot { return byteCount + 2 + headLength + 1 }
+            let length = shared.next(sharedWithBefore)
+            return byteCount + 2 + headLength + NodeLayout.fieldLength(ofShared: length) + keyLength - length
+        }
+
+        mutating func add(_ headLength: Int, keyLength: Int, sharedWithBefore: Int) {
+            byteCount = byteCount(adding: headLength, keyLength: keyLength, sharedWithBefore: sharedWithBefore)
+            if slotCount >= firstKeySlot { _ = shared.append(sharedWithBefore) }
+            slotCount += 1
+        }
+    }
 
     init(level: Int, _ form: CellForm) {
         self.level = level
         self.form = form
         fixedLength = NodeLayout.fixedLength(isLeaf: level == 0, form)
+        size = Size(level: level)
     }
 
-    var slotCount: Int { ends.count }
-    var byteCount: Int { Self.byteCount(slotCount, cells.count, prefixLength) }
-
-    /// The bytes of a node with a prefix of so many cells with whole keys.
-    private static func byteCount(_ slotCount: Int, _ cellBytes: Int, _ prefixLength: Int) -> Int {
-        NodeLayout.headerLength + 2 * slotCount + cellBytes - max(0, slotCount - 1) * prefixLength
-    }
+    var slotCount: Int { slots.count }
+    var byteCount: Int { size.byteCount }
 
     /// The bytes that the node would have with another cell of this key and a summary of so many bytes.
     func byteCount(adding key: StoredKey, summaryLength: Int) -> Int {
-        let prefix = prefixLength(with: key.bytes.span.bytes.extracting(first: key.inlineCount))
-        return Self.byteCount(slotCount + 1, cells.count + fixedLength + summaryLength + key.bytes.count, prefix)
+        let shared = key.bytes.span.bytes.extracting(first: key.inlineCount).commonPrefixLength(
+            cells.span.bytes.extracting(lastKey))
+        return size.byteCount(
+            adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
 
     // MARK: Adding cells
@@ -37,20 +66,24 @@ struct NodeWriter {
     mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
         for slot in slots {
             let cell = try view.cell(at: slot)
-            cells.appendBytes(view.bytes.extracting(cell.range.lowerBound..<cell.suffixRange.lowerBound))
+            cells.appendBytes(view.bytes.extracting(cell.range.lowerBound..<cell.keyStart))
             let start = cells.count
-            cells.appendBytes(view.prefix)
-            cells.appendBytes(view.bytes.extracting(cell.suffixRange))
+            if slot == slots.lowerBound {
+                cells.append(contentsOf: try view.storedKey(at: slot).bytes)
+            } else {
+                guard cell.sharedLength <= lastKey.count else { throw view.withoutBase(cell) }
+                cells.append(contentsOf: cells[lastKey.prefix(cell.sharedLength)])
+                cells.appendBytes(view.bytes.extracting(cell.restRange))
+            }
             endCell(keyStart: start, isLong: cell.hasLongKey)
         }
     }
 
     /// Adds a leaf's cells with changes in the order of their slots.
     mutating func append(_ view: NodeView, _ changes: [CellChange]) throws {
-        ends.reserveCapacity(view.slotCount + changes.count)
-        cells.reserveCapacity(view.bytes.byteCount + view.slotCount * view.prefixLength + 64 * changes.count)
         var next = 0
         for change in changes {
+            guard next <= change.slot else { throw view.outOfOrder }
             try append(next..<change.slot, of: view)
             if let key = change.key { appendLeafCell(key, weight: change.weight, change.summary.span.bytes) }
             next = change.slot + (change.drops ? 1 : 0)
@@ -85,51 +118,40 @@ struct NodeWriter {
     }
 
     private mutating func endCell(keyStart: Int, isLong: Bool) {
-        let inlineEnd = cells.count - (isLong ? NodeLayout.longKeyReferenceLength : 0)
-        prefixLength = prefixLength(with: cells.span.bytes.extracting(keyStart..<inlineEnd))
-        ends.append(UInt32(cells.count) | (isLong ? Self.longKeyMark : 0))
-    }
-
-    /// What the keys so far have in common with another one.
-    private func prefixLength(with key: RawSpan) -> Int {
-        if level > 0 { return 0 }
-        if ends.isEmpty { return key.byteCount }
-        return key.commonPrefixLength(cells.span.bytes.extracting(keyStart(of: 0)..<keyStart(of: 0) + prefixLength))
+        let key = keyStart..<cells.count - (isLong ? NodeLayout.longKeyReferenceLength : 0)
+        let shared = cells.span.bytes.extracting(key).commonPrefixLength(cells.span.bytes.extracting(lastKey))
+        let start = slots.last?.end ?? 0
+        size.add(keyStart - start, keyLength: cells.count - keyStart, sharedWithBefore: shared)
+        slots.append(Slot(end: cells.count, keyStart: keyStart, sharedWithBefore: shared, hasLongKey: isLong))
+        lastKey = key
     }
 
     // MARK: Finished nodes
 
     /// The finished bytes of a node of all cells.
-    func node() -> [UInt8] { node(0..<slotCount, prefixLength: prefixLength) }
+    func node() -> [UInt8] { node(Cut(slots: slots.indices, byteCount: byteCount)) }
 
-    /// The finished bytes of a node of some of the cells, given how many bytes their keys have in common at the start.
-    func node(_ slots: Range<Int>, prefixLength: Int) -> [UInt8] {
-        let byteCount = Self.byteCount(
-            slots.count, self.end(of: slots.upperBound - 1) - start(of: slots.lowerBound), prefixLength)
-        return [UInt8](unsafeUninitializedCapacity: byteCount) { node, count in
-            count = byteCount
+    /// The finished bytes of a node of some of the cells.
+    func node(_ cut: Cut) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: cut.byteCount) { node, count in
+            count = cut.byteCount
             let node = UnsafeMutableRawBufferPointer(node)
             node[0] = NodeLayout.kind(level: level, form).rawValue
             node[1] = UInt8(level)
-            node.storeBytes(of: UInt16(slots.count).littleEndian, toByteOffset: 2, as: UInt16.self)
-            node.storeBytes(
-                of: UInt16(prefixLength).littleEndian, toByteOffset: NodeLayout.prefixLengthOffset, as: UInt16.self)
+            node.storeBytes(of: UInt16(cut.slots.count).littleEndian, toByteOffset: 2, as: UInt16.self)
+            let firstKey = cut.slots.lowerBound + NodeLayout.firstKeySlot(isLeaf: level == 0)
+            var shared = SharedLengths()
             cells.withUnsafeBytes { cells in
-                var offset = NodeLayout.headerLength + 2 * slots.count
-                func copy(_ bytes: Range<Int>) {
-                    UnsafeMutableRawBufferPointer(rebasing: node[offset..<offset + bytes.count]).copyMemory(
-                        from: UnsafeRawBufferPointer(rebasing: cells[bytes]))
-                    offset += bytes.count
-                }
-                let first = keyStart(of: slots.lowerBound)
-                copy(first..<first + prefixLength)
-                let cellsStart = offset
-                for (index, slot) in slots.enumerated() {
-                    let keyStart = keyStart(of: slot)
-                    copy(start(of: slot)..<keyStart)
-                    copy(keyStart + prefixLength..<end(of: slot))
-                    let mark = ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyMark
-                    let end = UInt16(offset - cellsStart) | mark
+                let cellsStart = NodeLayout.headerLength + 2 * cut.slots.count
+                var output = ByteOutput(node, from: cellsStart)
+                for (index, number) in cut.slots.enumerated() {
+                    let slot = slots[number]
+                    output.append(cells, start(of: number)..<slot.keyStart)
+                    let length = number < firstKey ? 0 : shared.append(slot.sharedWithBefore)
+                    output.append(shared: length)
+                    if number >= firstKey { output.append(cells, slot.keyStart + length..<slot.end) }
+                    let mark = slot.hasLongKey && number >= firstKey ? NodeLayout.longKeyMark : 0
+                    let end = UInt16(output.offset - cellsStart) | mark
                     node.storeBytes(
                         of: end.littleEndian, toByteOffset: NodeLayout.headerLength + 2 * index, as: UInt16.self)
                 }
@@ -137,10 +159,15 @@ struct NodeWriter {
         }
     }
 
-    /// Some of the cells, which fit into one node.
+    /// The key of a cell, with all its bytes.
+    func storedKey(at slot: Int) -> StoredKey {
+        StoredKey(bytes: Array(cells[slots[slot].keyStart..<slots[slot].end]), isLong: slots[slot].hasLongKey)
+    }
+
+    /// Some of the cells, which fit into one node of so many bytes.
     struct Cut {
         var slots: Range<Int>
-        var prefixLength: Int
+        var byteCount: Int
     }
 
     /// How to split cells that do not fit into one node: into full nodes when all were added at the end, so that ascending
@@ -148,57 +175,68 @@ struct NodeWriter {
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
         let full = cuts(capacity: capacity, wanted: .max)
         if fillsNodes { return full }
-        // With whole keys: the bytes of a part depend on the prefix that it gets. One key without the others' common beginning
-        // makes its part so large that equal parts would be more.
-        let equal = cuts(capacity: capacity, wanted: cells.count / full.count)
+        // A node's first keys share nothing with those of the node before, so that equal parts may be more.
+        let equal = cuts(capacity: capacity, wanted: byteCount / full.count)
         return equal.count > full.count ? full : equal
     }
 
-    /// Parts that fit into a node, and end when they have so many bytes with whole keys.
+    /// Parts that fit into a node, and end when they have so many bytes.
     private func cuts(capacity: Int, wanted: Int) -> [Cut] {
         var cuts: [Cut] = []
-        var cut = Cut(slots: 0..<1, prefixLength: inlineKey(of: 0).count)
-        for slot in 1..<slotCount {
-            let start = start(of: cut.slots.lowerBound)
-            let prefix = level > 0 ? 0 : commonPrefix(cut, and: slot)
-            let byteCount = Self.byteCount(cut.slots.count + 1, end(of: slot) - start, prefix)
-            if end(of: slot - 1) - start >= wanted || byteCount > capacity {
-                cuts.append(cut)
-                cut = Cut(slots: slot..<slot + 1, prefixLength: inlineKey(of: slot).count)
-            } else {
-                cut = Cut(slots: cut.slots.lowerBound..<slot + 1, prefixLength: prefix)
+        var first = 0
+        var size = Size(level: level)
+        for number in slots.indices {
+            let slot = slots[number]
+            let (head, key) = (slot.keyStart - start(of: number), slot.end - slot.keyStart)
+            let grown = size.byteCount(adding: head, keyLength: key, sharedWithBefore: slot.sharedWithBefore)
+            if number > first, size.byteCount >= wanted || grown > capacity {
+                cuts.append(Cut(slots: first..<number, byteCount: size.byteCount))
+                first = number
+                size = Size(level: level)
             }
+            size.add(head, keyLength: key, sharedWithBefore: slot.sharedWithBefore)
         }
-        return cuts + [cut]
+        return cuts + [Cut(slots: first..<slotCount, byteCount: size.byteCount)]
     }
 
-    private func commonPrefix(_ cut: Cut, and slot: Int) -> Int {
-        let keyStart = keyStart(of: cut.slots.lowerBound)
-        let key = cells.span.bytes.extracting(inlineKey(of: slot))
-        return key.commonPrefixLength(cells.span.bytes.extracting(keyStart..<keyStart + cut.prefixLength))
-    }
-
-    /// Where the key of a leaf's slot stands; of a branch's, nothing that a prefix could be of.
-    private func inlineKey(of slot: Int) -> Range<Int> {
-        let start = keyStart(of: slot)
-        if level > 0 { return start..<start }
-        return start..<end(of: slot) - (ends[slot] & Self.longKeyMark == 0 ? 0 : NodeLayout.longKeyReferenceLength)
-    }
-
-    private func keyStart(of slot: Int) -> Int {
-        let start = start(of: slot) + fixedLength
-        if !form.hasSummaries { return start }
-        let length = cells.span.bytes.unsafeLoadUnaligned(
-            fromByteOffset: start - NodeLayout.summaryLengthLength, as: UInt16.self)
-        return start + Int(UInt16(littleEndian: length))
-    }
-
-    private func start(of slot: Int) -> Int { slot == 0 ? 0 : end(of: slot - 1) }
-    private func end(of slot: Int) -> Int { Int(ends[slot] & ~Self.longKeyMark) }
+    private func start(of slot: Int) -> Int { slot == 0 ? 0 : slots[slot - 1].end }
 
     mutating func removeAll() {
-        ends.removeAll(keepingCapacity: true)
+        slots.removeAll(keepingCapacity: true)
         cells.removeAll(keepingCapacity: true)
-        prefixLength = 0
+        lastKey = 0..<0
+        size = Size(level: level)
+    }
+}
+
+/// Writes the bytes of cells one after the other.
+struct ByteOutput {
+    private let bytes: UnsafeMutableRawBufferPointer
+    private(set) var offset: Int
+
+    init(_ bytes: UnsafeMutableRawBufferPointer, from offset: Int) {
+        self.bytes = bytes
+        self.offset = offset
+    }
+
+    mutating func append(_ source: UnsafeRawBufferPointer, _ range: Range<Int>) {
+        UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + range.count]).copyMemory(
+            from: UnsafeRawBufferPointer(rebasing: source[range]))
+        offset += range.count
+    }
+
+    mutating func append(_ number: some FixedWidthInteger) {
+        withUnsafeBytes(of: number.littleEndian) { append($0, 0..<$0.count) }
+    }
+
+    /// Writes how many bytes a key shares with its base.
+    mutating func append(shared length: Int) {
+        if NodeLayout.fieldLength(ofShared: length) == 1 {
+            bytes[offset] = UInt8(length)
+        } else {
+            bytes[offset] = NodeLayout.longSharedMark
+            bytes.storeBytes(of: UInt16(length).littleEndian, toByteOffset: offset + 1, as: UInt16.self)
+        }
+        offset += NodeLayout.fieldLength(ofShared: length)
     }
 }

@@ -6,16 +6,17 @@ internal import Records
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
 /// and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their entity's
 /// version. Version 4: leaves store the common beginning of their keys once. Version 5: the identity names aggregates.
-/// Version 6 is 5 with a third tree, that of headings, for orders that have one.
+/// Version 6 was 5 with a third tree, that of headings, for orders that have one. Version 7: the keys of nodes are relative to
+/// one another. Version 8 is 7 with headings.
 ///
-///     version 5 or 6 | cache number 4 | commit 8 | next node 8
+///     version 7 or 8 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
-///     headings tree (version 6)    the same
+///     headings tree (version 8)    the same
 ///     identity: entity, attributes read, predicate, sort, section, aggregates kept, aggregates, collation: eight texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
-    static let version: UInt16 = 5
-    private static let versionWithHeadings: UInt16 = 6
+    static let version: UInt16 = 7
+    private static let versionWithHeadings: UInt16 = 8
 
     package let name: String
     package let number: UInt32

@@ -1,0 +1,163 @@
+import Bytes
+import TestSupport
+import Testing
+
+@testable import CountedTree
+
+/// Single nodes, beside what a look at all their keys says.
+@Suite struct NodeTests {
+    private static let capacity = 4072
+    static let seeds: [UInt64] = Array(1...4)
+
+    /// Sorted keys of one shape.
+    enum Keys: CaseIterable {
+        case random, oneByte, likeDigits
+        /// The lengths that they share are around the one from which a length takes three bytes.
+        case longAlike
+        /// Keys that do not fit into their cells, and share all the bytes that do.
+        case overflowing
+
+        func make(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
+            let keys = (0..<count).map { number -> [UInt8] in
+                switch self {
+                case .random: randomKey(using: &generator)
+                case .oneByte: [UInt8(truncatingIfNeeded: number)]
+                case .likeDigits: Array(String(number * 37).utf8)
+                case .longAlike:
+                    [UInt8](repeating: 97, count: Int.random(in: 250...260, using: &generator))
+                        + [UInt8.random(in: 96...98, using: &generator), UInt8(truncatingIfNeeded: number)]
+                case .overflowing:
+                    [UInt8](repeating: 97, count: Int.random(in: 970...1100, using: &generator))
+                        + [UInt8.random(in: 96...98, using: &generator), UInt8(truncatingIfNeeded: number)]
+                }
+            }
+            return Set(keys).sorted { $0.lexicographicallyPrecedes($1) }
+        }
+    }
+
+    /// As many of the keys as a node holds, and the node's bytes.
+    private func node(
+        _ keys: [[UInt8]], level: Int, _ form: CellForm, in store: MemoryNodeStore
+    ) throws -> (keys: [[UInt8]], bytes: [UInt8]) {
+        var writer = NodeWriter(level: level, form)
+        var held: [[UInt8]] = []
+        for key in (level == 0 ? [] : [[]]) + keys {
+            let stored = try store.storedForm(of: key.span.bytes, form)
+            if writer.byteCount(adding: stored, summaryLength: 0) > store.capacity { break }
+            if level == 0 {
+                writer.appendLeafCell(stored, weight: held.count + 1, RawSpan())
+            } else {
+                writer.appendBranchCell(child: 1, Measure(count: 1, weight: 1), RawSpan(), stored)
+            }
+            held.append(key)
+        }
+        #expect(writer.byteCount <= store.capacity)
+        return (held, writer.node())
+    }
+
+    @Test(arguments: Keys.allCases, seeds) func keysShareWithTheirBasesWhatTheyCan(_ shape: Keys, seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let keys = shape.make(300, using: &generator)
+        var shared = SharedLengths()
+        func common(_ first: Int, _ second: Int) -> Int {
+            zip(keys[first], keys[second]).prefix { $0 == $1 }.count
+        }
+        for number in keys.indices {
+            let before = number == 0 ? 0 : common(number - 1, number)
+            let expected = number == 0 ? 0 : common(number & (number - 1), number)
+            #expect(shared.next(before) == expected, "key \(number), seed \(seed)")
+            #expect(shared.append(before) == expected)
+        }
+        let lengths = keys.indices.map { $0 == 0 ? 0 : common($0 & ($0 - 1), $0) }
+        for count in keys.indices where count > 0 {
+            let continued = SharedLengths(count: count) { lengths[$0] }
+            #expect(continued.next(common(count - 1, count)) == lengths[count], "key \(count), seed \(seed)")
+        }
+    }
+
+    @Test(arguments: Keys.allCases, seeds) func aSearchFindsWhatALookAtAllKeysFinds(_ shape: Keys, seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for level in [0, 1] {
+            let store = MemoryNodeStore(capacity: Self.capacity)
+            let tree = CountedTree(in: store)
+            let form = CellForm(isWeighted: false, maximumSummary: nil)
+            let all = shape.make(Int.random(in: 1...400, using: &generator), using: &generator)
+            let (keys, bytes) = try node(all, level: level, form, in: store)
+            let view = try NodeView(bytes.span.bytes, node: 1, level: level, form)
+            #expect(view.bytes.byteCount == bytes.count && view.slotCount == keys.count)
+            var wanted = all + [[], [255, 255]]
+            for key in all { wanted += [key + [0], key.dropLast(), key.dropLast() + [98], key + [120]].map { Array($0) } }
+            for key in wanted where level == 0 || !key.isEmpty {
+                let last = keys.lastIndex { !key.lexicographicallyPrecedes($0) } ?? -1
+                let found = try tree.lastSlot(upTo: key.span.bytes, in: view)
+                #expect(found.slot == last, "level \(level), seed \(seed), \(key)")
+                #expect(found.isEqual == (last >= 0 && keys[last] == key), "level \(level), seed \(seed), \(key)")
+            }
+            var read: [UInt8] = []
+            for slot in keys.indices {
+                try tree.withWholeKey(at: slot, of: view) { #expect([UInt8](copying: $0) == keys[slot]) }
+                let cell = try view.cell(at: slot)
+                try view.advance(&read, to: cell)
+                #expect(try read == view.inlineKey(of: cell))
+            }
+        }
+    }
+
+    /// A leaf that is changed in one go has the bytes of one that is put together again.
+    @Test(arguments: Keys.allCases, seeds) func aChangedLeafIsThatOfItsCells(_ shape: Keys, seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let store = MemoryNodeStore(capacity: Self.capacity)
+        var changed = 0
+        for round in 0..<60 {
+            let form = CellForm(isWeighted: round % 2 == 0, maximumSummary: round % 3 == 0 ? 10 : nil)
+            let all = shape.make(Int.random(in: 1...200, using: &generator), using: &generator)
+            let (old, bytes) = try node(
+                all.filter { _ in Bool.random(using: &generator) }, level: 0, form, in: store)
+            if old.isEmpty { continue }
+            let isLargeBatch = round % 4 == 0
+            var changes: [CellChange] = []
+            for key in all where isLargeBatch || Int.random(in: 0..<40, using: &generator) == 0 {
+                let slot = old.firstIndex { !$0.lexicographicallyPrecedes(key) } ?? old.count
+                let isPresent = slot < old.count && old[slot] == key
+                let drops = isPresent && Bool.random(using: &generator)
+                if isPresent && !drops { continue }
+                let isUpdate = drops && Bool.random(using: &generator)
+                let stored = drops && !isUpdate ? nil : try store.storedForm(of: key.span.bytes, form)
+                let summary = [UInt8](repeating: 7, count: form.hasSummaries ? Int.random(in: 0...10, using: &generator) : 0)
+                changes.append(CellChange(slot: slot, drops: drops, key: stored, weight: 9, summary: summary))
+            }
+            let view = try NodeView(bytes.span.bytes, node: 1, level: 0, form)
+            var writer = NodeWriter(level: 0, form)
+            try writer.append(view, changes)
+            let fits = writer.slotCount > 0 && writer.byteCount <= Self.capacity && !changes.isEmpty
+            let result = try view.replacing(changes, capacity: Self.capacity)
+            #expect(result == (fits ? writer.node() : nil), "round \(round), seed \(seed)")
+            if result != nil { changed += 1 }
+            if writer.slotCount == 0 { continue }
+            #expect(writer.node().count == writer.byteCount)
+            for fillsNodes in [false, true] {
+                let cuts = writer.cuts(capacity: Self.capacity, fillsNodes: fillsNodes)
+                #expect(cuts.flatMap { Array($0.slots) } == Array(0..<writer.slotCount))
+                for cut in cuts {
+                    let node = try NodeView(writer.node(cut).span.bytes, node: 1, level: 0, form)
+                    #expect(node.bytes.byteCount == cut.byteCount && cut.byteCount <= Self.capacity)
+                    for slot in cut.slots {
+                        #expect(try node.storedKey(at: slot - cut.slots.lowerBound).bytes == writer.storedKey(at: slot).bytes)
+                    }
+                }
+            }
+        }
+        #expect(changed > 5)
+    }
+
+    /// A key that says it shares less than it does is put together rightly, and not found.
+    @Test func theCheckComparesWhatKeysShare() {
+        let store = MemoryNodeStore(capacity: 256)
+        for (shared, rest) in [(1, [98]), (0, [97, 98])] as [(UInt8, [UInt8])] {
+            let cells: [UInt8] = [0, 97] + [shared] + rest
+            store.write(1, [1, 0, 2, 0, 2, 0, UInt8(cells.count), 0] + cells)
+            let root = TreeRoot(node: 1, measure: Measure(count: 2, weight: 2), isWeighted: false)
+            #expect(CountedTree(in: store, root: root).check().count == (shared == 1 ? 0 : 1))
+        }
+    }
+}
