@@ -87,7 +87,7 @@ import Testing
             #expect(try node(keyLength: 450, nodes).count == 910)
             #expect(try writer.view.statistics(of: writer.tables.nodes).overflowPages == 0)
             let filled = try node(keyLength: 600, nodes)
-            #expect(filled[10..<610].allSatisfy { $0 == 97 } && filled[610..<1210].allSatisfy { $0 == 98 })
+            #expect(filled[9..<609].allSatisfy { $0 == 97 } && filled[610..<1210].allSatisfy { $0 == 98 })
             #expect(filled.count > 2000 && filled[1210...].allSatisfy { $0 == 0 })
             #expect(try writer.view.statistics(of: writer.tables.nodes).overflowPages == 1)
         }

@@ -96,8 +96,8 @@ import Testing
     private func damageNodes() throws {
         let file = URL(fileURLWithPath: tool.store + "/data.mdb")
         var data = try Data(contentsOf: file)
-        // In a row key: the end of the section's text "k5", and the beginning of the size. What precedes it may stand in the
-        // leaf's prefix.
+        // In a row key: the end of the section's text "k5", and the beginning of the size. Keys that share them with others of
+        // their node do not hold them.
         let key = Data([0x35, 0x00, 0x01, 0x04, 0x80])
         var found = 0
         var start = data.startIndex
@@ -106,7 +106,7 @@ import Testing
             found += 1
             start = range.upperBound
         }
-        try #require(found > 3)
+        try #require(found > 0)
         try data.write(to: file)
     }
 
