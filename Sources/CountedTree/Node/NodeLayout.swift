@@ -7,14 +7,22 @@
 ///     long key     its first bytes | overflow node 8 | whole length 4
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///
-/// A branch's key is not greater than all keys below; the first slot's is empty and belongs to no base.
+/// No key below a branch's slot is less than the slot's. The first slot needs none: it is empty there, and not one of the keys that are numbered here.
 ///
-/// A key shares its first bytes with its base and stores the rest. The base of a node's key number i is the key whose number
-/// is i with the lowest one bit cleared, as in Fenwick's binary indexed tree (1994); key 0 has none. So one key is put together
-/// from at most log2(n) cells; all of them in order, each from the one before, as keys that ascend share with it what they
-/// share with an earlier one; and a binary search meets each key after its base, so that it compares with the rest only
-/// where the key it looks for and this one leave the base at the same byte: offset-value coding
-/// (Conner 1977; Graefe and Do, Offset-value coding in database query processing, 2023).
+/// Of each key only those bytes are stored that it does not share with another key, its base. Key 0 of a node has no base. That of key i is
+/// the key whose number is i with the lowest one bit cleared, as in Fenwick's binary indexed tree (A New Data Structure for
+/// Cumulative Frequency Tables, 1994):
+///
+///     key    0  1  2  3  4  5  6  7  8
+///     base   -  0  0  2  0  4  4  6  0
+///
+/// - One key is put together from log2(n) cells at most.
+/// - Keys ascend, so a key shares with the one before at least what it shares with its base: to read all keys in order,
+///   each is made from the one before.
+/// - A binary search meets each key after its base. It knows how many bytes the wanted key and the base have in common. If the key
+///   shares more with the base than that, it is less than the wanted one; if it shares less, it is greater; only if it shares as much,
+///   bytes are compared. This is offset-value coding (Conner 1977; Graefe and Do, Offset-value coding in database
+///   query processing, 2023).
 ///
 /// Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
 /// of a node. Weights are there in weighted trees only, summaries in trees with a summarizer. The level of a leaf is 0; a node's children stand one

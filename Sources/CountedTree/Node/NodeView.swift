@@ -139,6 +139,8 @@ struct NodeView: ~Escapable {
 
     private func key(of cell: Cell, upTo end: Int) throws(TreeError) -> [UInt8] {
         let length = cell.sharedLength + end - cell.restRange.lowerBound
+        // An array without room writes to storage that all threads share.
+        if length == 0 { return [] }
         var isWhole = true
         let key = [UInt8](unsafeUninitializedCapacity: length) { key, count in
             isWhole = (try? copyKey(of: cell, upTo: end, to: UnsafeMutableRawBufferPointer(key))) != nil
