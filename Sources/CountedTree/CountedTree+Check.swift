@@ -111,11 +111,17 @@ private struct Checker {
         }
     }
 
-    /// Searches rely on it that a key shares with its base what it says, and no more.
+    /// Searches rely on it that a key shares with its base what it says, and no more, and that all long keys have as many
+    /// bytes in their cells.
     private mutating func checkSharedLengths(_ contents: Contents, of node: NodeNumber, level: Int) {
         let first = NodeLayout.firstKeySlot(isLeaf: level == 0)
         func inlineKey(_ number: Int) -> ArraySlice<UInt8> {
             contents.keys[first + number].prefix(contents.cells[first + number].inlineCount)
+        }
+        let maximum = NodeLayout.maximumInlineKey(capacity: tree.store.capacity, tree.form)
+        for (slot, cell) in contents.cells.enumerated()
+        where cell.hasLongKey ? cell.inlineCount != maximum : cell.inlineCount > maximum {
+            defects.append("slot \(slot) of node \(node) has \(cell.inlineCount) bytes of its key")
         }
         for number in 1..<max(1, contents.keys.count - first) {
             let shared = zip(inlineKey(number), inlineKey(number & (number - 1))).prefix { $0 == $1 }.count

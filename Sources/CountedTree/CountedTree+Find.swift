@@ -153,8 +153,9 @@ extension CountedTree {
         return (first + number, false)
     }
 
-    /// Compares a key with one that shares `matched` bytes with it and its base. Adds the bytes that the rests have in common
-    /// when the key is greater. Reads the rest of a long key only when its first bytes do not decide.
+    /// Compares a key with a cell's. Both begin with the `matched` bytes that they have in common with the cell's base. When the key
+    /// is greater, `matched` grows by what else they have in common. Reads the rest of a long key only when its first bytes
+    /// do not decide.
     private func compare(
         _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView
     ) throws -> Int {
@@ -168,6 +169,8 @@ extension CountedTree {
                 ? -1
                 : Int(unmatched.unsafeLoad(fromByteOffset: common, as: UInt8.self))
                     - Int(rest.unsafeLoad(fromByteOffset: common, as: UInt8.self))
+        } else if cell.hasLongKey, order == 0 {
+            order = -1
         } else if cell.hasLongKey {
             let whole = try store.longKey(of: cell, in: view)
             order = key.compare(whole.span.bytes)

@@ -31,11 +31,11 @@ extension CountedTree {
                 let slot = direction == .forward ? index : view.slotCount - 1 - index
                 let cell = try view.cell(at: slot)
                 if level == 0 {
-                    if direction == .backward || index == first {
-                        key = try view.inlineKey(of: cell)
-                    } else {
-                        try view.advance(&key, to: cell)
+                    if direction == .backward {
+                        try handOut(slot, of: view) { handedOut = try body($0) ? sum + 1 : nil }
+                        continue
                     }
+                    if index == first { key = try view.inlineKey(of: cell) } else { try view.advance(&key, to: cell) }
                     try handOut(cell, of: view, key.span.bytes) { handedOut = try body($0) ? sum + 1 : nil }
                     continue
                 }

@@ -1,5 +1,5 @@
 internal import Bytes
-/// Builds a tree with full nodes from sorted entries. O(n), with memory for one node per level.
+/// Builds a tree with filled nodes from sorted entries. O(n), with memory for the whole keys of one node per level.
 package struct TreeBuilder {
     /// A level's unfinished node: its cells, their measure, and the key that separates it from its left neighbour.
     private struct OpenNode {
@@ -12,6 +12,7 @@ package struct TreeBuilder {
     private let store: any NodeStore
     private let summarizer: (any Summarizer)?
     private let form: CellForm
+    private let filledLength: Int
     private var levels: [OpenNode]
     private var lastKey: [UInt8] = []
     private var measure = Measure.zero
@@ -19,6 +20,7 @@ package struct TreeBuilder {
     package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
         self.store = store
         self.summarizer = summarizer
+        filledLength = NodeLayout.filledLength(capacity: store.capacity)
         form = CellForm(isWeighted: isWeighted, maximumSummary: summarizer?.maximumLength)
         levels = [OpenNode(writer: NodeWriter(level: 0, form), summary: summarizer?.begin())]
     }
@@ -32,7 +34,7 @@ package struct TreeBuilder {
             throw TreeError.corrupted(node: 0, "its keys do not ascend")
         }
         let stored = try store.storedForm(of: key, form)
-        if levels[0].writer.byteCount(adding: stored, summaryLength: summary.byteCount) > store.capacity {
+        if levels[0].writer.byteCount(adding: stored, summaryLength: summary.byteCount) > filledLength {
             let length = key.commonPrefixLength(lastKey.span.bytes) + 1
             try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length), form))
         }
@@ -70,7 +72,7 @@ package struct TreeBuilder {
         }
         let closed = levels[level].separator
         let summary = levels[level].summary?.take() ?? []
-        if levels[level + 1].writer.byteCount(adding: closed, summaryLength: summary.count) > store.capacity {
+        if levels[level + 1].writer.byteCount(adding: closed, summaryLength: summary.count) > filledLength {
             try close(level: level + 1, separator: closed)
         }
         let isFirst = levels[level + 1].writer.slotCount == 0

@@ -133,31 +133,100 @@ import Testing
             let result = try view.replacing(changes, capacity: Self.capacity)
             #expect(result == (fits ? writer.node() : nil), "round \(round), seed \(seed)")
             if result != nil { changed += 1 }
-            if writer.slotCount == 0 { continue }
-            #expect(writer.node().count == writer.byteCount)
-            for fillsNodes in [false, true] {
-                let cuts = writer.cuts(capacity: Self.capacity, fillsNodes: fillsNodes)
-                #expect(cuts.flatMap { Array($0.slots) } == Array(0..<writer.slotCount))
-                for cut in cuts {
-                    let node = try NodeView(writer.node(cut).span.bytes, node: 1, level: 0, form)
-                    #expect(node.bytes.byteCount == cut.byteCount && cut.byteCount <= Self.capacity)
-                    for slot in cut.slots {
-                        #expect(try node.storedKey(at: slot - cut.slots.lowerBound).bytes == writer.storedKey(at: slot).bytes)
-                    }
-                }
-            }
         }
         #expect(changed > 5)
     }
 
+    @Test(arguments: Keys.allCases, seeds) func cellsAreCutIntoNodesThatFit(_ shape: Keys, seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let store = MemoryNodeStore(capacity: Self.capacity)
+        let form = CellForm(isWeighted: false, maximumSummary: nil)
+        for level in [0, 1] {
+            let keys = shape.make(Int.random(in: 1...2000, using: &generator), using: &generator)
+            var writer = NodeWriter(level: level, form)
+            for key in keys {
+                let stored = try store.storedForm(of: key.span.bytes, form)
+                if level == 0 {
+                    writer.appendLeafCell(stored, weight: 1, RawSpan())
+                } else {
+                    writer.appendBranchCell(child: 1, Measure(count: 1, weight: 1), RawSpan(), stored)
+                }
+            }
+            for fillsNodes in [false, true] {
+                let cuts = writer.cuts(capacity: Self.capacity, fillsNodes: fillsNodes)
+                #expect(cuts.flatMap { Array($0.slots) } == Array(0..<writer.slotCount))
+                for cut in cuts {
+                    let bytes = writer.node(cut)
+                    let node = try NodeView(bytes.span.bytes, node: 1, level: level, form)
+                    #expect(node.bytes.byteCount == cut.byteCount && cut.byteCount <= Self.capacity)
+                    for slot in cut.slots {
+                        let isLeftOut = level > 0 && slot == cut.slots.lowerBound
+                        let expected = isLeftOut ? .empty : writer.storedKey(at: slot)
+                        let stored = try node.storedKey(at: slot - cut.slots.lowerBound)
+                        #expect(stored.bytes == expected.bytes && stored.isLong == expected.isLong)
+                    }
+                }
+                // But the last ones, they are filled or of one size, as far as single cells allow.
+                let sizes = cuts.dropLast().map(\.byteCount)
+                if fillsNodes {
+                    let filled = NodeLayout.filledLength(capacity: Self.capacity)
+                    #expect(sizes.allSatisfy { $0 <= filled && $0 > filled - Self.capacity / 4 })
+                } else if let least = sizes.min(), let most = sizes.max() {
+                    #expect(most - least < Self.capacity / 2, "\(cuts.map(\.byteCount))")
+                }
+            }
+        }
+    }
+
     /// A key that says it shares less than it does is put together rightly, and not found.
-    @Test func theCheckComparesWhatKeysShare() {
+    @Test func theCheckComparesWhatKeysShare() throws {
         let store = MemoryNodeStore(capacity: 256)
         for (shared, rest) in [(1, [98]), (0, [97, 98])] as [(UInt8, [UInt8])] {
             let cells: [UInt8] = [0, 97] + [shared] + rest
             store.write(1, [1, 0, 2, 0, 2, 0, UInt8(cells.count), 0] + cells)
             let root = TreeRoot(node: 1, measure: Measure(count: 2, weight: 2), isWeighted: false)
-            #expect(CountedTree(in: store, root: root).check().count == (shared == 1 ? 0 : 1))
+            let tree = CountedTree(in: store, root: root)
+            #expect(tree.check().count == (shared == 1 ? 0 : 1))
+            let key: [UInt8] = [97, 98]
+            #expect(try tree.rank(of: key.span.bytes).isPresent == (shared == 1))
+        }
+    }
+
+    /// Searches take it that all long keys have as many bytes in their cells.
+    @Test func theCheckComparesHowMuchOfLongKeysIsInTheirCells() throws {
+        let store = MemoryNodeStore(capacity: 256)
+        var tree = CountedTree(in: store)
+        try tree.insert([UInt8](repeating: 97, count: 300))
+        #expect(tree.check() == [])
+        var bytes: [UInt8] = []
+        try store.read(tree.root.node) { bytes = [UInt8](copying: $0) }
+        // The end of the one cell, and the last byte of its key that is in it.
+        bytes[4] -= 1
+        bytes.remove(at: bytes.count - NodeLayout.longKeyReferenceLength - 1)
+        store.write(tree.root.node, bytes)
+        #expect(!tree.check().isEmpty)
+    }
+
+    /// Keys that say they are longer than any that a node could hold.
+    @Test func anOversizedKeyOfADamagedLeafIsNotCopied() {
+        let store = MemoryNodeStore(capacity: 256)
+        store.write(1, [1, 0, 1, 0, 0x2D, 1, 0] + [UInt8](repeating: 97, count: 300))
+        let root = TreeRoot(node: 1, measure: Measure(count: 1, weight: 1), isWeighted: false)
+        for key in [[98], [96]] as [[UInt8]] {
+            var tree = CountedTree(in: ForkNodeStore(over: store), root: root)
+            #expect(throws: TreeError.self) { try tree.insert(key) }
+        }
+    }
+
+    /// A cell whose shared length of three bytes is cut off, or has no base.
+    @Test func aSharedLengthIsNotReadOutsideOfItsCell() throws {
+        let form = CellForm(isWeighted: false, maximumSummary: nil)
+        for last in [[255], [255, 1], [255, 255, 255], [255, 1, 0], [1, 98]] as [[UInt8]] {
+            let cells: [UInt8] = [0, 97] + last
+            let bytes: [UInt8] = [1, 0, 2, 0, 2, 0, UInt8(cells.count), 0] + cells
+            let node = try NodeView(bytes.span.bytes, node: 1, level: 0, form)
+            let key = Result { try node.inlineKey(of: try node.cell(at: 1)) }
+            #expect((try? key.get()) == (last == [1, 98] ? [97, 98] : last == [255, 1, 0] ? [97] : nil), "\(last)")
         }
     }
 }

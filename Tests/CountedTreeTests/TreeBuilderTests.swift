@@ -55,7 +55,7 @@ import Testing
         #expect(store.nodeCount <= before + 3)
     }
 
-    /// What the leaves' keys have in common is stored once, whether they are appended, inserted or both removed and inserted.
+    /// What keys have in common is stored once, whether they are appended, inserted or both removed and inserted.
     @Test func longCommonBeginningsCostLittle() throws {
         var generator = SeededGenerator(seed: 15)
         let keys = (0..<6000).map { pathKey($0, length: 92) }
@@ -76,6 +76,39 @@ import Testing
             #expect(tree.check() == [])
             #expect(try tree.contents().keys == keys)
         }
+    }
+
+    /// A removal gives the keys behind it other bases, so that a leaf may need more bytes.
+    @Test(arguments: ["names", "paths", "titles"]) func removalsOfFewLeaveAboutAsManyNodes(shape: String) throws {
+        var generator = SeededGenerator(seed: 7)
+        let keys = (0..<20_000).map { number -> [UInt8] in
+            switch shape {
+            case "names": Array("Smith, Anna\0".utf8) + withUnsafeBytes(of: UInt64(number * 3).bigEndian) { Array($0) }
+            case "paths": pathKey(number, length: 60)
+            default: Array("a title of a book, number \(100_000 + number / 3)\0\(number % 3)".utf8)
+            }
+        }
+        let store = MemoryNodeStore()
+        var builder = TreeBuilder(in: store)
+        for key in keys { try builder.append(key.span.bytes) }
+        var tree = try builder.finish()
+        let built = store.nodeCount
+        for key in keys.shuffled(using: &generator).prefix(2000) { try tree.remove(key) }
+        #expect(tree.check() == [])
+        #expect(store.nodeCount < built * 3 / 2, "\(built) nodes became \(store.nodeCount)")
+    }
+
+    @Test func nodesThatGetSparseAreMerged() throws {
+        var generator = SeededGenerator(seed: 8)
+        let keys = (0..<20_000).map { pathKey($0, length: 60) }
+        let store = MemoryNodeStore()
+        var builder = TreeBuilder(in: store)
+        for key in keys { try builder.append(key.span.bytes) }
+        var tree = try builder.finish()
+        let built = store.nodeCount
+        for key in keys.shuffled(using: &generator).dropFirst(1000) { try tree.remove(key) }
+        #expect(tree.check() == [] && tree.count == 1000)
+        #expect(store.nodeCount < built / 2, "\(built) nodes became \(store.nodeCount)")
     }
 }
 
@@ -156,16 +189,16 @@ import Testing
     @Test func aSeparatorThatIsTooLongThrows() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
-        for number in UInt8(0)..<62 { try tree.insert([number, 97]) }
+        for number in UInt8(0)..<50 { try tree.insert([number, 97]) }
         store.write(2, [1, 0, 1, 0, 2, 0, 0, 99])
         var cells: [UInt8] = []
-        for (child, count) in [(1, 62), (2, 1)] as [(UInt64, UInt64)] {
+        for (child, count) in [(1, 50), (2, 1)] as [(UInt64, UInt64)] {
             cells.appendNumber(child)
             cells.appendNumber(count)
             cells.append(0)
         }
         store.write(3, [2, 1, 2, 0, 17, 0, 78, 1] + cells + repeatElement(98, count: 300))
-        let measure = Measure(count: 63, weight: 63)
+        let measure = Measure(count: 51, weight: 51)
         var damaged = CountedTree(in: store, root: TreeRoot(node: 3, level: 1, measure: measure, isWeighted: false))
         #expect(throws: TreeError.self) { try damaged.insert([70, 97]) }
     }

@@ -58,10 +58,13 @@ extension EditPass {
         _ node: NodeNumber, _ leafEdits: [LeafEdit], _ slotCount: Int, _ measure: Measure
     ) throws -> Outcome {
         var measure = measure
-        var isAppended = true
+        // Ascending keys leave filled nodes.
+        let isAppended = leafEdits.allSatisfy {
+            if case .insert = edits[$0.edit].change { $0.slot == slotCount } else { false }
+        }
         var freed: [NodeNumber] = []
         var bytes: [UInt8]?
-        var writer = NodeWriter(level: 0, form)
+        var writer: NodeWriter?
         try read(node, level: 0) { view in
             var changes: [CellChange] = []
             changes.reserveCapacity(leafEdits.count)
@@ -73,7 +76,6 @@ extension EditPass {
                     changes.append(
                         CellChange(slot: slot, drops: false, key: leafEdit.key, weight: weight, summary: summary))
                     measure += Measure(count: 1, weight: weight)
-                    isAppended = isAppended && slot == slotCount
                 case .remove:
                     let cell = try view.cell(at: slot)
                     changes.append(CellChange(slot: slot, drops: true, key: nil))
@@ -88,10 +90,13 @@ extension EditPass {
                 }
             }
             bytes = try view.replacing(changes, capacity: store.capacity)
-            if bytes == nil { try writer.append(view, changes) }
+            if bytes != nil { return }
+            writer = NodeWriter(level: 0, form)
+            try writer?.append(view, changes)
         }
         for node in freed { try store.free(node) }
-        guard let bytes else { return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended) }
+        if let writer { return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended) }
+        guard let bytes else { return .unchanged }
         let isUnderfull = bytes.count < store.capacity / 4
         try store.write(node, bytes)
         return .changed(measure, isUnderfull: isUnderfull)

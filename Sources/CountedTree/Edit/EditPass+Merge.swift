@@ -40,14 +40,28 @@ extension EditPass {
     private func mergeChildren(_ slot: Int, of node: NodeNumber, level: Int) throws -> Int? {
         var children: (lower: NodeNumber, upper: NodeNumber) = (0, 0)
         var separator = StoredKey.empty
+        try read(node, level: level) { view in
+            children = (view.child(of: try view.cell(at: slot)), view.child(of: try view.cell(at: slot + 1)))
+            separator = try view.storedKey(at: slot + 1)
+        }
+        var merged = NodeWriter(level: level - 1, form)
+        try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
+        try read(children.upper, level: level - 1) { view in
+            // Above branches the separator moves down.
+            if level > 1 {
+                let first = try view.cell(at: 0)
+                merged.appendBranchCell(
+                    child: view.child(of: first), try view.measure(of: first), view.summary(of: first), separator)
+            }
+            try merged.append((level > 1 ? 1 : 0)..<view.slotCount, of: view)
+        }
+        guard merged.byteCount <= store.capacity else { return nil }
         var rest: [NodeNumber] = []
         var parent = NodeWriter(level: level, form)
         try read(node, level: level) { view in
             let lower = try view.cell(at: slot)
             let upper = try view.cell(at: slot + 1)
-            children = (view.child(of: lower), view.child(of: upper))
-            separator = try view.storedKey(at: slot + 1)
-            // Above leaves the separator is no longer needed; above branches it moves down.
+            // Above leaves the separator is no longer needed.
             if level == 1 { rest = try store.overflowNodes(of: upper, in: view) }
             var measure = try view.measure(of: lower)
             measure += try view.measure(of: upper)
@@ -60,24 +74,8 @@ extension EditPass {
                 child: children.lower, measure, summary.span.bytes, try view.storedKey(at: slot))
             try parent.append(slot + 2..<view.slotCount, of: view)
         }
-        // The summary of two parts may take more bytes than both of them.
+        // The summary of two parts may take more bytes than both of them, and so may keys that get other bases.
         guard parent.byteCount <= store.capacity else { return nil }
-        var merged = NodeWriter(level: level - 1, form)
-        try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
-        var fits = false
-        try read(children.upper, level: level - 1) { view in
-            // About: behind other keys they share more or less. A node that is nearly full is not merged.
-            let added = view.bytes.byteCount - NodeLayout.headerLength
-            guard merged.byteCount + added <= store.capacity else { return }
-            if level > 1 {
-                let first = try view.cell(at: 0)
-                merged.appendBranchCell(
-                    child: view.child(of: first), try view.measure(of: first), view.summary(of: first), separator)
-            }
-            try merged.append((level > 1 ? 1 : 0)..<view.slotCount, of: view)
-            fits = merged.byteCount <= store.capacity
-        }
-        guard fits else { return nil }
         try store.write(children.lower, merged.node())
         try store.free(children.upper)
         for node in rest { try store.free(node) }

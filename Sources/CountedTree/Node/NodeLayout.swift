@@ -7,27 +7,28 @@
 ///     long key     its first bytes | overflow node 8 | whole length 4
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///
-/// No key below a branch's slot is less than the slot's. The first slot needs none: it is empty there, and not one of the keys that are numbered here.
+/// No key below a branch's slot is less than the slot's. The first slot needs none: it is empty there, and not one of the
+/// keys that are numbered here.
 ///
-/// Of each key only those bytes are stored that it does not share with another key, its base. Key 0 of a node has no base. That of key i is
-/// the key whose number is i with the lowest one bit cleared, as in Fenwick's binary indexed tree (A New Data Structure for
-/// Cumulative Frequency Tables, 1994):
+/// A key is stored without the first bytes that it shares with another key, its base. Key 0 of a node has no base. That of
+/// key i is the key whose number is i with the lowest one bit cleared, as in Fenwick's binary indexed tree (A New Data
+/// Structure for Cumulative Frequency Tables, 1994):
 ///
 ///     key    0  1  2  3  4  5  6  7  8
 ///     base   -  0  0  2  0  4  4  6  0
 ///
-/// - One key is put together from log2(n) cells at most.
+/// - One key is put together from log2(n) + 1 cells at most.
 /// - Keys ascend, so a key shares with the one before at least what it shares with its base: to read all keys in order,
 ///   each is made from the one before.
-/// - A binary search meets each key after its base. It knows how many bytes the wanted key and the base have in common. If the key
-///   shares more with the base than that, it is less than the wanted one; if it shares less, it is greater; only if it shares as much,
-///   bytes are compared. This is offset-value coding (Conner 1977; Graefe and Do, Offset-value coding in database
-///   query processing, 2023).
+/// - A binary search looks at a key only when its base is less than the wanted key, and knows how many bytes the base and
+///   the wanted key have in common. If the key shares more with its base than that, it is less than the wanted one; if it shares less, it
+///   is greater; only if it shares as much, bytes are compared. This is offset-value coding (Conner 1977; Graefe and Do,
+///   Offset-value coding in database query processing, 2023). It needs long keys that all have as many bytes in their cells.
 ///
 /// Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
-/// of a node. Weights are there in weighted trees only, summaries in trees with a summarizer. The level of a leaf is 0; a node's children stand one
-/// level lower, so that no damaged pointer can make a descent cycle. A leaf or branch ends with its last cell: a store
-/// may pad it.
+/// of a node if it were stored whole. Weights are there in weighted trees only, summaries in trees with a summarizer. The
+/// level of a leaf is 0; a node's children stand one level lower, so that no damaged pointer can make a descent cycle. A
+/// leaf or branch ends with its last cell: a store may pad it.
 enum NodeLayout {
     enum Kind: UInt8 {
         case leaf = 1
@@ -78,12 +79,16 @@ enum NodeLayout {
 
     private static let longSharedFieldLength = 3
 
+    /// How many bytes of a node are filled at most with ascending keys. A few more keys then find room: without it, nearly each first
+    /// change of a node would split it. A removal may need more bytes too, since the keys behind get other bases.
+    static func filledLength(capacity: Int) -> Int { capacity - capacity / 16 }
+
     /// The longest key that a cell holds whole; of a longer one, it holds this many bytes. With it, a cell takes
     /// at most a quarter of a node, so that the halves of a split always fit. With summaries, two cells fit into a node.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
         let room = capacity - headerLength
         let plain = CellForm(isWeighted: true, maximumSummary: nil)
-        let others = 2 + fixedLength(isLeaf: false, plain) + longSharedFieldLength + longKeyReferenceLength
+        let others = 2 + fixedLength(isLeaf: false, plain) + 1 + longKeyReferenceLength
         guard let summary = form.maximumSummary else { return room / 4 - others }
         return max(0, min(room / 4, room / 2 - summaryLengthLength - summary) - others)
     }

@@ -6,21 +6,21 @@ extension NodeView {
         var count = slotCount
         for change in changes { count += (change.key == nil ? 0 : 1) - (change.drops ? 1 : 0) }
         guard count > 0, NodeLayout.headerLength + 2 * count < capacity, let first = changes.first else { return nil }
-        var fits = true
-        let node = try [UInt8](unsafeUninitializedCapacity: capacity) { node, byteCount in
-            try withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { key in
-                var rewrite = LeafRewrite(
-                    to: UnsafeMutableRawBufferPointer(start: node.baseAddress, count: capacity), slotCount: count,
-                    form, key: key)
-                fits = try rewrite.copyFirst(first.slot, of: self)
-                for change in changes where fits {
-                    fits = try rewrite.keep(upTo: change.slot, of: self) && rewrite.make(change, of: self)
+        var node: [UInt8]?
+        try withUnsafeTemporaryAllocation(byteCount: 2 * capacity, alignment: 8) { buffer in
+            var rewrite = LeafRewrite(
+                to: UnsafeMutableRawBufferPointer(rebasing: buffer[..<capacity]), slotCount: count, form,
+                key: UnsafeMutableRawBufferPointer(rebasing: buffer[capacity...]))
+            guard try rewrite.copyFirst(first.slot, of: self) else { return }
+            for change in changes {
+                guard try rewrite.copyOldCells(upTo: change.slot, of: self), try rewrite.apply(change, of: self) else {
+                    return
                 }
-                fits = try fits && rewrite.keep(upTo: slotCount, of: self)
-                byteCount = fits ? rewrite.byteCount : 0
             }
+            guard try rewrite.copyOldCells(upTo: slotCount, of: self) else { return }
+            node = rewrite.bytes
         }
-        return fits ? node : nil
+        return node
     }
 }
 
@@ -55,7 +55,7 @@ private struct LeafRewrite {
         output = ByteOutput(node, from: cellsStart)
     }
 
-    var byteCount: Int { output.offset }
+    var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(rebasing: node[..<output.offset])) }
 
     /// Copies the header and the cells before the first change, which stay as they are. False when they do not fit.
     mutating func copyFirst(_ count: Int, of view: NodeView) throws -> Bool {
@@ -79,11 +79,11 @@ private struct LeafRewrite {
     }
 
     /// Writes the old cells before a slot. False when they do not fit.
-    mutating func keep(upTo end: Int, of view: NodeView) throws -> Bool {
+    mutating func copyOldCells(upTo end: Int, of view: NodeView) throws -> Bool {
         guard oldSlot <= end, end <= view.slotCount else { throw view.outOfOrder }
         while oldSlot < end {
             let cell = try view.cell(at: oldSlot)
-            let withOld = try meet(cell, of: view)
+            let withOld = try readOldKey(cell, of: view)
             let withBefore = isBehindNewKey ? sharedWithOldKey(newKey) : min(sharedWithOld, withOld)
             let length = shared.append(withBefore)
             let headLength = cell.keyStart - cell.range.lowerBound
@@ -103,10 +103,10 @@ private struct LeafRewrite {
     }
 
     /// Writes what becomes of the next old slot. False when it does not fit.
-    mutating func make(_ change: CellChange, of view: NodeView) throws -> Bool {
+    mutating func apply(_ change: CellChange, of view: NodeView) throws -> Bool {
         if change.drops {
             guard oldSlot < view.slotCount else { throw view.outOfOrder }
-            sharedWithOld = min(sharedWithOld, try meet(try view.cell(at: oldSlot), of: view))
+            sharedWithOld = min(sharedWithOld, try readOldKey(try view.cell(at: oldSlot), of: view))
         }
         guard let key = change.key else { return true }
         let inline = key.bytes.span.bytes.extracting(first: key.inlineCount)
@@ -133,7 +133,7 @@ private struct LeafRewrite {
     }
 
     /// Puts the next old key together. Returns how many bytes it shares with the one before.
-    private mutating func meet(_ cell: NodeView.Cell, of view: NodeView) throws -> Int {
+    private mutating func readOldKey(_ cell: NodeView.Cell, of view: NodeView) throws -> Int {
         let rest = view.inlineRest(of: cell)
         guard cell.sharedLength <= oldKeyLength, cell.inlineCount <= oldKey.count else { throw view.withoutBase(cell) }
         var common = cell.sharedLength

@@ -113,7 +113,7 @@ struct NodeView: ~Escapable {
     func inlineRest(of cell: Cell) -> RawSpan { bytes.extracting(cell.restRange.lowerBound..<cell.inlineEnd) }
 
     /// The bytes of a key that are in the node: all of it, or the first bytes of a long key. O(log slots + bytes).
-    func inlineKey(of cell: Cell) throws(TreeError) -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
+    func inlineKey(of cell: Cell) throws -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
 
     /// Makes a slot's key out of that of the slot before.
     func advance(_ key: inout [UInt8], to cell: Cell) throws(TreeError) {
@@ -132,22 +132,19 @@ struct NodeView: ~Escapable {
     }
 
     /// A slot's key with all its bytes in the cell.
-    func storedKey(at slot: Int) throws(TreeError) -> StoredKey {
+    func storedKey(at slot: Int) throws -> StoredKey {
         let cell = try cell(at: slot)
         return StoredKey(bytes: try key(of: cell, upTo: cell.range.upperBound), isLong: cell.hasLongKey)
     }
 
-    private func key(of cell: Cell, upTo end: Int) throws(TreeError) -> [UInt8] {
+    private func key(of cell: Cell, upTo end: Int) throws -> [UInt8] {
         let length = cell.sharedLength + end - cell.restRange.lowerBound
         // An array without room writes to storage that all threads share.
         if length == 0 { return [] }
-        var isWhole = true
-        let key = [UInt8](unsafeUninitializedCapacity: length) { key, count in
-            isWhole = (try? copyKey(of: cell, upTo: end, to: UnsafeMutableRawBufferPointer(key))) != nil
-            count = isWhole ? length : 0
+        return try [UInt8](unsafeUninitializedCapacity: length) { key, count in
+            try copyKey(of: cell, upTo: end, to: UnsafeMutableRawBufferPointer(key))
+            count = length
         }
-        guard isWhole else { throw withoutBase(cell) }
-        return key
     }
 
     /// Puts a key together from its cell, up to an end there, and from the cells of its bases.

@@ -7,8 +7,8 @@ struct NodeWriter {
     private let fixedLength: Int
     private var cells: [UInt8] = []
     private var slots: [Slot] = []
-    /// Where the last slot's key is in `cells`, without a long key's reference.
-    private var lastKey = 0..<0
+    /// The last slot's key, without the rest of a long one.
+    private var lastKey: [UInt8] = []
     /// Of all cells in one node.
     private var size: Size
 
@@ -31,15 +31,19 @@ struct NodeWriter {
 
         /// The bytes with another cell, given what precedes its key.
         func byteCount(adding headLength: Int, keyLength: Int, sharedWithBefore: Int) -> Int {
-            if slotCount < firstKeySlot { return byteCount + 2 + headLength + 1 }
-            let length = shared.next(sharedWithBefore)
-            return byteCount + 2 + headLength + NodeLayout.fieldLength(ofShared: length) + keyLength - length
+            byteCount + cellLength(headLength, keyLength, shared: shared.next(sharedWithBefore))
         }
 
         mutating func add(_ headLength: Int, keyLength: Int, sharedWithBefore: Int) {
-            byteCount = byteCount(adding: headLength, keyLength: keyLength, sharedWithBefore: sharedWithBefore)
-            if slotCount >= firstKeySlot { _ = shared.append(sharedWithBefore) }
+            let length = slotCount < firstKeySlot ? 0 : shared.append(sharedWithBefore)
+            byteCount += cellLength(headLength, keyLength, shared: length)
             slotCount += 1
+        }
+
+        /// With the cell's end.
+        private func cellLength(_ headLength: Int, _ keyLength: Int, shared: Int) -> Int {
+            let keyLength = slotCount < firstKeySlot ? 0 : keyLength
+            return 2 + headLength + NodeLayout.fieldLength(ofShared: shared) + keyLength - shared
         }
     }
 
@@ -55,8 +59,7 @@ struct NodeWriter {
 
     /// The bytes that the node would have with another cell of this key and a summary of so many bytes.
     func byteCount(adding key: StoredKey, summaryLength: Int) -> Int {
-        let shared = key.bytes.span.bytes.extracting(first: key.inlineCount).commonPrefixLength(
-            cells.span.bytes.extracting(lastKey))
+        let shared = lastKey.span.bytes.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
         return size.byteCount(
             adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
@@ -68,19 +71,28 @@ struct NodeWriter {
             let cell = try view.cell(at: slot)
             cells.appendBytes(view.bytes.extracting(cell.range.lowerBound..<cell.keyStart))
             let start = cells.count
+            let shared: Int
             if slot == slots.lowerBound {
-                cells.append(contentsOf: try view.storedKey(at: slot).bytes)
+                let key = try view.inlineKey(of: cell)
+                shared = lastKey.span.bytes.commonPrefixLength(key.span.bytes)
+                lastKey = key
             } else {
-                guard cell.sharedLength <= lastKey.count else { throw view.withoutBase(cell) }
-                cells.append(contentsOf: cells[lastKey.prefix(cell.sharedLength)])
-                cells.appendBytes(view.bytes.extracting(cell.restRange))
+                let start = min(cell.sharedLength, lastKey.count)
+                shared =
+                    start
+                    + view.inlineRest(of: cell).commonPrefixLength(
+                        lastKey.span.bytes.extracting(start..<lastKey.count))
+                try view.advance(&lastKey, to: cell)
             }
-            endCell(keyStart: start, isLong: cell.hasLongKey)
+            cells.append(contentsOf: lastKey)
+            cells.appendBytes(view.bytes.extracting(cell.inlineEnd..<cell.range.upperBound))
+            endCell(keyStart: start, sharedWithBefore: shared, isLong: cell.hasLongKey)
         }
     }
 
     /// Adds a leaf's cells with changes in the order of their slots.
     mutating func append(_ view: NodeView, _ changes: [CellChange]) throws {
+        slots.reserveCapacity(view.slotCount + changes.count)
         var next = 0
         for change in changes {
             guard next <= change.slot else { throw view.outOfOrder }
@@ -113,17 +125,18 @@ struct NodeWriter {
 
     private mutating func appendKey(_ key: StoredKey) {
         let start = cells.count
+        let inline = key.bytes.span.bytes.extracting(first: key.inlineCount)
+        let shared = lastKey.span.bytes.commonPrefixLength(inline)
         cells.append(contentsOf: key.bytes)
-        endCell(keyStart: start, isLong: key.isLong)
+        lastKey.removeAll(keepingCapacity: true)
+        lastKey.appendBytes(inline)
+        endCell(keyStart: start, sharedWithBefore: shared, isLong: key.isLong)
     }
 
-    private mutating func endCell(keyStart: Int, isLong: Bool) {
-        let key = keyStart..<cells.count - (isLong ? NodeLayout.longKeyReferenceLength : 0)
-        let shared = cells.span.bytes.extracting(key).commonPrefixLength(cells.span.bytes.extracting(lastKey))
+    private mutating func endCell(keyStart: Int, sharedWithBefore shared: Int, isLong: Bool) {
         let start = slots.last?.end ?? 0
         size.add(keyStart - start, keyLength: cells.count - keyStart, sharedWithBefore: shared)
         slots.append(Slot(end: cells.count, keyStart: keyStart, sharedWithBefore: shared, hasLongKey: isLong))
-        lastKey = key
     }
 
     // MARK: Finished nodes
@@ -155,6 +168,7 @@ struct NodeWriter {
                     node.storeBytes(
                         of: end.littleEndian, toByteOffset: NodeLayout.headerLength + 2 * index, as: UInt16.self)
                 }
+                precondition(output.offset == cut.byteCount, "The bytes of a node must be as many as its cells take.")
             }
         }
     }
@@ -170,11 +184,11 @@ struct NodeWriter {
         var byteCount: Int
     }
 
-    /// How to split cells that do not fit into one node: into full nodes when all were added at the end, so that ascending
-    /// keys leave full nodes; otherwise into nodes of equal size.
+    /// How to split cells that do not fit into one node: into filled nodes when all were added at the end, so that ascending
+    /// keys leave filled nodes; otherwise into nodes of equal size.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
+        if fillsNodes { return cuts(capacity: NodeLayout.filledLength(capacity: capacity), wanted: .max) }
         let full = cuts(capacity: capacity, wanted: .max)
-        if fillsNodes { return full }
         // A node's first keys share nothing with those of the node before, so that equal parts may be more.
         let equal = cuts(capacity: capacity, wanted: byteCount / full.count)
         return equal.count > full.count ? full : equal
@@ -204,7 +218,7 @@ struct NodeWriter {
     mutating func removeAll() {
         slots.removeAll(keepingCapacity: true)
         cells.removeAll(keepingCapacity: true)
-        lastKey = 0..<0
+        lastKey.removeAll(keepingCapacity: true)
         size = Size(level: level)
     }
 }

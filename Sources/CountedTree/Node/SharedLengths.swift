@@ -1,7 +1,7 @@
-/// How many bytes each of a node's keys shares with its base, given how many it shares with the key before: keys ascend,
-/// so that it is the least of these from the key after the base on.
+/// How many bytes each of a node's keys shares with its base, given how many it shares with the key before. Keys ascend,
+/// so it is the least of these numbers, from the key after the base on.
 struct SharedLengths {
-    /// For each bit of the last key's number that is one, what the key with this lowest bit on the way to it shares.
+    /// `lengths[bit]`: what the latest key whose number has this bit as its lowest one shares with its base.
     private var lengths = [UInt16](repeating: 0, count: 32)
     private var count = 0
 
