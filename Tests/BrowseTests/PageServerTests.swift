@@ -170,12 +170,12 @@ import Testing
         #expect(try error("view").contains("there is no store"))
         try FileManager.default.moveItem(atPath: page.store + ".away", toPath: page.store)
         #expect(try page.ask("view", ["cache": "by group"]).json["count"] as? Int == 2000)
-        // Every page but those with which LMDB begins.
+        // Every page but those with which LMDB begins. What the table of caches says of this one stands at its page's end.
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: page.store + "/data.mdb"))
         let size = try file.seekToEnd()
         for place in stride(from: UInt64(2 * 4096), to: size, by: 4096) {
             try file.seek(toOffset: place + 1000)
-            try file.write(contentsOf: Data(repeating: 0xA5, count: 2000))
+            try file.write(contentsOf: Data(repeating: 0xA5, count: 2600))
         }
         try file.close()
         for path in ["rows", "sections", "card"] {
