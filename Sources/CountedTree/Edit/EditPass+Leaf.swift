@@ -64,7 +64,7 @@ extension EditPass {
         }
         var freed: [NodeNumber] = []
         var bytes: [UInt8]?
-        var writer: NodeWriter?
+        var writer = NodeWriter(level: 0, form)
         try read(node, level: 0) { view in
             var changes: [CellChange] = []
             changes.reserveCapacity(leafEdits.count)
@@ -90,13 +90,10 @@ extension EditPass {
                 }
             }
             bytes = try view.replacing(changes, capacity: store.capacity)
-            if bytes != nil { return }
-            writer = NodeWriter(level: 0, form)
-            try writer?.append(view, changes)
+            if bytes == nil { try writer.append(view, changes) }
         }
         for node in freed { try store.free(node) }
-        if let writer { return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended) }
-        guard let bytes else { return .unchanged }
+        guard let bytes else { return try finish(writer, of: node, level: 0, measure, fillsNodes: isAppended) }
         let isUnderfull = bytes.count < store.capacity / 4
         try store.write(node, bytes)
         return .changed(measure, isUnderfull: isUnderfull)
