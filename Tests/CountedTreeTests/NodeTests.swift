@@ -75,7 +75,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Keys.allCases, seeds) func aSearchFindsWhatALookAtAllKeysFinds(_ shape: Keys, seed: UInt64) throws {
+    @Test(arguments: Keys.allCases, seeds) func aSearchFindsWhatALookAtAllKeysFinds(_ shape: Keys, seed: UInt64) throws
+    {
         var generator = SeededGenerator(seed: seed)
         for level in [0, 1] {
             let store = MemoryNodeStore(capacity: Self.capacity)
@@ -86,7 +87,9 @@ import Testing
             let view = try NodeView(bytes.span.bytes, node: 1, level: level, form)
             #expect(view.bytes.byteCount == bytes.count && view.slotCount == keys.count)
             var wanted = all + [[], [255, 255]]
-            for key in all { wanted += [key + [0], key.dropLast(), key.dropLast() + [98], key + [120]].map { Array($0) } }
+            for key in all {
+                wanted += [key + [0], key.dropLast(), key.dropLast() + [98], key + [120]].map { Array($0) }
+            }
             for key in wanted where level == 0 || !key.isEmpty {
                 let last = keys.lastIndex { !key.lexicographicallyPrecedes($0) } ?? -1
                 let found = try tree.lastSlot(upTo: key.span.bytes, in: view)
@@ -123,7 +126,8 @@ import Testing
                 if isPresent && !drops { continue }
                 let isUpdate = drops && Bool.random(using: &generator)
                 let stored = drops && !isUpdate ? nil : try store.storedForm(of: key.span.bytes, form)
-                let summary = [UInt8](repeating: 7, count: form.hasSummaries ? Int.random(in: 0...10, using: &generator) : 0)
+                let summaryLength = form.hasSummaries ? Int.random(in: 0...10, using: &generator) : 0
+                let summary = [UInt8](repeating: 7, count: summaryLength)
                 changes.append(CellChange(slot: slot, drops: drops, key: stored, weight: 9, summary: summary))
             }
             let view = try NodeView(bytes.span.bytes, node: 1, level: 0, form)
