@@ -12,7 +12,6 @@ package struct TreeBuilder {
     private let store: any NodeStore
     private let summarizer: (any Summarizer)?
     private let form: CellForm
-    private let filledLength: Int
     private var levels: [OpenNode]
     private var lastKey: [UInt8] = []
     private var measure = Measure.zero
@@ -20,7 +19,6 @@ package struct TreeBuilder {
     package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
         self.store = store
         self.summarizer = summarizer
-        filledLength = NodeLayout.filledLength(capacity: store.capacity)
         form = CellForm(isWeighted: isWeighted, maximumSummary: summarizer?.maximumLength)
         levels = [OpenNode(writer: NodeWriter(level: 0, form), summary: summarizer?.begin())]
     }
@@ -34,7 +32,7 @@ package struct TreeBuilder {
             throw TreeError.corrupted(node: 0, "its keys do not ascend")
         }
         let stored = try store.storedForm(of: key, form)
-        if levels[0].writer.byteCount(adding: stored, summaryLength: summary.byteCount) > filledLength {
+        if levels[0].writer.isFilled(before: stored, summaryLength: summary.byteCount, capacity: store.capacity) {
             let length = key.commonPrefixLength(lastKey.span.bytes) + 1
             try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length), form))
         }
@@ -72,9 +70,9 @@ package struct TreeBuilder {
         }
         let closed = levels[level].separator
         let summary = levels[level].summary?.take() ?? []
-        if levels[level + 1].writer.byteCount(adding: closed, summaryLength: summary.count) > filledLength {
-            try close(level: level + 1, separator: closed)
-        }
+        let isFilled = levels[level + 1].writer.isFilled(
+            before: closed, summaryLength: summary.count, capacity: store.capacity)
+        if isFilled { try close(level: level + 1, separator: closed) }
         let isFirst = levels[level + 1].writer.slotCount == 0
         levels[level + 1].writer.appendBranchCell(
             child: node, levels[level].measure, summary.span.bytes, isFirst ? .empty : closed)

@@ -173,7 +173,7 @@ import Testing
                 // But the last ones, they are filled or of one size, as far as single cells allow.
                 let sizes = cuts.dropLast().map(\.byteCount)
                 if fillsNodes {
-                    let filled = NodeLayout.filledLength(capacity: Self.capacity)
+                    let filled = NodeLayout.filledLength(behind: 2, capacity: Self.capacity)
                     #expect(sizes.allSatisfy { $0 <= filled && $0 > filled - Self.capacity / 4 })
                 } else if let least = sizes.min(), let most = sizes.max() {
                     #expect(most - least < Self.capacity / 2, "\(cuts.map(\.byteCount))")

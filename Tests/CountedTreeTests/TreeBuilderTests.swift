@@ -78,6 +78,37 @@ import Testing
         }
     }
 
+    /// Summaries and separators so long that two cells are a full node: branches have two children all the same.
+    @Test func twoCellsAlwaysFitIntoANode() throws {
+        var built = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
+        var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
+        let summary = [UInt8](repeating: 1, count: Wide.length)
+        let keys = (0..<60).map { pathKey($0 * 7, length: 60) }
+        for key in keys {
+            try builder.append(key.span.bytes, summary: summary.span.bytes)
+            try built.apply([TreeEdit(key, .insert(), summary: summary)])
+        }
+        for tree in [try builder.finish(), built] {
+            #expect(tree.check() == [])
+            #expect(try tree.contents().keys == keys)
+            #expect(tree.root.level < 8)
+        }
+    }
+
+    /// Summaries that all have the same bytes.
+    private struct Wide: Summarizer {
+        static let length = 85
+
+        final class Sum: RunningSummary {
+            func add(_ summary: RawSpan) {}
+            func remove(_ summary: RawSpan) -> Bool { true }
+            func take() -> [UInt8] { [UInt8](repeating: 1, count: Wide.length) }
+        }
+
+        var maximumLength: Int { Self.length }
+        func begin() -> any RunningSummary { Sum() }
+    }
+
     /// A removal gives the keys behind it other bases, so that a leaf may need more bytes.
     @Test(arguments: ["names", "paths", "titles"]) func removalsOfFewLeaveAboutAsManyNodes(shape: String) throws {
         var generator = SeededGenerator(seed: 7)

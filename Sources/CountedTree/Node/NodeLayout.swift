@@ -79,9 +79,12 @@ enum NodeLayout {
 
     private static let longSharedFieldLength = 3
 
-    /// How many bytes of a node are filled at most with ascending keys. A few more keys then find room: without it, nearly each first
-    /// change of a node would split it. A removal may need more bytes too, since the keys behind get other bases.
-    static func filledLength(capacity: Int) -> Int { capacity - capacity / 16 }
+    /// How many bytes of a node ascending keys fill at most with another cell, behind so many. A few more keys then find room: without
+    /// it, nearly each first change of a node would split it. A removal may need more bytes too, since the keys behind get
+    /// other bases. Two cells always fit, so that a branch has two children.
+    static func filledLength(behind slotCount: Int, capacity: Int) -> Int {
+        slotCount < 2 ? capacity : capacity - capacity / 16
+    }
 
     /// The longest key that a cell holds whole; of a longer one, it holds this many bytes. With it, a cell takes
     /// at most a quarter of a node, so that the halves of a split always fit. With summaries, two cells fit into a node.

@@ -64,6 +64,12 @@ struct NodeWriter {
             adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
 
+    /// Whether a node of ascending keys ends before another cell of this key and a summary of so many bytes.
+    func isFilled(before key: StoredKey, summaryLength: Int, capacity: Int) -> Bool {
+        byteCount(adding: key, summaryLength: summaryLength)
+            > NodeLayout.filledLength(behind: slotCount, capacity: capacity)
+    }
+
     // MARK: Adding cells
 
     mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
@@ -187,15 +193,15 @@ struct NodeWriter {
     /// How to split cells that do not fit into one node: into filled nodes when all were added at the end, so that ascending
     /// keys leave filled nodes; otherwise into nodes of equal size.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
-        if fillsNodes { return cuts(capacity: NodeLayout.filledLength(capacity: capacity), wanted: .max) }
-        let full = cuts(capacity: capacity, wanted: .max)
+        if fillsNodes { return cuts(wanted: .max) { NodeLayout.filledLength(behind: $0, capacity: capacity) } }
+        let full = cuts(wanted: .max) { _ in capacity }
         // A node's first keys share nothing with those of the node before, so that equal parts may be more.
-        let equal = cuts(capacity: capacity, wanted: byteCount / full.count)
+        let equal = cuts(wanted: byteCount / full.count) { _ in capacity }
         return equal.count > full.count ? full : equal
     }
 
-    /// Parts that fit into a node, and end when they have so many bytes.
-    private func cuts(capacity: Int, wanted: Int) -> [Cut] {
+    /// Parts that end when they have so many bytes, or would have more than they may with another cell behind so many.
+    private func cuts(wanted: Int, most: (_ slotCount: Int) -> Int) -> [Cut] {
         var cuts: [Cut] = []
         var first = 0
         var size = Size(level: level)
@@ -203,7 +209,7 @@ struct NodeWriter {
             let slot = slots[number]
             let (head, key) = (slot.keyStart - start(of: number), slot.end - slot.keyStart)
             let grown = size.byteCount(adding: head, keyLength: key, sharedWithBefore: slot.sharedWithBefore)
-            if number > first, size.byteCount >= wanted || grown > capacity {
+            if number > first, size.byteCount >= wanted || grown > most(number - first) {
                 cuts.append(Cut(slots: first..<number, byteCount: size.byteCount))
                 first = number
                 size = Size(level: level)
