@@ -61,9 +61,9 @@ extension CountedTree {
     }
 
     /// The ranks of keys, which ascend strictly, by edits that only find. O(k log n).
-    package func ranks(of finds: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
+    package func ranks(of finds: [TreeEdit]) throws -> [EditOutcome] {
         var fork = reopened(in: ForkNodeStore(over: store))
-        return try fork.apply(finds, with: crew)
+        return try fork.apply(finds)
     }
 
     /// Adds an entry; false when the key is there. O(log n).

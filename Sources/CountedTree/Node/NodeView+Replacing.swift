@@ -133,6 +133,7 @@ private struct LeafRewrite {
     }
 
     /// Puts the next old key together. Returns how many bytes it shares with the one before.
+    @inline(__always)
     private mutating func readOldKey(_ cell: NodeView.Cell, of view: NodeView) throws -> Int {
         let rest = view.inlineRest(of: cell)
         guard cell.sharedLength <= oldKeyLength, cell.inlineCount <= oldKey.count else { throw view.withoutBase(cell) }
@@ -156,10 +157,12 @@ private struct LeafRewrite {
     }
 
     /// Whether another cell fits, given the bytes beside its shared length.
+    @inline(__always)
     private func fits(_ length: Int, shared: Int) -> Bool {
         slot < slotCount && output.offset + NodeLayout.fieldLength(ofShared: shared) + length <= node.count
     }
 
+    @inline(__always)
     private mutating func endCell(hasLongKey: Bool) {
         let mark = hasLongKey ? NodeLayout.longKeyMark : 0
         let end = UInt16(truncatingIfNeeded: output.offset - cellsStart) | mark

@@ -66,6 +66,7 @@ struct NodeView: ~Escapable {
         number16(at: NodeLayout.headerLength + 2 * slot)
     }
 
+    @inline(__always)
     func cell(at slot: Int) throws(TreeError) -> Cell {
         let cellsStart = cellsStart
         let start = cellsStart + (slot == 0 ? 0 : Int(rawEnd(of: slot - 1) & ~NodeLayout.longKeyMark))

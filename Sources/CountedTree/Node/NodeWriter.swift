@@ -239,6 +239,7 @@ struct ByteOutput {
         self.offset = offset
     }
 
+    @inline(__always)
     mutating func append(_ source: UnsafeRawBufferPointer, _ range: Range<Int>) {
         UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + range.count]).copyMemory(
             from: UnsafeRawBufferPointer(rebasing: source[range]))
@@ -250,6 +251,7 @@ struct ByteOutput {
     }
 
     /// Writes how many bytes a key shares with its base.
+    @inline(__always)
     mutating func append(shared length: Int) {
         if NodeLayout.fieldLength(ofShared: length) == 1 {
             bytes[offset] = UInt8(length)

@@ -104,13 +104,33 @@ extension ManagedObjectContext {
         // What would keep the context from advancing afterwards.
         if try writer.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: writer.model) }
         try writer.seal()
-        let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: written.prepared) }
-        let brought = try container.cacheEngine.bring(followedCaches, in: writer, known: known)
-        try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
+        let prepared = written.prepared
+        let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: prepared) }
         let isDirect = try first == snapshot().commit
+        let followed = followedCaches
+        var brought: [String: OpenedOrder] = [:]
+        var changes: [String: OrderChange] = [:]
         // Once the transaction is committed, objects are saved even where the context cannot advance.
         var saved: Snapshot?
-        do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
+        let threads = prepared.rowCount < Self.fewestForThread ? 1 : 2
+        // What changed in prepared orders is found in the state before the transaction, while this thread commits it.
+        try Threads.run(threads) { thread in
+            if thread == 0 {
+                brought = try container.cacheEngine.bring(followed, in: writer, known: known)
+                try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
+                do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
+            }
+            if thread == threads - 1 { changes = prepared.changes() }
+        }
+        do {
+            for (name, change) in changes { brought[name]?.take(change) }
+            // Its old nodes are damaged, and perhaps its new ones.
+            for cache in followed where brought[cache.name]?.awaitsChange ?? false {
+                _ = try container.cacheEngine.rebuild(cache, .damaged)
+            }
+        } catch {
+            note(error)
+        }
         do {
             if let saved {
                 let stored = brought.mapValues { $0.reopened(in: saved) }
@@ -121,6 +141,9 @@ extension ManagedObjectContext {
         }
         take(written)
     }
+
+    /// Finding the change of fewer rows costs less than beginning a thread.
+    private static let fewestForThread = 200
 }
 
 extension ManagedObject {

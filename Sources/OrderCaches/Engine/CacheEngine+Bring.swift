@@ -80,49 +80,27 @@ extension CacheEngine {
         let nodes = destination.nodes(of: old)
         guard case .cache(let writer) = destination else {
             let next = try edited(old, cache, nodes, destination.reader, known)
-            return OpenedOrder(next.fork.order, outcome(of: try next.change()), in: .fork(old), from: old.commit)
+            return OpenedOrder(next.fork.order, OrderOutcome(of: try next.change()), in: .fork(old), from: old.commit)
         }
         if let prepared = known?.prepared.order(of: cache, from: old) {
-            let (order, change) = try publish(prepared, to: nodes)
-            return try store(order, change, over: old, in: writer)
+            return try store(prepared, nil, over: old, in: nodes, writer)
         }
         let next = try edited(old, cache, nodes, writer, known)
-        let change = try next.change()
-        return try store(next.fork.publish(to: nodes), change, over: old, in: writer)
+        return try store(next, next.change(), over: old, in: nodes, writer)
     }
 
-    /// The change of fewer rows costs less than beginning a thread.
-    private static let fewestForThread = 200
-
-    /// Publishes a prepared order, and computes its change on another thread meanwhile: the old order is read from another transaction
-    /// than the writer's.
-    private func publish(
-        _ prepared: PreparedOrder, to nodes: LMDBNodeStore
-    ) throws -> (order: SectionedOrder, change: OrderChange) {
-        var (order, change) = (prepared.base, OrderChange())
-        let threads = prepared.edits.rows.count < Self.fewestForThread ? 1 : 2
-        let crew = Crew()
-        try Threads.run(threads) { thread in
-            if thread == 0 {
-                order = try prepared.fork.publish(to: nodes)
-                crew.help()
-            }
-            if thread == threads - 1 { try crew.lead { change = try prepared.change(with: crew) } }
-        }
-        return (order, change)
-    }
-
-    private func outcome(of change: OrderChange) -> OrderOutcome { change.isEmpty ? .hit : .caughtUp(change) }
-
-    /// Notes in a cache's header the order that its nodes are now.
+    /// Publishes an order to a cache's nodes, and notes it in the header. Its change may be found later.
     private func store(
-        _ order: SectionedOrder, _ change: OrderChange, over old: CacheHeader, in writer: StoreWriter
+        _ next: PreparedOrder, _ change: OrderChange?, over old: CacheHeader, in nodes: LMDBNodeStore,
+        _ writer: StoreWriter
     ) throws -> OpenedOrder {
+        let order = try next.fork.publish(to: nodes)
         var header = old
         header.take(order, commit: writer.commit, time: currentTime())
-        if !change.isEmpty { header.catchUps &+= 1 }
+        if !(change?.isEmpty ?? next.edits.isEmpty) { header.catchUps &+= 1 }
         try CacheDirectory.put(header, in: writer)
-        return OpenedOrder(order, outcome(of: change), in: .stored(header), from: old.commit)
+        guard let change else { return OpenedOrder(order, awaitingChangeFrom: old.commit, in: .stored(header)) }
+        return OpenedOrder(order, OrderOutcome(of: change), in: .stored(header), from: old.commit)
     }
 
     private func edited(

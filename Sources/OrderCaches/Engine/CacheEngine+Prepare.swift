@@ -11,6 +11,13 @@ extension CacheEngine {
 
         package init() {}
 
+        /// The changes of orders, by the caches' names. Without those that cannot be found, because old nodes are damaged.
+        /// O(k log n) for k changes.
+        package func changes() -> [String: OrderChange] { orders.compactMapValues { try? $0.change() } }
+
+        /// How many rows of the orders change.
+        package var rowCount: Int { orders.values.reduce(0) { $0 + $1.edits.rows.count } }
+
         /// Nil unless it was prepared from just this state of the cache.
         func order(of cache: CacheRequest, from header: CacheHeader) -> PreparedOrder? {
             guard let order = orders[cache.name], order.header.number == header.number,
@@ -31,9 +38,9 @@ extension CacheEngine {
         let places: ChangedPlaces
 
         /// O(k log n) for k changes.
-        func change(with crew: Crew? = nil) throws -> OrderChange {
+        func change() throws -> OrderChange {
             var places = places
-            try base.findPostponed(&places, with: crew)
+            try base.findPostponed(&places)
             return try OrderDiff.change(from: base, to: fork.order, edits.rows, places)
         }
     }
@@ -73,7 +80,7 @@ extension CacheEngine {
     ) throws -> PreparedOrder {
         let base = try header.order(of: request, in: nodes)
         var fork = ForkedOrder(over: base)
-        // The change alone needs the ranks of rows that keep their keys, and the crew's threads have more time for it later.
+        // The change alone needs the ranks of rows that keep their keys, and there is more time for it while a writer commits.
         let places = try fork.update(edits, postponingRanks: crew != nil, with: crew)
         return PreparedOrder(header: header, base: base, edits: edits, fork: fork, places: places)
     }

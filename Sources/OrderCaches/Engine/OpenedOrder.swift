@@ -11,6 +11,9 @@ package enum OrderOutcome: Equatable, Sendable {
     case rebuilt(RebuildReason)
     /// The order has no cache: it was computed in memory.
     case computed
+
+    /// Of a cache that took a change.
+    init(of change: OrderChange) { self = change.isEmpty ? .hit : .caughtUp(change) }
 }
 
 /// The order of one state of the store: what opening it did, and where it lives.
@@ -31,13 +34,15 @@ package struct OpenedOrder {
         }
     }
 
-    package let order: SectionedOrder
-    package let outcome: OrderOutcome
+    package private(set) var order: SectionedOrder
+    package private(set) var outcome: OrderOutcome
     package let place: Place
     /// The commit that the cache had before; nil for an order that was built without one.
     let start: UInt64?
     /// How many rows there are, also when the order has only the first of them.
     package let memberCount: Int
+    /// Whether the outcome says nothing of the change yet.
+    package private(set) var awaitsChange = false
 
     init(
         _ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil,
@@ -50,12 +55,25 @@ package struct OpenedOrder {
         self.start = start
     }
 
+    /// An order that was brought from a commit to the next one, and takes its change later.
+    init(_ order: SectionedOrder, awaitingChangeFrom start: UInt64, in place: Place) {
+        self.init(order, .caughtUp(OrderChange()), in: place, from: start)
+        awaitsChange = true
+    }
+
     /// Whether a reader of the same state finds it in its cache.
     package var isStored: Bool { if case .stored = place { true } else { false } }
 
-    /// The change since the cache's commit `start`; nil when the order was built.
+    /// Takes the change that it awaits; any other order stays as it is.
+    package mutating func take(_ change: OrderChange) {
+        if awaitsChange { outcome = OrderOutcome(of: change) }
+        awaitsChange = false
+    }
+
+    /// The change since the cache's commit `start`; nil when the order was built, or awaits its change.
     var change: OrderChange? {
-        switch outcome {
+        if awaitsChange { return nil }
+        return switch outcome {
         case .hit: OrderChange()
         case .caughtUp(let change): change
         case .rebuilt, .computed: nil
@@ -65,7 +83,9 @@ package struct OpenedOrder {
     /// The same stored order, read through a snapshot of the state that it was stored in.
     package func reopened(in snapshot: Snapshot) -> OpenedOrder {
         guard case .stored(let header) = place else { return self }
-        return OpenedOrder(order.reopened(in: LMDBNodeStore(header, in: snapshot)), outcome, in: place, from: start)
+        var reopened = self
+        reopened.order = order.reopened(in: LMDBNodeStore(header, in: snapshot))
+        return reopened
     }
 
     func with(_ outcome: OrderOutcome) -> OpenedOrder { OpenedOrder(order, outcome, in: place, from: start) }

@@ -79,11 +79,11 @@ extension SectionedOrder {
     }
 
     /// Finds the positions that an update of this order has postponed. The order must be as it was before. O(k log n).
-    func findPostponed(_ places: inout ChangedPlaces, with crew: Crew? = nil) throws {
+    func findPostponed(_ places: inout ChangedPlaces) throws {
         guard let keys = places.postponed else { return }
         places.postponed = nil
         let finds = keys.ascending.filter { $0.change == .find }.map { TreeEdit($0.key.bytes, .find) }
-        var found = try rows.ranks(of: finds, with: crew)[...]
+        var found = try rows.ranks(of: finds)[...]
         // How many more rows stand before a key after the update.
         var added = 0
         for key in keys.ascending {

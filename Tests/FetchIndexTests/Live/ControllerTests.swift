@@ -1,7 +1,6 @@
 import Administration
 import FetchIndex
 import Foundation
-import LMDB
 import Records
 import TestSupport
 import Testing
@@ -138,19 +137,7 @@ import Testing
         let controller = try controller(cacheName: "c")
         try controller.performFetch()
         let expected = controller.listing(\.title)
-        // Every node of the cache becomes nonsense, under a checksum that is wrong.
-        let writer = try store.container.store.beginWrite()
-        try writer.view.withCursor(on: writer.tables.nodes) { cursor in
-            var keys: [UInt64] = []
-            var isAtEntry = try cursor.seekToFirst()
-            while isAtEntry {
-                keys.append(cursor.integerKey)
-                isAtEntry = try cursor.seekToNext()
-            }
-            let nonsense = [UInt8](repeating: 7, count: 100)
-            for key in keys { try writer.view.put(nonsense.span.bytes, for: key, in: writer.tables.nodes) }
-        }
-        try writer.commit()
+        try store.damageNodes()
         let fresh = store.container.newContext()
         let reader = try self.controller(in: fresh, cacheName: "c")
         #expect(try reader.performFetch() == .hit, "a hit reads only the header")

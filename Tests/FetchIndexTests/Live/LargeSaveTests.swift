@@ -73,6 +73,25 @@ import Testing
             })
     }
 
+    /// The rows keep their keys, so that only their ranks are read, when the cache is written already.
+    @Test func aSaveThatMeetsDamageLateBuildsTheCacheAnew() throws {
+        let store = try LiveStore(Model(Book.self))
+        try fill(store, 1000)
+        let context = store.container.newContext()
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.title)]), context: context, cacheName: "by title")
+        try controller.performFetch()
+        let books = try #require(controller.fetchedObjects).map { $0 }
+        let recorder = Recorder<Book>(\.title)
+        controller.delegate = recorder
+        try store.damageNodes()
+        for book in books.prefix(400) { book.price += 1 }
+        try context.save()
+        #expect(try store.container.verifyCache("by title") == [])
+        #expect(controller.failure == nil && controller.fetchedObjects?.map(\.title) == books.map(\.title))
+        #expect(recorder.take().contains { $0.contains("update") })
+    }
+
     /// A record that cannot be written fails the save, and nothing of it is there.
     @Test func aFailingSaveLeavesTheCacheAsItWas() throws {
         let store = try LiveStore(Model(Account.self))

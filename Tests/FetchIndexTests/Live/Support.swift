@@ -1,6 +1,8 @@
 import Administration
 import FetchIndex
 import Foundation
+import LMDB
+import Records
 import TestSupport
 import Testing
 
@@ -28,6 +30,19 @@ final class LiveStore {
 
     init(_ model: Model) throws {
         container = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: model, durability: .none)
+    }
+
+    /// Every node of every cache becomes nonsense, under a checksum that is wrong.
+    func damageNodes() throws {
+        let writer = try container.store.beginWrite()
+        var keys: [UInt64] = []
+        try writer.view.walk(writer.tables.nodes, from: 0) { cursor in
+            keys.append(cursor.integerKey)
+            return true
+        }
+        let nonsense = [UInt8](repeating: 7, count: 100)
+        for key in keys { try writer.view.put(nonsense.span.bytes, for: key, in: writer.tables.nodes) }
+        try writer.commit()
     }
 
     func reopened() throws -> PersistentContainer { try PersistentContainer(at: URL(fileURLWithPath: folder.path)) }
