@@ -12,6 +12,8 @@ package struct TreeBuilder {
     private let store: any NodeStore
     private let summarizer: (any Summarizer)?
     private let form: CellForm
+    private let capacity: Int
+    private let maximumInlineKey: Int
     private var levels: [OpenNode]
     private var lastKey: [UInt8] = []
     private var measure = Measure.zero
@@ -20,6 +22,8 @@ package struct TreeBuilder {
         self.store = store
         self.summarizer = summarizer
         form = CellForm(isWeighted: isWeighted, maximumSummary: summarizer?.maximumLength)
+        capacity = store.capacity
+        maximumInlineKey = NodeLayout.maximumInlineKey(capacity: capacity, form)
         levels = [OpenNode(writer: NodeWriter(level: 0, form), summary: summarizer?.begin())]
     }
 
@@ -31,18 +35,32 @@ package struct TreeBuilder {
         guard count == 0 || key.compare(lastKey.span.bytes) > 0 else {
             throw TreeError.corrupted(node: 0, "its keys do not ascend")
         }
-        let stored = try store.storedForm(of: key, form)
-        if levels[0].writer.isFilled(before: stored, summaryLength: summary.byteCount, capacity: store.capacity) {
-            let length = key.commonPrefixLength(lastKey.span.bytes) + 1
-            try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length), form))
+        // Most keys are short, and go without an array of their own.
+        if key.byteCount <= maximumInlineKey {
+            try append(key, isLong: false, of: key, weight, summary)
+        } else {
+            let stored = try store.storedForm(of: key, form)
+            try append(stored.bytes.span.bytes, isLong: stored.isLong, of: key, weight, summary)
         }
-        levels[0].writer.appendLeafCell(stored, weight: weight, summary)
         try levels[0].summary?.add(summary)
         let added = Measure(count: 1, weight: weight)
         levels[0].measure += added
         measure += added
         lastKey.removeAll(keepingCapacity: true)
         lastKey.appendBytes(key)
+    }
+
+    /// Adds the cell of a key, as it is stored.
+    private mutating func append(
+        _ stored: RawSpan, isLong: Bool, of key: RawSpan, _ weight: Int, _ summary: RawSpan
+    ) throws {
+        // In place: to ask the writer first would copy it.
+        if levels[0].writer.fillLeaf(with: stored, isLong: isLong, weight: weight, summary, capacity: capacity) { return }
+        let length = key.commonPrefixLength(lastKey.span.bytes) + 1
+        try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length), form))
+        let fits = levels[0].writer.fillLeaf(
+            with: stored, isLong: isLong, weight: weight, summary, capacity: capacity)
+        precondition(fits, "A cell must fit into an empty leaf.")
     }
 
     /// Writes what is still open and returns the tree.
@@ -71,7 +89,7 @@ package struct TreeBuilder {
         let closed = levels[level].separator
         let summary = levels[level].summary?.take() ?? []
         let isFilled = levels[level + 1].writer.isFilled(
-            before: closed, summaryLength: summary.count, capacity: store.capacity)
+            before: closed, summaryLength: summary.count, capacity: capacity)
         if isFilled { try close(level: level + 1, separator: closed) }
         let isFirst = levels[level + 1].writer.slotCount == 0
         levels[level + 1].writer.appendBranchCell(

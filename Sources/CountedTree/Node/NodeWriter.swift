@@ -111,14 +111,29 @@ struct NodeWriter {
 
     mutating func appendLeafCell(_ key: StoredKey, weight: Int, _ summary: RawSpan) {
         append(weight: weight, summary)
-        appendKey(key)
+        appendKey(key.bytes.span.bytes, isLong: key.isLong)
+    }
+
+    /// Adds a leaf's cell with the stored form of a key that is greater than the others. Returns false, and adds nothing, where a node of
+    /// ascending keys ends before it.
+    mutating func fillLeaf(
+        with key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan, capacity: Int
+    ) -> Bool {
+        let inline = Self.inline(key, isLong: isLong)
+        let shared = lastKey.span.bytes.commonPrefixLength(inline)
+        let grown = size.byteCount(
+            adding: fixedLength + summary.byteCount, keyLength: key.byteCount, sharedWithBefore: shared)
+        if grown > NodeLayout.filledLength(behind: slotCount, capacity: capacity) { return false }
+        append(weight: weight, summary)
+        append(key, inline, sharedWithBefore: shared, isLong: isLong)
+        return true
     }
 
     mutating func appendBranchCell(child: NodeNumber, _ measure: Measure, _ summary: RawSpan, _ key: StoredKey) {
         cells.appendNumber(child)
         cells.appendNumber(UInt64(truncatingIfNeeded: measure.count))
         append(weight: measure.weight, summary)
-        appendKey(key)
+        appendKey(key.bytes.span.bytes, isLong: key.isLong)
     }
 
     private mutating func append(weight: Int, _ summary: RawSpan) {
@@ -129,14 +144,24 @@ struct NodeWriter {
         }
     }
 
-    private mutating func appendKey(_ key: StoredKey) {
+    private mutating func appendKey(_ key: RawSpan, isLong: Bool) {
+        let inline = Self.inline(key, isLong: isLong)
+        append(key, inline, sharedWithBefore: lastKey.span.bytes.commonPrefixLength(inline), isLong: isLong)
+    }
+
+    private mutating func append(_ key: RawSpan, _ inline: RawSpan, sharedWithBefore shared: Int, isLong: Bool) {
         let start = cells.count
-        let inline = key.bytes.span.bytes.extracting(first: key.inlineCount)
-        let shared = lastKey.span.bytes.commonPrefixLength(inline)
-        cells.append(contentsOf: key.bytes)
-        lastKey.removeAll(keepingCapacity: true)
-        lastKey.appendBytes(inline)
-        endCell(keyStart: start, sharedWithBefore: shared, isLong: key.isLong)
+        cells.appendBytes(key)
+        // The bytes that are shared stand there already.
+        lastKey.removeLast(lastKey.count - shared)
+        lastKey.appendBytes(inline.extracting(shared..<inline.byteCount))
+        endCell(keyStart: start, sharedWithBefore: shared, isLong: isLong)
+    }
+
+    /// A stored key's bytes without the reference of a long one.
+    @_lifetime(copy key)
+    private static func inline(_ key: RawSpan, isLong: Bool) -> RawSpan {
+        key.extracting(first: key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0))
     }
 
     private mutating func endCell(keyStart: Int, sharedWithBefore shared: Int, isLong: Bool) {

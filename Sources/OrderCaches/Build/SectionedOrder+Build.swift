@@ -223,7 +223,7 @@ enum SortedEntry {
     static func withParts(
         of entry: RawSpan, in shape: OrderShape, _ body: (_ key: RawSpan, _ summary: RawSpan) throws -> Void
     ) throws {
-        if shape.summarizer == nil { return try body(entry, RawSpan()) }
+        if shape.aggregates.isEmpty { return try body(entry, RawSpan()) }
         let end = entry.byteCount - 2
         let length = Int(UInt16(bigEndian: entry.unsafeLoadUnaligned(fromByteOffset: end, as: UInt16.self)))
         try body(entry.extracting(first: end - length), entry.extracting(end - length..<end))

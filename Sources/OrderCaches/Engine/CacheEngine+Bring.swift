@@ -152,7 +152,7 @@ extension CacheEngine {
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
         let shape = request.builder.shape
-        if wanted.most < .max && !shape.hasSections && shape.summarizer == nil {
+        if wanted.most < .max && !shape.hasSections && shape.aggregates.isEmpty {
             let (order, memberCount) = try request.builder.buildFirst(wanted, from: reader, source, in: nodes)
             return OpenedOrder(order, outcome, in: .memory(nodes), memberCount: memberCount)
         }

@@ -93,7 +93,7 @@ package struct RowPlacement {
     /// Closes the key and makes it an entry of a sorter.
     mutating func finishEntry(_ object: RecordKey, in shape: OrderShape) {
         finish(object)
-        if shape.summarizer != nil { SortedEntry.append(summary: summary, to: &key) }
+        if !shape.aggregates.isEmpty { SortedEntry.append(summary: summary, to: &key) }
     }
 
     /// Closes the key with the object's number.
