@@ -84,7 +84,7 @@ import Testing
         let books = try #require(controller.fetchedObjects).map { $0 }
         let recorder = Recorder<Book>(\.title)
         controller.delegate = recorder
-        try store.damageNodes()
+        try store.damageNodes(onlyLeaves: true)
         for book in books.prefix(400) { book.price += 1 }
         try context.save()
         #expect(try store.container.verifyCache("by title") == [])

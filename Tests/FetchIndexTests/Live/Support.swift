@@ -32,12 +32,15 @@ final class LiveStore {
         container = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: model, durability: .none)
     }
 
-    /// Every node of every cache becomes nonsense, under a checksum that is wrong.
-    func damageNodes() throws {
+    /// Every node, or every leaf, of every cache becomes nonsense, under a checksum that is wrong.
+    func damageNodes(onlyLeaves: Bool = false) throws {
         let writer = try container.store.beginWrite()
         var keys: [UInt64] = []
         try writer.view.walk(writer.tables.nodes, from: 0) { cursor in
-            keys.append(cursor.integerKey)
+            // The level stands in the second byte.
+            if !onlyLeaves || cursor.value.unsafeLoad(fromByteOffset: 1, as: UInt8.self) == 0 {
+                keys.append(cursor.integerKey)
+            }
             return true
         }
         let nonsense = [UInt8](repeating: 7, count: 100)
