@@ -35,7 +35,7 @@ package struct TreeBuilder {
         guard count == 0 || key.compare(lastKey.span.bytes) > 0 else {
             throw TreeError.corrupted(node: 0, "its keys do not ascend")
         }
-        // Most keys are short, and go without an array of their own.
+        // Most keys are short: for these no array is made.
         if key.byteCount <= maximumInlineKey {
             try append(key, isLong: false, of: key, weight, summary)
         } else {
@@ -54,13 +54,16 @@ package struct TreeBuilder {
     private mutating func append(
         _ stored: RawSpan, isLong: Bool, of key: RawSpan, _ weight: Int, _ summary: RawSpan
     ) throws {
-        // In place: to ask the writer first would copy it.
-        if levels[0].writer.fillLeaf(with: stored, isLong: isLong, weight: weight, summary, capacity: capacity) { return }
+        // A call that only asks whether the cell fits would copy the writer.
+        if levels[0].writer.fillLeaf(with: stored, isLong: isLong, weight: weight, summary, capacity: capacity) {
+            return
+        }
         let length = key.commonPrefixLength(lastKey.span.bytes) + 1
         try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length), form))
         let fits = levels[0].writer.fillLeaf(
             with: stored, isLong: isLong, weight: weight, summary, capacity: capacity)
-        precondition(fits, "A cell must fit into an empty leaf.")
+        // Sorted entries that were on disk may be damaged.
+        guard fits else { throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node") }
     }
 
     /// Writes what is still open and returns the tree.

@@ -28,6 +28,30 @@ import Testing
         #expect(store.nodeCount == 0)
     }
 
+    /// Keys that just fit into a cell, and some that are a byte longer, of which a cell holds only the first bytes.
+    @Test func keysNearTheLongestThatACellHolds() throws {
+        let store = MemoryNodeStore(capacity: 256)
+        let form = CellForm(isWeighted: false, maximumSummary: nil)
+        let longest = NodeLayout.maximumInlineKey(capacity: store.capacity, form)
+        var generator = SeededGenerator(seed: 16)
+        let keys = (0..<200).map { number in
+            let first = [UInt8(number)] + (1..<longest - 1).map { _ in UInt8.random(in: 0...3, using: &generator) }
+            return first + [UInt8](repeating: 9, count: number % 3)
+        }
+        var builder = TreeBuilder(in: store)
+        for key in keys { try builder.append(key.span.bytes) }
+        let tree = try builder.finish()
+        #expect(tree.check() == [])
+        #expect(try tree.contents().keys == keys)
+    }
+
+    /// Entries of a sorter that were damaged on disk.
+    @Test func aSummaryThatIsLongerThanANodeThrows() throws {
+        var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), summarizer: Numbers())
+        let summary = [UInt8](repeating: 0, count: 300)
+        #expect(throws: TreeError.self) { try builder.append([1].span.bytes, summary: summary.span.bytes) }
+    }
+
     @Test func keysInOrderLeaveFullNodes() throws {
         let built = MemoryNodeStore(), inserted = MemoryNodeStore()
         var builder = TreeBuilder(in: built)

@@ -125,6 +125,16 @@ import Testing
         let opened = try write(changes, bringing: cache, known: told, prepared)
         #expect(opened.awaitsChange && opened.change == nil)
         #expect(prepared.changes().isEmpty)
+        try caches.rebuild(cache, of: opened, limit: nil)
+        let rebuilt = try caches.open("rows", cache.order)
+        #expect(rebuilt.outcome == .hit)
+        #expect(isEqual(try rebuilt.order.contents(), order.sections(of: try rows())))
+        #expect(try caches.verify("rows", cache.order) == [])
+        // Now the name belongs to a newer cache.
+        _ = try caches.rebuild("rows", cache.order, .requested)
+        let commit = try test.store.lastTransaction()
+        try caches.rebuild(cache, of: opened, limit: nil)
+        #expect(try test.store.lastTransaction() == commit)
     }
 
     @Test func onlyCurrentCachesOfChangedEntitiesArePrepared() throws {

@@ -114,8 +114,8 @@ struct NodeWriter {
         appendKey(key.bytes.span.bytes, isLong: key.isLong)
     }
 
-    /// Adds a leaf's cell with the stored form of a key that is greater than the others. Returns false, and adds nothing, where a node of
-    /// ascending keys ends before it.
+    /// Adds a leaf's cell with a key in its stored form, which is greater than the others. When the leaf is filled, it adds nothing and
+    /// returns false.
     mutating func fillLeaf(
         with key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan, capacity: Int
     ) -> Bool {
@@ -152,7 +152,7 @@ struct NodeWriter {
     private mutating func append(_ key: RawSpan, _ inline: RawSpan, sharedWithBefore shared: Int, isLong: Bool) {
         let start = cells.count
         cells.appendBytes(key)
-        // The bytes that are shared stand there already.
+        // It keeps the bytes that both keys share.
         lastKey.removeLast(lastKey.count - shared)
         lastKey.appendBytes(inline.extracting(shared..<inline.byteCount))
         endCell(keyStart: start, sharedWithBefore: shared, isLong: isLong)

@@ -104,36 +104,19 @@ extension ManagedObjectContext {
         // What would keep the context from advancing afterwards.
         if try writer.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: writer.model) }
         try writer.seal()
-        let prepared = written.prepared
-        let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: prepared) }
         let isDirect = try first == snapshot().commit
         let followed = followedCaches
-        var brought: [String: OpenedOrder] = [:]
-        var changes: [String: OrderChange] = [:]
         // Once the transaction is committed, objects are saved even where the context cannot advance.
-        var saved: Snapshot?
-        let threads = prepared.rowCount < Self.fewestForThread ? 1 : 2
-        // What changed in prepared orders is found in the state before the transaction, while this thread commits it.
-        try Threads.run(threads) { thread in
-            if thread == 0 {
-                brought = try container.cacheEngine.bring(followed, in: writer, known: known)
-                try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
-                do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
-            }
-            if thread == threads - 1 { changes = prepared.changes() }
-        }
-        do {
-            for (name, change) in changes { brought[name]?.take(change) }
-            // Its old nodes are damaged, and perhaps its new ones.
-            for cache in followed where brought[cache.name]?.awaitsChange ?? false {
-                _ = try container.cacheEngine.rebuild(cache, .damaged)
-            }
-        } catch {
-            note(error)
-        }
+        let (brought, saved) = try commit(writer, written, since: first, bringing: followed)
+        let damaged = followed.filter { brought[$0.name]?.awaitsChange ?? false }
+        // After the objects are saved.
+        defer { rebuild(damaged, brought) }
         do {
             if let saved {
-                let stored = brought.mapValues { $0.reopened(in: saved) }
+                var stored = brought.mapValues { $0.reopened(in: saved) }
+                for cache in damaged {
+                    stored[cache.name] = try? CacheEngine.compute(cache.order, in: saved, .rebuilt(.damaged))
+                }
                 return try advance(to: saved, stored, written, isDirect: isDirect)
             }
         } catch {
@@ -142,8 +125,39 @@ extension ManagedObjectContext {
         take(written)
     }
 
+    /// Commits with the caches, while another thread finds the changes of those that were prepared: it reads only the state before the
+    /// transaction. Without a snapshot when none can be taken.
+    private func commit(
+        _ writer: StoreWriter, _ written: Written, since first: UInt64, bringing followed: [CacheRequest]
+    ) throws -> (brought: [String: OpenedOrder], saved: Snapshot?) {
+        let prepared = written.prepared
+        let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: prepared) }
+        var brought: [String: OpenedOrder] = [:]
+        var changes: [String: OrderChange] = [:]
+        var saved: Snapshot?
+        let threads = prepared.rowCount < Self.fewestForThread ? 1 : 2
+        try Threads.run(threads) { thread in
+            if thread == 0 {
+                brought = try container.cacheEngine.bring(followed, in: writer, known: known)
+                try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
+                do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
+            }
+            if thread == threads - 1 { changes = prepared.changes() }
+        }
+        for (name, change) in changes { brought[name]?.take(change) }
+        return (brought, saved)
+    }
+
     /// Finding the change of fewer rows costs less than beginning a thread.
     private static let fewestForThread = 200
+
+    /// Builds caches anew whose changes could not be found when this context had written them.
+    private func rebuild(_ damaged: [CacheRequest], _ brought: [String: OpenedOrder]) {
+        for cache in damaged {
+            guard let order = brought[cache.name] else { continue }
+            do { try container.cacheEngine.rebuild(cache, of: order, limit: writeTimeout) } catch { note(error) }
+        }
+    }
 }
 
 extension ManagedObject {

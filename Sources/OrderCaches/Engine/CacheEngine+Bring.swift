@@ -41,8 +41,8 @@ extension CacheEngine {
         }
     }
 
-    /// Brings the order of a cache to the destination's state. A cache that is damaged, or cannot catch up
-    /// because of damage, is rebuilt.
+    /// Brings the order of a cache to the destination's state. A cache that is damaged, or cannot catch up because of damage, is
+    /// rebuilt. An order that was prepared awaits its change: damage that is met only there is left to the caller.
     /// O(log n) for a current cache, O(k log n) for one that is k changes behind, else O(n log n).
     func bring(
         _ cache: CacheRequest, _ assessment: Assessment, to destination: Destination, known: KnownChanges? = nil
@@ -97,7 +97,9 @@ extension CacheEngine {
         let order = try next.fork.publish(to: nodes)
         var header = old
         header.take(order, commit: writer.commit, time: currentTime())
-        if !(change?.isEmpty ?? next.edits.isEmpty) { header.catchUps &+= 1 }
+        // Each edit gives an event.
+        let hasChanged = change.map { !$0.isEmpty } ?? !next.edits.isEmpty
+        if hasChanged { header.catchUps &+= 1 }
         try CacheDirectory.put(header, in: writer)
         guard let change else { return OpenedOrder(order, awaitingChangeFrom: old.commit, in: .stored(header)) }
         return OpenedOrder(order, OrderOutcome(of: change), in: .stored(header), from: old.commit)

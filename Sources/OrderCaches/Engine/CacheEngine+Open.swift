@@ -119,7 +119,7 @@ extension CacheEngine {
     }
 
     /// Brings caches to the commit of a sealed writer, in its transaction. Returns their orders, by name, without those that
-    /// were not brought, as below.
+    /// were not brought, as below. Those that were prepared take their changes from `PreparedOrders.changes`.
     package func bring(
         _ caches: [CacheRequest], in writer: StoreWriter, known: KnownChanges? = nil
     ) throws -> [String: OpenedOrder] {
@@ -127,6 +127,20 @@ extension CacheEngine {
         for cache in caches { brought[cache.name] = try bringUntrimmed(cache, in: writer, known: known).opened }
         if !caches.isEmpty { try CacheDirectory.trimLog(in: writer) }
         return brought
+    }
+
+    /// Builds a cache anew in one transaction, when the change of an order that was brought cannot be found. Does nothing when the
+    /// cache is not that one any more. Throws `writerBusy` when it waits longer than a limit. O(n log n).
+    package func rebuild(_ cache: CacheRequest, of brought: OpenedOrder, limit: Duration?) throws {
+        let writer = try store.beginWrite(limit: limit, changesRecords: false)
+        guard let number = brought.place.number, try CacheDirectory.number(of: cache.name, in: writer) == number else {
+            return
+        }
+        do { _ = try bring(cache, .unusable(.damaged), to: .cache(writer)) } catch  where error.isDamage {
+            _ = try directory.delete(cache.name, in: writer)
+        }
+        try CacheDirectory.trimLog(in: writer)
+        try writer.commit()
     }
 
     /// Brings one cache to the commit of a sealed writer. Without an order when the cache was deleted or belongs to another

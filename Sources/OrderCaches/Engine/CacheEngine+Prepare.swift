@@ -11,7 +11,8 @@ extension CacheEngine {
 
         package init() {}
 
-        /// The changes of orders, by the caches' names. Without those that cannot be found, because old nodes are damaged.
+        /// The changes of the orders, by the caches' names. A change that cannot be found is left out: the cache is damaged.
+        /// Another thread than the writer's may call it while the writer commits: it reads only the state before.
         /// O(k log n) for k changes.
         package func changes() -> [String: OrderChange] { orders.compactMapValues { try? $0.change() } }
 
@@ -80,7 +81,7 @@ extension CacheEngine {
     ) throws -> PreparedOrder {
         let base = try header.order(of: request, in: nodes)
         var fork = ForkedOrder(over: base)
-        // The change alone needs the ranks of rows that keep their keys, and there is more time for it while a writer commits.
+        // The ranks of rows that keep their keys are needed for the change alone, which is found while the writer commits.
         let places = try fork.update(edits, postponingRanks: crew != nil, with: crew)
         return PreparedOrder(header: header, base: base, edits: edits, fork: fork, places: places)
     }

@@ -12,7 +12,7 @@ package enum OrderOutcome: Equatable, Sendable {
     /// The order has no cache: it was computed in memory.
     case computed
 
-    /// Of a cache that took a change.
+    /// Of a cache that was caught up: it may be that nothing changed.
     init(of change: OrderChange) { self = change.isEmpty ? .hit : .caughtUp(change) }
 }
 
@@ -41,7 +41,7 @@ package struct OpenedOrder {
     let start: UInt64?
     /// How many rows there are, also when the order has only the first of them.
     package let memberCount: Int
-    /// Whether the outcome says nothing of the change yet.
+    /// Whether its change is not known yet.
     package private(set) var awaitsChange = false
 
     init(
@@ -55,9 +55,10 @@ package struct OpenedOrder {
         self.start = start
     }
 
-    /// An order that was brought from a commit to the next one, and takes its change later.
+    /// An order that was caught up from a commit, and whose change is not known yet. Until it takes the change, it counts as one that
+    /// was built anew because of damage, so that nobody takes it for unchanged.
     init(_ order: SectionedOrder, awaitingChangeFrom start: UInt64, in place: Place) {
-        self.init(order, .caughtUp(OrderChange()), in: place, from: start)
+        self.init(order, .rebuilt(.damaged), in: place, from: start)
         awaitsChange = true
     }
 
@@ -70,10 +71,9 @@ package struct OpenedOrder {
         awaitsChange = false
     }
 
-    /// The change since the cache's commit `start`; nil when the order was built, or awaits its change.
+    /// The change since the cache's commit `start`; nil when the order was built, or its change is not known yet.
     var change: OrderChange? {
-        if awaitsChange { return nil }
-        return switch outcome {
+        switch outcome {
         case .hit: OrderChange()
         case .caughtUp(let change): change
         case .rebuilt, .computed: nil

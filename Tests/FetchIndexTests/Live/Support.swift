@@ -37,7 +37,7 @@ final class LiveStore {
         let writer = try container.store.beginWrite()
         var keys: [UInt64] = []
         try writer.view.walk(writer.tables.nodes, from: 0) { cursor in
-            // The level stands in the second byte.
+            // The level is the second byte.
             if !onlyLeaves || cursor.value.unsafeLoad(fromByteOffset: 1, as: UInt8.self) == 0 {
                 keys.append(cursor.integerKey)
             }
