@@ -99,8 +99,10 @@ struct RelationshipFigures {
                 sections.publisher / sections.book, limit: 2, "times"),
             figure("warm fetch of an order through a path, by one without", warm[1] / warm[0], limit: 1.1, "times"),
             figure("its build by one without", builds.path / builds.plain, limit: 1.5, "times"),
+            // The scan of fewer rows takes less time, the search does not.
             figure(
-                "author.name == 'x' without an order, by a scan", searches.path / searches.scan, limit: 0.01, "times"),
+                "author.name == 'x' without an order, by a scan", searches.path / searches.scan,
+                limit: rows < 1_000_000 ? nil : 0.01, "times"),
             figure("deletion of an author with 50 books in cascade", try cascade(), "µs"),
         ]
     }
