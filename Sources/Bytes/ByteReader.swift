@@ -1,4 +1,5 @@
 /// Reads numbers and texts one after the other. Bytes that end too soon throw.
+@usableFromInline
 package struct ByteReader: ~Escapable {
     @usableFromInline package let bytes: RawSpan
     @usableFromInline let subject: String

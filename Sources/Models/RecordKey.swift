@@ -1,7 +1,9 @@
 /// The key of an object's record: the entity's number in the high 16 bits, the object's number in the others.
 ///
 /// It names the object for as long as the store lives: numbers are never used again.
+@usableFromInline
 package struct RecordKey: Hashable, Comparable, Sendable {
+    @usableFromInline
     package let rawValue: UInt64
 
     @inlinable
@@ -38,6 +40,7 @@ package struct RecordKey: Hashable, Comparable, Sendable {
 
 extension RecordKey: CustomStringConvertible {
     /// #17, or new 17 before it is saved.
+    @usableFromInline
     package var description: String {
         isTemporary ? "new \(number - RecordKey.firstTemporaryNumber)" : "#\(number)"
     }

@@ -111,24 +111,27 @@ package struct RecordBuilder {
         let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count)
         let valuesStart = endsStart + width * ends.count
         let length = valuesStart + values.count
-        let start = finished.count
-        finished.append(contentsOf: repeatElement(0, count: length + RecordLayout.checksumLength))
-        finished.withUnsafeMutableBytes { finished in
-            let record = UnsafeMutableRawBufferPointer(rebasing: finished[start...])
-            record[0] = UInt8(width)
-            record.storeBytes(of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
-            for (slot, end) in ends.enumerated() {
-                if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
-                let (place, offset) = (endsStart + width * slot, end.offset)
-                switch width {
-                case 1: record[place] = UInt8(offset)
-                case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
-                default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
+        finished.append(addingCapacity: length + RecordLayout.checksumLength) { finished in
+            finished.withUnsafeMutableBufferPointer { bytes, count in
+                count = length + RecordLayout.checksumLength
+                let record = UnsafeMutableRawBufferPointer(bytes)
+                record[0] = UInt8(width)
+                record.storeBytes(
+                    of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
+                for place in RecordLayout.headerLength..<endsStart { record[place] = 0 }
+                for (slot, end) in ends.enumerated() {
+                    if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
+                    let (place, offset) = (endsStart + width * slot, end.offset)
+                    switch width {
+                    case 1: record[place] = UInt8(offset)
+                    case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
+                    default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
+                    }
                 }
+                UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyBytes(from: values)
+                let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
+                record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
             }
-            UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyBytes(from: values)
-            let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
-            record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
         }
     }
 }

@@ -9,6 +9,7 @@
 ///     boolean  1 byte             integer  0 to 8 bytes, two's complement without redundant high bytes
 ///     double   8 bytes            date     seconds since 2001 as a double
 ///     uuid     16 bytes           string, url, data  their bytes          decimal  its decimal text
+@usableFromInline
 package enum RecordLayout {
     @inlinable
     package static var headerLength: Int { 3 }

@@ -1,16 +1,17 @@
 internal import Bytes
-package import Models
+public import Models
 internal import SystemBasics
 package import Values
 
 /// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is
 /// checked.
+@usableFromInline
 package struct RecordView: ~Escapable {
     @usableFromInline let bytes: RawSpan
     /// A record with the values of slots that this one lacks; empty: these are null. Its ranges begin after those of `bytes`.
     @usableFromInline let missing: RawSpan
     @usableFromInline let width: Int
-    package let slotCount: Int
+    @usableFromInline package let slotCount: Int
     // No more fields: the compiler copies and destroys larger structs by calls, which is measurable in scans.
 
     /// A record of an entity: values that it lacks are those of the entity's `missingValues`.
@@ -44,14 +45,19 @@ package struct RecordView: ~Escapable {
     @usableFromInline static var tooShort: StoreError { .corrupted("a record is too short") }
     @usableFromInline static var wrongHeader: StoreError { .corrupted("a record's header does not fit its length") }
 
+    @usableFromInline
+    static func outside(_ slot: Int) -> StoreError { .corrupted("slot \(slot) reaches outside of its record") }
+
     /// Where the table of the values' ends begins.
     @inlinable
     var endsStart: Int { RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) }
     @inlinable
     var valuesStart: Int { endsStart &+ width &* slotCount }
-    private var valuesEnd: Int { bytes.byteCount - RecordLayout.checksumLength }
+    @inlinable
+    var valuesEnd: Int { bytes.byteCount - RecordLayout.checksumLength }
 
     /// The bytes of a slot's value; nil when it is null.
+    @inlinable
     @inline(__always)
     package func range(of slot: Int) throws -> Range<Int>? {
         guard slot < slotCount else { return try rangeOfMissing(slot) }
@@ -59,14 +65,13 @@ package struct RecordView: ~Escapable {
         if nulls >> UInt8(truncatingIfNeeded: slot & 7) & 1 != 0 { return nil }
         let start = valuesStart &+ (slot == 0 ? 0 : end(of: slot &- 1))
         let end = valuesStart &+ end(of: slot)
-        guard start <= end, end <= valuesEnd else {
-            throw StoreError.corrupted("slot \(slot) reaches outside of its record")
-        }
+        guard start <= end, end <= valuesEnd else { throw Self.outside(slot) }
         return start..<end
     }
 
     @inline(never)
-    private func rangeOfMissing(_ slot: Int) throws -> Range<Int>? {
+    @usableFromInline
+    func rangeOfMissing(_ slot: Int) throws -> Range<Int>? {
         if missing.isEmpty { return nil }
         guard let range = try missingValues.range(of: slot) else { return nil }
         return range.lowerBound + bytes.byteCount..<range.upperBound + bytes.byteCount
@@ -77,15 +82,18 @@ package struct RecordView: ~Escapable {
         get throws { try RecordView(missing) }
     }
 
+    @inlinable
     @inline(__always)
-    private func isMissing(_ range: Range<Int>) -> Bool { range.lowerBound >= bytes.byteCount }
+    func isMissing(_ range: Range<Int>) -> Bool { range.lowerBound >= bytes.byteCount }
 
-    private func inMissing(_ range: Range<Int>) -> Range<Int> {
+    @inlinable
+    func inMissing(_ range: Range<Int>) -> Range<Int> {
         range.lowerBound - bytes.byteCount..<range.upperBound - bytes.byteCount
     }
 
+    @inlinable
     @inline(__always)
-    private func end(of slot: Int) -> Int {
+    func end(of slot: Int) -> Int {
         let offset = endsStart &+ width &* slot
         switch width {
         case 1: return Int(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
@@ -98,6 +106,7 @@ package struct RecordView: ~Escapable {
     package func copy() -> [UInt8] { [UInt8](copying: bytes) }
 
     @_lifetime(copy self)
+    @inlinable
     @inline(__always)
     package func bytes(_ range: Range<Int>) -> RawSpan {
         isMissing(range) ? missing.extracting(inMissing(range)) : bytes.extracting(range)
