@@ -18,7 +18,7 @@ let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] 
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
-        maxDuration: isBrief ? .milliseconds(300) : .seconds(seconds), maxIterations: 2000)
+        maxDuration: isBrief ? .milliseconds(150) : .seconds(seconds), maxIterations: 2000)
 }
 
 func slow(_ iterations: Int) -> Benchmark.Configuration {

@@ -48,13 +48,14 @@ public struct Stores: Sendable {
 
     public static func options() -> PersistentContainer.OrderOptions { .init(cacheName: cacheName) }
 
-    /// Makes both, once.
-    public func prepare() throws {
+    /// Makes both, once, at the same time.
+    public func prepare() async throws {
         if FileManager.default.fileExists(atPath: donePath) { return }
         try? FileManager.default.removeItem(at: folder)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try prepareStore()
-        try prepareDatabase()
+        async let store: Void = prepareStore()
+        async let database: Void = prepareDatabase()
+        _ = try await (store, database)
         try Data().write(to: URL(fileURLWithPath: donePath))
     }
 

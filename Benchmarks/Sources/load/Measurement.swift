@@ -6,8 +6,8 @@ struct Measurement {
     let rows: Int
     let seconds: Int
 
-    func run() throws {
-        try Stores(rows: rows).prepare()
+    func run() async throws {
+        try await Stores(rows: rows).prepare()
         let store = try Stores(rows: rows).copyStore()
         defer { try? FileManager.default.removeItem(at: store.deletingLastPathComponent()) }
         sync()  // else the writer would wait for the copy to reach the disk

@@ -15,5 +15,5 @@ default:
     guard arguments.count == 2, let rows = Int(arguments[0]), let seconds = Int(arguments[1]) else {
         fatalError("usage: load ROWS SECONDS")
     }
-    try Measurement(rows: rows, seconds: seconds).run()
+    try await Measurement(rows: rows, seconds: seconds).run()
 }

@@ -6,6 +6,6 @@ import Stores
 for argument in CommandLine.arguments.dropFirst() {
     guard let rows = Int(argument) else { fatalError("usage: prepare ROWS...") }
     for shape in Shape.allCases where shape == .packages || rows <= 1_000_000 {
-        try Stores(rows: rows, shape).prepare()
+        try await Stores(rows: rows, shape).prepare()
     }
 }
