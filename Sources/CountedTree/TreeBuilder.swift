@@ -15,7 +15,8 @@ package struct TreeBuilder {
     private let capacity: Int
     private let maximumInlineKey: Int
     private var levels: [OpenNode]
-    private var lastKey: [UInt8] = []
+    /// The last key, if it is a long one: a node has not all of it.
+    private var longKey: [UInt8] = []
     private var measure = Measure.zero
 
     package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
@@ -32,39 +33,50 @@ package struct TreeBuilder {
     /// Adds an entry. Throws `corrupted` unless its key is greater than the last one's: records that are damaged may give
     /// two of the same key.
     package mutating func append(_ key: RawSpan, weight: Int = 1, summary: RawSpan = RawSpan()) throws {
-        guard count == 0 || key.compare(lastKey.span.bytes) > 0 else {
-            throw TreeError.corrupted(node: 0, "its keys do not ascend")
-        }
-        // Most keys are short: for these no array is made.
-        if key.byteCount <= maximumInlineKey {
+        // Most keys are short: for these no array is made, and they are compared with the last cell.
+        if key.byteCount <= maximumInlineKey && longKey.isEmpty {
             try append(key, isLong: false, of: key, weight, summary)
         } else {
-            let stored = try store.storedForm(of: key, form)
-            try append(stored.bytes.span.bytes, isLong: stored.isLong, of: key, weight, summary)
+            try appendLong(key, weight, summary)
         }
         try levels[0].summary?.add(summary)
         let added = Measure(count: 1, weight: weight)
         levels[0].measure += added
         measure += added
-        lastKey.removeAll(keepingCapacity: true)
-        lastKey.appendBytes(key)
     }
 
-    /// Adds the cell of a key, as it is stored.
+    /// Adds an entry whose key is long, or comes behind a long one.
+    private mutating func appendLong(_ key: RawSpan, _ weight: Int, _ summary: RawSpan) throws {
+        let last = longKey.isEmpty ? levels[0].writer.copyOfLastKey() : longKey
+        if count > 0 && key.compare(last.span.bytes) <= 0 { throw Self.notAscending }
+        let stored = try store.storedForm(of: key, form)
+        let shared = key.commonPrefixLength(last.span.bytes)
+        try append(stored.bytes.span.bytes, isLong: stored.isLong, of: key, shared: shared, weight, summary)
+        longKey = stored.isLong ? [UInt8](copying: key) : []
+    }
+
+    /// Adds the cell of a key as it is stored. `shared` is how many of its first bytes the last key has, if that one is not in the leaf as
+    /// a whole.
     private mutating func append(
-        _ stored: RawSpan, isLong: Bool, of key: RawSpan, _ weight: Int, _ summary: RawSpan
+        _ stored: RawSpan, isLong: Bool, of key: RawSpan, shared: Int? = nil, _ weight: Int, _ summary: RawSpan
     ) throws {
         // A call that only asks whether the cell fits would copy the writer.
-        if levels[0].writer.fillLeaf(with: stored, isLong: isLong, weight: weight, summary, capacity: capacity) {
-            return
+        switch levels[0].writer.fillLeaf(with: stored, isLong: isLong, weight: weight, summary, capacity: capacity) {
+        case .added: return
+        case .notAscending: throw Self.notAscending
+        case .filled(let sharedInLeaf):
+            let separator = key.extracting(first: (shared ?? sharedInLeaf) + 1)
+            try close(level: 0, separator: try store.storedForm(of: separator, form))
         }
-        let length = key.commonPrefixLength(lastKey.span.bytes) + 1
-        try close(level: 0, separator: try store.storedForm(of: key.extracting(first: length), form))
-        let fits = levels[0].writer.fillLeaf(
+        let outcome = levels[0].writer.fillLeaf(
             with: stored, isLong: isLong, weight: weight, summary, capacity: capacity)
         // Sorted entries that were on disk may be damaged.
-        guard fits else { throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node") }
+        guard case .added = outcome else {
+            throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node")
+        }
     }
+
+    private static var notAscending: TreeError { .corrupted(node: 0, "its keys do not ascend") }
 
     /// Writes what is still open and returns the tree.
     package mutating func finish() throws -> CountedTree {

@@ -15,7 +15,7 @@ package final class KeySorter {
     static let lengthSize = 4
     private static let smallestBudget = 1 << 16
     /// So few that handing them to another thread does not pay.
-    private static let fewKeys = 10_000
+    private static let fewKeys = 50_000
 
     private let memoryBudget: Int
     /// Where runs are made; nil: nowhere.
@@ -67,13 +67,15 @@ package final class KeySorter {
     }
 
     /// Calls the body with the keys of several sorters in one order, once; only with the first of them, if so many are
-    /// enough: O(n + k log k) for k of n in memory. They are sorted on a thread each, and merged on
-    /// another than this one, where there are several.
+    /// enough: O(n + k log k) for k of n in memory. Those that are not sorted yet are on a thread each; several are merged on
+    /// another thread than this one.
     package static func forEachSorted(
         of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {
-        try Threads.run(sorters.count) { try sorters[$0].sort(first: first) }
-        guard sorters.count > 1, first > Self.fewKeys else { return try merge(sorters, first: first, body) }
+        let unsorted = sorters.filter { !$0.isSorted(first: first) }
+        if !unsorted.isEmpty { try Threads.run(unsorted.count) { try unsorted[$0].sort(first: first) } }
+        let count = min(first, sorters.reduce(0) { $0 + $1.count })
+        guard sorters.count > 1, count > Self.fewKeys else { return try merge(sorters, first: first, body) }
         try Threads.pipe(2, capacity: 4) { deliver in
             var block = KeyBlock()
             try merge(sorters, first: first) { key in
@@ -104,8 +106,13 @@ package final class KeySorter {
     /// Sorts what is in memory, so that a merge begins at once. Where there are runs, it becomes another one: the memory is
     /// needed for reading them.
     package func sort(first: Int = .max) throws {
+        if isSorted(first: first) { return }
         if !runs.isEmpty && memory.entries.count > 0 { return try spill(isLast: true) }
         memory.sort(first: first)
+    }
+
+    private func isSorted(first: Int) -> Bool {
+        runs.isEmpty ? memory.isSorted(first: first) : memory.entries.count == 0
     }
 
     private func spill(isLast: Bool = false) throws {
@@ -195,9 +202,11 @@ private struct KeysInMemory {
         self = kept
     }
 
+    func isSorted(first: Int) -> Bool { sortedCount >= min(first, entries.count) }
+
     /// The first entries, if so many are enough.
     mutating func sort(first: Int) {
-        if sortedCount >= min(first, entries.count) { return }
+        if isSorted(first: first) { return }
         sortedCount = min(first, entries.count)
         MultikeyQuicksort.sort(entries.elements, in: keys.bytes, first: first)
     }

@@ -45,6 +45,32 @@ import Testing
         #expect(try tree.contents().keys == keys)
     }
 
+    /// Short and long keys behind each other, and at every place of a leaf one that is not greater than the last.
+    @Test func keysThatDoNotAscendThrow() throws {
+        var generator = SeededGenerator(seed: 17)
+        let longest = NodeLayout.maximumInlineKey(
+            capacity: 256, CellForm(isWeighted: false, maximumSummary: nil))
+        let keys = (0..<120).map { number in
+            let length = Bool.random(using: &generator) ? Int.random(in: 1...6, using: &generator) : longest + 3
+            return [UInt8(number / 2)] + [UInt8](repeating: UInt8(number % 2), count: length)
+        }
+        for end in keys.indices.dropFirst() {
+            let last = keys[end - 1]
+            let wrong = [last, Array(last.dropLast()), [], keys[0], last.dropLast() + [UInt8](repeating: 0, count: 90)]
+            for key in wrong where !last.lexicographicallyPrecedes(key) {
+                var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256))
+                for key in keys[..<end] { try builder.append(key.span.bytes) }
+                #expect(throws: TreeError.corrupted(node: 0, "its keys do not ascend"), "\(last) \(key)") {
+                    try builder.append(key.span.bytes)
+                }
+            }
+            var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256))
+            let right = keys[..<end] + [last + [0]]
+            for key in right { try builder.append(key.span.bytes) }
+            #expect(try builder.finish().contents().keys == Array(right))
+        }
+    }
+
     /// Entries of a sorter that were damaged on disk.
     @Test func aSummaryThatIsLongerThanANodeThrows() throws {
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), summarizer: Numbers())

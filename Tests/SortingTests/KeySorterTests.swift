@@ -104,22 +104,28 @@ import Testing
         }
     }
 
-    /// Several sorters, some of which have runs, give one order.
+    /// Several sorters, some of which have runs or are sorted already, give one order: of few keys, and of so many that another
+    /// thread merges them.
     @Test(arguments: [(1, 1 << 30), (2, 1 << 30), (3, 1 << 16), (5, 1 << 18)])
     func keysOfSeveralSortersComeOutInOneOrder(sorterCount: Int, budget: Int) throws {
+        for count in [2000, 60_000] { try checkOneOrder(of: count, sorterCount, budget) }
+    }
+
+    private func checkOneOrder(of count: Int, _ sorterCount: Int, _ budget: Int) throws {
         var generator = SeededGenerator(seed: UInt64(sorterCount))
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        let keys = keys(20_000, using: &generator)
+        let keys = keys(count, using: &generator)
         let sorters = (0..<sorterCount).map { _ in KeySorter(memoryBudget: budget, folder: folder.path) }
         // The last one has few keys, or none.
         for (index, key) in keys.enumerated() {
             try sorters[index % max(1, sorterCount - 1)].append(key)
         }
+        try sorters[0].sort()
         var sorted: [[UInt8]] = []
         try KeySorter.forEachSorted(of: sorters) { sorted.append([UInt8](copying: $0)) }
         #expect(sorted == keys.sorted { $0.lexicographicallyPrecedes($1) })
-        for first in [0, 1, 13, 500, 19_999, 20_000] {
+        for first in [0, 1, 13, 500, count - 1, count] {
             let sorters = (0..<sorterCount).map { _ in KeySorter(memoryBudget: budget, folder: folder.path) }
             for (index, key) in keys.enumerated() { try sorters[index % sorterCount].append(key) }
             var some: [[UInt8]] = []

@@ -21,10 +21,11 @@ func quick(_ seconds: Int) -> Benchmark.Configuration {
         maxDuration: isBrief ? .milliseconds(150) : .seconds(seconds), maxIterations: 2000)
 }
 
-func slow(_ iterations: Int) -> Benchmark.Configuration {
+/// With more iterations where there are few rows: each takes some milliseconds, the first ones more.
+func slow(_ iterations: Int, rows: Int) -> Benchmark.Configuration {
     .init(
-        metrics: [.wallClock, .throughput], warmupIterations: 1,
-        maxDuration: isBrief ? .seconds(1) : .seconds(240), maxIterations: isBrief ? 2 : iterations)
+        metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: isBrief ? .seconds(1) : .seconds(240),
+        maxIterations: rows <= 10_000 ? 20 : isBrief ? 2 : iterations)
 }
 
 /// Fails loudly: a benchmark that does nothing is no benchmark.
@@ -164,7 +165,7 @@ func randomRow(_ stores: Stores) {
 /// The first build of the order, with its sections; the peer creates its index and groups by it.
 func build(_ stores: Stores) {
     let rows = stores.rows
-    Benchmark("first build\(stores.shape.suffix) | \(rows) | ours", configuration: slow(5)) { benchmark in
+    Benchmark("first build\(stores.shape.suffix) | \(rows) | ours", configuration: slow(5, rows: rows)) { benchmark in
         let container = try stores.container()
         for _ in benchmark.scaledIterations {
             try container.deleteCache(named: Stores.cacheName)
@@ -176,7 +177,7 @@ func build(_ stores: Stores) {
         }
     }
 
-    Benchmark("first build\(stores.shape.suffix) | \(rows) | peer", configuration: slow(5)) { benchmark in
+    Benchmark("first build\(stores.shape.suffix) | \(rows) | peer", configuration: slow(5, rows: rows)) { benchmark in
         let queue = try stores.database()
         for _ in benchmark.scaledIterations {
             try queue.writeWithoutTransaction { database in
@@ -199,7 +200,7 @@ func catchUp(_ stores: Stores) {
         nonisolated(unsafe) var seed = UInt64(Date().timeIntervalSince1970 * 1000)
         // Of a copy: other questions are about the rows that both sides have.
         nonisolated(unsafe) var copy: URL?
-        Benchmark("catch up 1,000 changes\(name) | \(rows) | ours", configuration: slow(15)) { benchmark in
+        Benchmark("catch up 1,000 changes\(name) | \(rows) | ours", configuration: slow(15, rows: rows)) { benchmark in
             let container = try PersistentContainer(at: copy!, durability: durability)
             for _ in benchmark.scaledIterations {
                 seed += 1
@@ -221,7 +222,8 @@ func catchUp(_ stores: Stores) {
             try FileManager.default.removeItem(at: copy!.deletingLastPathComponent())
         }
 
-        Benchmark("catch up 1,000 changes\(name) | \(rows) | rebuild", configuration: slow(5)) { benchmark in
+        Benchmark("catch up 1,000 changes\(name) | \(rows) | rebuild", configuration: slow(5, rows: rows)) {
+            benchmark in
             let container = try stores.container(durability: durability)
             for _ in benchmark.scaledIterations {
                 try container.deleteCache(named: Stores.cacheName)

@@ -9,7 +9,7 @@ import Stores
 func batchInsert(_ rows: Int, _ shape: Shape, isUnique: Bool = false) {
     let name = "batch insert\(isUnique ? " with unique keys" : "")\(shape.suffix)"
     nonisolated(unsafe) var values: [[Value]] = []
-    Benchmark("\(name) | \(rows) | ours", configuration: slow(5)) { benchmark in
+    Benchmark("\(name) | \(rows) | ours", configuration: slow(5, rows: rows)) { benchmark in
         for _ in benchmark.scaledIterations {
             let folder = try Stores.scratch()
             let context = try Stores.emptyContainer(of: shape, isUnique: isUnique, in: folder).newContext()
@@ -26,7 +26,7 @@ func batchInsert(_ rows: Int, _ shape: Shape, isUnique: Bool = false) {
     }
 
     nonisolated(unsafe) var arguments: [StatementArguments] = []
-    Benchmark("\(name) | \(rows) | peer", configuration: slow(5)) { benchmark in
+    Benchmark("\(name) | \(rows) | peer", configuration: slow(5, rows: rows)) { benchmark in
         for _ in benchmark.scaledIterations {
             let folder = try Stores.scratch()
             let queue = try Stores.emptyDatabase(of: shape, isUnique: isUnique, in: folder)

@@ -101,7 +101,7 @@ private func change(_ count: Int, _ stores: Stores) {
 
     nonisolated(unsafe) var observed: ObservedDatabase?
     nonisolated(unsafe) var catalogue = Catalogue(seed: 13)
-    Benchmark("\(name) | \(rows) | peer", configuration: slow(10)) { benchmark in
+    Benchmark("\(name) | \(rows) | peer", configuration: slow(10, rows: rows)) { benchmark in
         for _ in benchmark.scaledIterations {
             let changes = (0..<count).map { _ in
                 let row = Stores.values(catalogue.next())

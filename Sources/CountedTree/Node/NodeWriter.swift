@@ -7,8 +7,6 @@ struct NodeWriter {
     private let fixedLength: Int
     private var cells: [UInt8] = []
     private var slots: [Slot] = []
-    /// The last slot's key, without the rest of a long one.
-    private var lastKey: [UInt8] = []
     /// Of all cells in one node.
     private var size: Size
 
@@ -57,9 +55,21 @@ struct NodeWriter {
     var slotCount: Int { slots.count }
     var byteCount: Int { size.byteCount }
 
+    /// The last slot's key, without the rest of a long one; empty where there is none.
+    private var lastKey: RawSpan {
+        @_lifetime(borrow self)
+        borrowing get {
+            guard let slot = slots.last else { return RawSpan() }
+            let end = slot.end - (slot.hasLongKey ? NodeLayout.longKeyReferenceLength : 0)
+            return cells.span.bytes.extracting(slot.keyStart..<end)
+        }
+    }
+
+    func copyOfLastKey() -> [UInt8] { [UInt8](copying: lastKey) }
+
     /// The bytes that the node would have with another cell of this key and a summary of so many bytes.
     func byteCount(adding key: StoredKey, summaryLength: Int) -> Int {
-        let shared = lastKey.span.bytes.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
+        let shared = lastKey.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
         return size.byteCount(
             adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
@@ -73,24 +83,23 @@ struct NodeWriter {
     // MARK: Adding cells
 
     mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
+        var key: [UInt8] = []
         for slot in slots {
             let cell = try view.cell(at: slot)
-            cells.appendBytes(view.bytes.extracting(cell.range.lowerBound..<cell.keyStart))
-            let start = cells.count
             let shared: Int
             if slot == slots.lowerBound {
-                let key = try view.inlineKey(of: cell)
-                shared = lastKey.span.bytes.commonPrefixLength(key.span.bytes)
-                lastKey = key
+                key = try view.inlineKey(of: cell)
+                shared = lastKey.commonPrefixLength(key.span.bytes)
             } else {
-                let start = min(cell.sharedLength, lastKey.count)
+                let start = min(cell.sharedLength, key.count)
                 shared =
                     start
-                    + view.inlineRest(of: cell).commonPrefixLength(
-                        lastKey.span.bytes.extracting(start..<lastKey.count))
-                try view.advance(&lastKey, to: cell)
+                    + view.inlineRest(of: cell).commonPrefixLength(key.span.bytes.extracting(start..<key.count))
+                try view.advance(&key, to: cell)
             }
-            cells.append(contentsOf: lastKey)
+            cells.appendBytes(view.bytes.extracting(cell.range.lowerBound..<cell.keyStart))
+            let start = cells.count
+            cells.append(contentsOf: key)
             cells.appendBytes(view.bytes.extracting(cell.inlineEnd..<cell.range.upperBound))
             endCell(keyStart: start, sharedWithBefore: shared, isLong: cell.hasLongKey)
         }
@@ -114,19 +123,34 @@ struct NodeWriter {
         appendKey(key.bytes.span.bytes, isLong: key.isLong)
     }
 
-    /// Adds a leaf's cell with a key in its stored form, which is greater than the others. When the leaf is filled, it adds nothing and
-    /// returns false.
+    /// What became of a cell that was to be added to a leaf of ascending keys.
+    enum FillOutcome {
+        case added
+        /// Not added, because the leaf is filled; the key shares so many of its first bytes with the last one.
+        case filled(shared: Int)
+        /// Not added, because the key is not greater than the last one. Long keys are not compared.
+        case notAscending
+    }
+
+    /// Adds a leaf's cell with a key in its stored form, unless the leaf is filled.
     mutating func fillLeaf(
         with key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan, capacity: Int
-    ) -> Bool {
+    ) -> FillOutcome {
         let inline = Self.inline(key, isLong: isLong)
-        let shared = lastKey.span.bytes.commonPrefixLength(inline)
+        let shared = lastKey.commonPrefixLength(inline)
+        if let last = slots.last, !isLong && !last.hasLongKey {
+            let isAscending =
+                shared < key.byteCount
+                && (last.keyStart + shared == last.end
+                    || key.unsafeLoad(fromByteOffset: shared, as: UInt8.self) > cells[last.keyStart + shared])
+            if !isAscending { return .notAscending }
+        }
         let grown = size.byteCount(
             adding: fixedLength + summary.byteCount, keyLength: key.byteCount, sharedWithBefore: shared)
-        if grown > NodeLayout.filledLength(behind: slotCount, capacity: capacity) { return false }
+        if grown > NodeLayout.filledLength(behind: slotCount, capacity: capacity) { return .filled(shared: shared) }
         append(weight: weight, summary)
-        append(key, inline, sharedWithBefore: shared, isLong: isLong)
-        return true
+        append(key, sharedWithBefore: shared, isLong: isLong)
+        return .added
     }
 
     mutating func appendBranchCell(child: NodeNumber, _ measure: Measure, _ summary: RawSpan, _ key: StoredKey) {
@@ -145,16 +169,13 @@ struct NodeWriter {
     }
 
     private mutating func appendKey(_ key: RawSpan, isLong: Bool) {
-        let inline = Self.inline(key, isLong: isLong)
-        append(key, inline, sharedWithBefore: lastKey.span.bytes.commonPrefixLength(inline), isLong: isLong)
+        let shared = lastKey.commonPrefixLength(Self.inline(key, isLong: isLong))
+        append(key, sharedWithBefore: shared, isLong: isLong)
     }
 
-    private mutating func append(_ key: RawSpan, _ inline: RawSpan, sharedWithBefore shared: Int, isLong: Bool) {
+    private mutating func append(_ key: RawSpan, sharedWithBefore shared: Int, isLong: Bool) {
         let start = cells.count
         cells.appendBytes(key)
-        // It keeps the bytes that both keys share.
-        lastKey.removeLast(lastKey.count - shared)
-        lastKey.appendBytes(inline.extracting(shared..<inline.byteCount))
         endCell(keyStart: start, sharedWithBefore: shared, isLong: isLong)
     }
 
@@ -249,7 +270,6 @@ struct NodeWriter {
     mutating func removeAll() {
         slots.removeAll(keepingCapacity: true)
         cells.removeAll(keepingCapacity: true)
-        lastKey.removeAll(keepingCapacity: true)
         size = Size(level: level)
     }
 }

@@ -75,6 +75,10 @@ extension OrderBuilder {
                     told = done
                     builders[0].progress(min(done * scan.threadCount, total - 1), total)
                 }
+            } finish: { thread in
+                // Where no record is substituted, the keys are all there.
+                guard entity == entities.last, replaced.isEmpty else { return }
+                for order in placing[thread] { try order.sorter.sort(first: wanted.most) }
             }
         }
         for (builder, threads) in zip(builders, orders) {

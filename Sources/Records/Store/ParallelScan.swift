@@ -7,7 +7,7 @@ internal import Values
 /// Readers of one state, so that several threads can scan its records.
 package final class ParallelScan {
     /// Objects below which more threads cost more than they save.
-    private static let fewestObjects: UInt64 = 20_000
+    private static let fewestObjects: UInt64 = 8_000
     /// Parts of an entity that a thread takes, one after the other: several, because some cost more than others.
     private static let partsOfThread: UInt64 = 8
 
@@ -27,16 +27,20 @@ package final class ParallelScan {
     /// What a thread reads with.
     package func reader(ofThread thread: Int) -> StoreReader { thread == 0 ? first : others[thread - 1] }
 
-    /// Calls the body with all records of an entity in blocks, on several threads. Those of one thread ascend. Throws as `scan`. When
-    /// one body throws, the others end soon.
-    package func forEachBlock(of entity: Int, _ body: (_ thread: Int, inout RecordBlock) throws -> Void) throws {
+    /// Calls the body with all records of an entity in blocks, on several threads. Those of one thread ascend. A thread that has had its
+    /// last block calls `finish`. Throws as `scan`. When one body throws, the others end soon.
+    package func forEachBlock(
+        of entity: Int, _ body: (_ thread: Int, inout RecordBlock) throws -> Void,
+        finish: (_ thread: Int) throws -> Void = { _ in }
+    ) throws {
         if others.isEmpty {
             let scanned = try first.scan(entity, numbers: 0..<RecordKey.maximumNumber + 1) {
                 try body(0, &$0)
                 return true
             }
             try first.requireCount(of: entity, scanned)
-            return first.noteVerified(entity)
+            first.noteVerified(entity)
+            return try finish(0)
         }
         // Of a store whose objects were all replaced, the first numbers are free.
         let (start, end) = try (first.firstNumber(of: entity), first.entityState(entity).nextObject)
@@ -52,7 +56,7 @@ package final class ParallelScan {
                         defer { progress.part += 1 }
                         return progress.hasFailed ? nil : progress.part
                     }
-                    guard let part, start + UInt64(part) * length < end else { return }
+                    guard let part, start + UInt64(part) * length < end else { break }
                     let lower = start + UInt64(part) * length
                     let numbers = lower..<min(end, lower + length)
                     let scanned = try reader.scan(entity, numbers: numbers) {
@@ -61,6 +65,7 @@ package final class ParallelScan {
                     }
                     progress.withLock { $0.scanned += scanned }
                 }
+                try finish(thread)
             } catch {
                 progress.withLock { $0.hasFailed = true }
                 throw error
