@@ -15,7 +15,7 @@ package struct TreeBuilder {
     private let capacity: Int
     private let maximumInlineKey: Int
     private var levels: [OpenNode]
-    /// The last key, if it is a long one: a node has not all of it.
+    /// The last key, if it is a long one, of which a cell has only the first bytes; else empty.
     private var longKey: [UInt8] = []
     private var measure = Measure.zero
 
@@ -55,8 +55,8 @@ package struct TreeBuilder {
         longKey = stored.isLong ? [UInt8](copying: key) : []
     }
 
-    /// Adds the cell of a key as it is stored. `shared` is how many of its first bytes the last key has, if that one is not in the leaf as
-    /// a whole.
+    /// Adds the cell of a key as it is stored. `shared` is how many first bytes the key has in common with the last one, where one of
+    /// the two is long.
     private mutating func append(
         _ stored: RawSpan, isLong: Bool, of key: RawSpan, shared: Int? = nil, _ weight: Int, _ summary: RawSpan
     ) throws {

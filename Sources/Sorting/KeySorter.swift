@@ -67,8 +67,8 @@ package final class KeySorter {
     }
 
     /// Calls the body with the keys of several sorters in one order, once; only with the first of them, if so many are
-    /// enough: O(n + k log k) for k of n in memory. Those that are not sorted yet are on a thread each; several are merged on
-    /// another thread than this one.
+    /// enough: O(n + k log k) for k of n in memory. Sorters that are not sorted yet are sorted on a thread each. Many keys of several
+    /// sorters are merged on another thread than this one.
     package static func forEachSorted(
         of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {

@@ -206,7 +206,7 @@ struct BrowserTests {
         // The page shows the rows of the state before until it has read the new ones.
         #expect(try browser.wait(for: "browser.rows.row(\(top)).values[0] == '\(name)'"), "\(top) \(name)")
         let cells = "[...document.querySelectorAll('#rows .row')].map(row => row.children[2].textContent)"
-        #expect(try browser.wait(for: "\(cells).includes('\(name)')"))
+        #expect(try browser.wait(for: "\(cells).includes('\(name)') && !document.querySelector('#rows .row.waiting')"))
         #expect(try browser.number("browser.rows.top") == top)
         try checkLogs()
     }

@@ -56,7 +56,10 @@ import Testing
         }
         for end in keys.indices.dropFirst() {
             let last = keys[end - 1]
-            let wrong = [last, Array(last.dropLast()), [], keys[0], last.dropLast() + [UInt8](repeating: 0, count: 90)]
+            let wrong = [
+                last, Array(last.dropLast()), Array(last.prefix(longest)), [], keys[0],
+                last.dropLast() + [UInt8](repeating: 0, count: 90),
+            ]
             for key in wrong where !last.lexicographicallyPrecedes(key) {
                 var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256))
                 for key in keys[..<end] { try builder.append(key.span.bytes) }
@@ -67,7 +70,9 @@ import Testing
             var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256))
             let right = keys[..<end] + [last + [0]]
             for key in right { try builder.append(key.span.bytes) }
-            #expect(try builder.finish().contents().keys == Array(right))
+            let tree = try builder.finish()
+            #expect(tree.check() == [])
+            #expect(try tree.contents().keys == Array(right))
         }
     }
 

@@ -111,27 +111,24 @@ package struct RecordBuilder {
         let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count)
         let valuesStart = endsStart + width * ends.count
         let length = valuesStart + values.count
-        finished.append(addingCapacity: length + RecordLayout.checksumLength) { finished in
-            finished.withUnsafeMutableBufferPointer { bytes, count in
-                count = length + RecordLayout.checksumLength
-                let record = UnsafeMutableRawBufferPointer(bytes)
-                record[0] = UInt8(width)
-                record.storeBytes(
-                    of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
-                for place in RecordLayout.headerLength..<endsStart { record[place] = 0 }
-                for (slot, end) in ends.enumerated() {
-                    if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
-                    let (place, offset) = (endsStart + width * slot, end.offset)
-                    switch width {
-                    case 1: record[place] = UInt8(offset)
-                    case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
-                    default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
-                    }
+        // Zeros that are appended to the array one after the other would cost more than the copy.
+        withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { record in
+            record[0] = UInt8(width)
+            record.storeBytes(of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
+            for place in RecordLayout.headerLength..<endsStart { record[place] = 0 }
+            for (slot, end) in ends.enumerated() {
+                if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
+                let (place, offset) = (endsStart + width * slot, end.offset)
+                switch width {
+                case 1: record[place] = UInt8(offset)
+                case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
+                default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
                 }
-                UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyBytes(from: values)
-                let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
-                record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
             }
+            UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyBytes(from: values)
+            let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
+            record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
+            finished.append(contentsOf: UnsafeRawBufferPointer(record))
         }
     }
 }

@@ -6,19 +6,20 @@ internal import Values
 
 /// Readers of one state, so that several threads can scan its records.
 package final class ParallelScan {
-    /// Objects below which more threads cost more than they save.
-    private static let fewestObjects: UInt64 = 8_000
+    /// Fewer objects of a thread cost more than it saves.
+    private static let fewestOfThread: UInt64 = 4_000
     /// Parts of an entity that a thread takes, one after the other: several, because some cost more than others.
     private static let partsOfThread: UInt64 = 8
 
     private let first: StoreReader
     private let others: [Snapshot]
 
-    /// With as many readers as the store has threads, but for few objects, and for a writer, whose transaction belongs to its
-    /// thread.
+    /// With as many readers as the store has threads; with fewer for few objects, and one for a writer, whose transaction belongs
+    /// to its thread.
     package init(of reader: StoreReader, objects: UInt64) {
         first = reader
-        let count = reader is StoreWriter || objects < Self.fewestObjects ? 1 : reader.store.threads
+        let most = reader is StoreWriter ? 1 : reader.store.threads
+        let count = min(most, Int(clamping: objects / Self.fewestOfThread))
         others = (1..<max(count, 1)).compactMap { _ in reader.another() }
     }
 
@@ -65,7 +66,7 @@ package final class ParallelScan {
                     }
                     progress.withLock { $0.scanned += scanned }
                 }
-                try finish(thread)
+                if !progress.withLock({ $0.hasFailed }) { try finish(thread) }
             } catch {
                 progress.withLock { $0.hasFailed = true }
                 throw error

@@ -1,0 +1,67 @@
+import Foundation
+import Models
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Records
+
+@Suite struct ParallelScanTests {
+    private static let count = 20_000
+
+    private func store(threads: Int) throws -> TestStore {
+        let test = try TestStore(model: TestStore.books, threads: threads)
+        var batch = RecordBatch()
+        for number in 0..<Self.count {
+            let record = try test.book("\(number)")
+            batch.append(record.span.bytes)
+        }
+        try test.write { writer in
+            for index in 0..<batch.count {
+                _ = try writer.put(0, batch[index], by: TestStore.books.entities[0].uniqueConstraints)
+            }
+        }
+        return test
+    }
+
+    @Test(arguments: [1, 2, 4, 8]) func eachThreadFinishesOnceBehindItsLastBlock(threads: Int) throws {
+        let test = try store(threads: threads)
+        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count))
+        // A thread for 4,000 objects at least.
+        #expect(scan.threadCount == min(threads, 5))
+        let seen = Mutex<[UInt64]>([])
+        let finished = Mutex<[Int]>([])
+        try scan.forEachBlock(of: 0) { thread, block in
+            #expect(finished.withLock { !$0.contains(thread) })
+            var numbers: [UInt64] = []
+            block.forEachOfAll { object, _ in numbers.append(object.number) }
+            seen.withLock { $0 += numbers }
+        } finish: { thread in
+            finished.withLock { $0.append(thread) }
+        }
+        #expect(seen.withLock { $0.sorted() } == (1...UInt64(Self.count)).map { $0 })
+        #expect(finished.withLock { $0.sorted() } == Array(0..<scan.threadCount))
+    }
+
+    private struct Fault: Error, Equatable { let isOfFinish: Bool }
+
+    /// What a thread does at its end would be of no use, and its error would hide the first one.
+    @Test(arguments: [1, 2, 4]) func noThreadFinishesAfterAFailure(threads: Int) throws {
+        let test = try store(threads: threads)
+        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count))
+        let hasFailed = Mutex(false)
+        #expect(throws: Fault(isOfFinish: false)) {
+            try scan.forEachBlock(of: 0) { thread, block in
+                // The last thread fails, the others go on slowly until they hear of it.
+                if thread == scan.threadCount - 1 {
+                    hasFailed.withLock { $0 = true }
+                    throw Fault(isOfFinish: false)
+                }
+                while !hasFailed.withLock({ $0 }) { usleep(100) }
+                usleep(10_000)
+            } finish: { _ in
+                throw Fault(isOfFinish: true)
+            }
+        }
+    }
+}
