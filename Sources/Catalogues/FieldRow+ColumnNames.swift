@@ -8,9 +8,8 @@ extension FieldRow {
         var names: [String] = []
         var known: Set<String> = []
         for column in 0..<count {
-            guard let name = String(validating: bytes[range(of: column)], as: UTF8.self), name.isColumnName,
-                known.insert(name).inserted
-            else {
+            let valid = self[column].withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+            guard let name = valid, name.isColumnName, known.insert(name).inserted else {
                 throw BadInput(
                     file: input.path, line: line, column: column + 1,
                     reason: "the first line must name the columns, each with a name of its own in UTF-8")

@@ -4,37 +4,45 @@ internal import Bytes
 package struct FieldRow {
     /// The line that the row begins on, from 1.
     package var line = 0
-    package private(set) var bytes: [UInt8] = []
+    private var bytes = ReusedBytes()
     private struct Field {
         let start: Int
         let end: Int
         let isNull: Bool
     }
 
+    /// The fields, and behind them some of the row before.
     private var fields: [Field] = []
+    package private(set) var count = 0
 
     package init() {}
 
-    package var count: Int { fields.count }
+    /// The length of all fields.
+    var byteCount: Int { bytes.count }
 
     /// Whether all of it is ASCII, and so each field is UTF-8.
-    package var isASCII: Bool { bytes.withUnsafeBytes(\.isASCII) }
+    package var isASCII: Bool { bytes.bytes.withUnsafeBytes(\.isASCII) }
 
     package mutating func begin(line: Int) {
         self.line = line
-        bytes.removeAll(keepingCapacity: true)
-        fields.removeAll(keepingCapacity: true)
+        bytes.removeAll()
+        count = 0
+    }
+
+    private mutating func append(_ field: Field) {
+        if count < fields.count { fields[count] = field } else { fields.append(field) }
+        count += 1
     }
 
     package mutating func append(_ field: UnsafeRawBufferPointer) {
         let start = bytes.count
-        bytes.append(contentsOf: field)
-        fields.append(Field(start: start, end: bytes.count, isNull: false))
+        bytes.append(field)
+        append(Field(start: start, end: bytes.count, isNull: false))
     }
 
     /// A field that has no value, not even an empty text.
     package mutating func appendNull() {
-        fields.append(Field(start: bytes.count, end: bytes.count, isNull: true))
+        append(Field(start: bytes.count, end: bytes.count, isNull: true))
     }
 
     /// Appends the fields of a line; one with nothing in it has no value. False when there are more than so many.
@@ -43,11 +51,11 @@ package struct FieldRow {
     ) -> Bool {
         let base = bytes.count
         // With its separators: one copy costs less than one of each field.
-        bytes.append(contentsOf: line)
+        bytes.append(line)
         var start = 0
         while count < most {
             let end = line.firstOffset(of: separator, from: start) ?? line.count
-            fields.append(Field(start: base + start, end: base + end, isNull: start == end))
+            append(Field(start: base + start, end: base + end, isNull: start == end))
             if end == line.count { return true }
             start = end + 1
         }
@@ -56,17 +64,22 @@ package struct FieldRow {
 
     package func isNull(_ column: Int) -> Bool { fields[column].isNull }
 
-    package func range(of column: Int) -> Range<Int> {
-        Range(uncheckedBounds: (fields[column].start, fields[column].end))
+    package func isEmpty(_ column: Int) -> Bool { fields[column].start == fields[column].end }
+
+    /// The bytes of a field.
+    package subscript(column: Int) -> RawSpan {
+        @_lifetime(borrow self)
+        borrowing get { bytes.bytes.extracting(fields[column].start..<fields[column].end) }
     }
 
-    package func text(of column: Int) -> String { String(decoding: bytes[range(of: column)], as: UTF8.self) }
+    package func text(of column: Int) -> String {
+        self[column].withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
 
     /// A field as errors cite it.
     package func excerpt(of column: Int) -> String {
-        let range = range(of: column)
-        let beginning = range.lowerBound..<min(range.upperBound, range.lowerBound + 8 * String.excerptLength)
-        return String(decoding: bytes[beginning], as: UTF8.self).excerpt
+        let beginning = self[column].extracting(first: 8 * String.excerptLength)
+        return beginning.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }.excerpt
     }
 }
 

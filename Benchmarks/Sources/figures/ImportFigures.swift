@@ -19,6 +19,7 @@ struct ImportFigures {
             defer { try? FileManager.default.removeItem(at: folder) }
             let catalogue = folder.appendingPathComponent("files.csv").path
             try write(shape, to: catalogue)
+            sync()  // else the first commits would wait until it is on the disk
             let times = try (0..<rounds).map { try round($0, shape, catalogue, in: folder) }
             func median(_ time: KeyPath<Times, Double>) -> Double {
                 times.map { $0[keyPath: time] }.sorted()[rounds / 2]

@@ -119,7 +119,7 @@ package final class CommaSeparatedSource: RowSource {
 
     /// Refuses a row that is larger than it may be. Nothing after it is read: where it ends may be anywhere.
     private func verify(_ row: FieldRow, line: Int, unfinished: Int = 0) throws {
-        if row.bytes.count + unfinished > input.longestLine {
+        if row.byteCount + unfinished > input.longestLine {
             throw input.tooLong("the row", line: line, "; is a quotation mark never closed?")
         }
         if row.count > CatalogueInput.maximumColumns { throw input.tooWide("the row", line: line) }

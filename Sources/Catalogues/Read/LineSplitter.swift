@@ -36,11 +36,23 @@ package final class LineSplitter {
         lastWasReturn = false
         var nextFeed = 0
         var nextReturn = 0
+        // Out of the object, whose properties are checked for exclusive access each time.
+        let longestLine = input.longestLine
+        var number = line
+        var hasRest = !rest.isEmpty || isSkippingLine
+        defer { line = number }
         while start < piece.count {
             if nextFeed <= start { nextFeed = piece.firstOffset(of: 0x0A, from: start) ?? piece.count }
             if nextReturn <= start { nextReturn = piece.firstOffset(of: 0x0D, from: start) ?? piece.count }
             let end = min(nextFeed, nextReturn)
-            try take(UnsafeRawBufferPointer(rebasing: piece[start..<end]), isWhole: end < piece.count, body, tooLong)
+            let bytes = UnsafeRawBufferPointer(rebasing: piece[start..<end])
+            if end < piece.count && !hasRest && bytes.count <= longestLine {
+                try body(bytes, number)
+            } else {
+                try take(bytes, number, isWhole: end < piece.count, body, tooLong)
+                hasRest = false
+            }
+            if end < piece.count { number += 1 }
             start = end + 1
             guard end == nextReturn && end < piece.count else { continue }
             if start == piece.count { lastWasReturn = true }
@@ -50,7 +62,7 @@ package final class LineSplitter {
 
     /// Takes some of a line: up to its end, or as far as the piece goes.
     private func take(
-        _ bytes: UnsafeRawBufferPointer, isWhole: Bool, _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
+        _ bytes: UnsafeRawBufferPointer, _ line: Int, isWhole: Bool, _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
         _ tooLong: (BadInput) throws -> Void
     ) throws {
         if !isSkippingLine && rest.count + bytes.count > input.longestLine {
@@ -60,7 +72,6 @@ package final class LineSplitter {
         }
         if isWhole {
             defer {
-                line += 1
                 isSkippingLine = false
                 rest.removeAll(keepingCapacity: true)
             }

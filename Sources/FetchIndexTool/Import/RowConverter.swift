@@ -13,7 +13,8 @@ struct RowConverter {
     private enum SlotSource {
         /// Removed attributes, and those that the file does not have.
         case null
-        case value(Value)
+        /// One of the default values. Not the value itself: each look at a source would retain it.
+        case value(Int)
         case required
         case text(column: Int, isRequired: Bool)
         case integer(column: Int, isRequired: Bool)
@@ -21,6 +22,7 @@ struct RowConverter {
     }
 
     private let sources: [SlotSource]
+    private let defaultValues: [Value]
     /// The slots of attributes that the file does not have.
     let missingSlots: Set<Int>
     let related: RelatedColumns
@@ -47,13 +49,17 @@ struct RowConverter {
             columnOfSlot[slot] = column
         }
         missingSlots = Set(entity.attributeSlots.filter { columnOfSlot[$0] == nil })
+        var defaultValues: [Value] = []
         sources = zip(entity.slots, columnOfSlot).map { description, column in
             let attribute = description.attribute
             // References are put in when the row is linked.
             if description.isRemoved || description.role != .attribute { return .null }
             let isRequired = !attribute.isOptional && attribute.derivation == nil
             guard let column else {
-                if !attribute.defaultValue.isNull { return .value(attribute.defaultValue) }
+                if !attribute.defaultValue.isNull {
+                    defaultValues.append(attribute.defaultValue)
+                    return .value(defaultValues.count - 1)
+                }
                 return isRequired ? .required : .null
             }
             switch attribute.type {
@@ -62,6 +68,7 @@ struct RowConverter {
             default: return .other(column: column, attribute.type, isRequired: isRequired)
             }
         }
+        self.defaultValues = defaultValues
     }
 
     /// Returns the number of the row's object and the objects that it is related to, where the file has such columns. Throws
@@ -77,7 +84,7 @@ struct RowConverter {
         for source in sources {
             switch source {
             case .null: builder.appendNull()
-            case .value(let value): builder.append(value)
+            case .value(let number): builder.append(defaultValues[number])
             case .required: throw bad(row, nil, "a value is required")
             case .text(let column, let isRequired):
                 if row.isNull(column) {
@@ -86,14 +93,14 @@ struct RowConverter {
                     try appendText(row, column, isValid: isASCII)
                 }
             case .integer(let column, let isRequired):
-                if row.range(of: column).isEmpty {
+                if row.isEmpty(column) {
                     try appendNull(row, column, isRequired)
                 } else {
                     try appendInteger(row, column)
                 }
             case .other(let column, let type, let isRequired):
                 // Nothing is data, and of other types no value.
-                if row.isNull(column) || type != .data && row.range(of: column).isEmpty {
+                if row.isNull(column) || type != .data && row.isEmpty(column) {
                     try appendNull(row, column, isRequired)
                 } else {
                     guard let value = Value(catalogueText: row.text(of: column), as: type) else {
@@ -128,7 +135,7 @@ struct RowConverter {
     }
 
     private mutating func appendText(_ row: FieldRow, _ column: Int, isValid: Bool) throws {
-        let field = row.bytes.span.bytes.extracting(row.range(of: column))
+        let field = row[column]
         if !isValid, let invalid = field.withUnsafeBytes({ $0.firstInvalidUTF8 }) {
             throw bad(row, column, "it is not valid UTF-8 from its byte \(invalid + 1) on")
         }
@@ -136,7 +143,7 @@ struct RowConverter {
     }
 
     private mutating func appendInteger(_ row: FieldRow, _ column: Int) throws {
-        let field = row.bytes.span.bytes.extracting(row.range(of: column))
+        let field = row[column]
         guard let number = field.withUnsafeBytes({ $0.decimalInteger }) else {
             throw unreadable(row, column, .integer)
         }

@@ -12,7 +12,9 @@ package struct RecordBuilder {
 
     /// Where each value ends, in the order of the slots.
     private var ends: [End] = []
-    private var values: [UInt8] = []
+    /// How many slots have a value or null so far. Behind their ends there may be some of the record before.
+    package private(set) var slotCount = 0
+    private var values = ReusedBytes()
     private var finished: [UInt8] = []
 
     package init() {}
@@ -26,45 +28,38 @@ package struct RecordBuilder {
     /// With room for one record of some slots and bytes.
     package init(slots: Int, byteCount: Int) {
         ends.reserveCapacity(slots)
-        values.reserveCapacity(byteCount)
+        values = ReusedBytes(capacity: byteCount)
         finished.reserveCapacity(byteCount)
     }
 
-    /// How many slots have a value or null so far.
-    package var slotCount: Int { ends.count }
-
     package mutating func begin() {
-        ends.removeAll(keepingCapacity: true)
-        values.removeAll(keepingCapacity: true)
+        slotCount = 0
+        values.removeAll()
     }
 
     package mutating func appendNull() { endValue(isNull: true) }
 
     package mutating func appendInteger(_ number: Int64) {
-        var rest = number
-        // Stops when what is left is only the sign of the last byte.
-        while rest != 0 && rest != -1 {
-            values.append(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
-        }
-        let isSignKept = number == 0 || values.count > start && (values[values.count - 1] & 0x80 != 0) == (number < 0)
-        if !isSignKept { values.append(number < 0 ? 0xFF : 0) }
+        // With one bit for the sign; zero takes no byte.
+        let bits = Int64.bitWidth - (number ^ (number >> 63)).leadingZeroBitCount + 1
+        let length = number == 0 ? 0 : (bits + 7) / 8
+        withUnsafeBytes(of: number.littleEndian) { values.append(UnsafeRawBufferPointer(rebasing: $0[..<length])) }
         endValue(isNull: false)
     }
 
     package mutating func appendDouble(_ number: Double) {
-        values.appendNumber(number.bitPattern)
+        withUnsafeBytes(of: number.bitPattern.littleEndian) { values.append($0) }
         endValue(isNull: false)
     }
 
     package mutating func appendBoolean(_ value: Bool) {
-        values.append(value ? 1 : 0)
+        withUnsafeBytes(of: value ? 1 as UInt8 : 0) { values.append($0) }
         endValue(isNull: false)
     }
 
     /// The bytes of a string, URL, data, UUID or decimal text.
     package mutating func appendBytes(_ bytes: RawSpan) {
-        values.appendBytes(bytes)
+        bytes.withUnsafeBytes { values.append($0) }
         endValue(isNull: false)
     }
 
@@ -79,23 +74,24 @@ package struct RecordBuilder {
         case .url(let value): appendUTF8(value.absoluteString)
         case .decimal(let value): appendUTF8(value.description)
         case .data(let value):
-            values.append(contentsOf: value)
+            value.withUnsafeBytes { values.append($0) }
             endValue(isNull: false)
         case .uuid(let value):
-            withUnsafeBytes(of: value.uuid) { values.append(contentsOf: $0) }
+            withUnsafeBytes(of: value.uuid) { values.append($0) }
             endValue(isNull: false)
         }
     }
 
     private mutating func appendUTF8(_ text: String) {
-        values.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { values.append(UnsafeRawBufferPointer($0)) }
         endValue(isNull: false)
     }
 
-    private var start: Int { Int(ends.last?.offset ?? 0) }
-
     private mutating func endValue(isNull: Bool) {
-        ends.append(End(offset: UInt32(truncatingIfNeeded: values.count), isNull: isNull))
+        let end = End(offset: UInt32(truncatingIfNeeded: values.count), isNull: isNull)
+        if slotCount < ends.count { ends[slotCount] = end } else { ends.append(end) }
+        slotCount += 1
     }
 
     /// The finished record.
@@ -108,15 +104,16 @@ package struct RecordBuilder {
     /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
     func finish(into finished: inout [UInt8]) {
         let width = values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
-        let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count)
-        let valuesStart = endsStart + width * ends.count
+        let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount)
+        let valuesStart = endsStart + width * slotCount
         let length = valuesStart + values.count
         // Zeros that are appended to the array one after the other would cost more than the copy.
         withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { record in
             record[0] = UInt8(width)
-            record.storeBytes(of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
+            record.storeBytes(of: UInt16(truncatingIfNeeded: slotCount).littleEndian, toByteOffset: 1, as: UInt16.self)
             for place in RecordLayout.headerLength..<endsStart { record[place] = 0 }
-            for (slot, end) in ends.enumerated() {
+            for slot in 0..<slotCount {
+                let end = ends[slot]
                 if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
                 let (place, offset) = (endsStart + width * slot, end.offset)
                 switch width {
@@ -125,7 +122,9 @@ package struct RecordBuilder {
                 default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
                 }
             }
-            UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyBytes(from: values)
+            values.bytes.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyMemory(from: $0)
+            }
             let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
             record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
             finished.append(contentsOf: UnsafeRawBufferPointer(record))

@@ -42,7 +42,7 @@ enum CatalogueBody {
             reading.columns = source.columns
             try source.forEachRow(
                 { row in
-                    reading.rows.append((0..<row.count).map { [UInt8](row.bytes[row.range(of: $0)]) })
+                    reading.rows.append((0..<row.count).map { row[$0].withUnsafeBytes { [UInt8]($0) } })
                     reading.lines.append(row.line)
                     if row.count > 0 { _ = row.excerpt(of: row.count - 1) }
                 }, bad: { reading.bad.append("\($0)") })

@@ -1,0 +1,39 @@
+/// Bytes that are put together again and again in the same memory. To empty them costs nothing: what was there stays and is
+/// overwritten. An array's `removeAll(keepingCapacity:)` costs more than a short field does.
+@usableFromInline
+package struct ReusedBytes {
+    /// The bytes, and behind them some that were removed.
+    @usableFromInline var storage: [UInt8]
+    @usableFromInline var end = 0
+
+    /// With room for so many bytes.
+    @inlinable
+    package init(capacity: Int = 0) { storage = [UInt8](repeating: 0, count: capacity) }
+
+    @inlinable
+    package var count: Int { end }
+
+    @inlinable
+    package var bytes: RawSpan {
+        @_lifetime(borrow self)
+        borrowing get { storage.span.bytes.extracting(first: end) }
+    }
+
+    @inlinable
+    package mutating func removeAll() { end = 0 }
+
+    @inlinable @inline(__always)
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if storage.count - end < bytes.count { makeRoom(bytes.count) }
+        storage.withUnsafeMutableBytes { storage in
+            UnsafeMutableRawBufferPointer(rebasing: storage[end...]).copyMemory(from: bytes)
+        }
+        end += bytes.count
+    }
+
+    @inline(never)
+    @usableFromInline
+    mutating func makeRoom(_ count: Int) {
+        storage.append(contentsOf: [UInt8](repeating: 0, count: max(count, storage.count, 64)))
+    }
+}
