@@ -26,8 +26,7 @@ import Testing
 
     @Test(arguments: [1, 2, 4, 8]) func eachThreadFinishesOnceBehindItsLastBlock(threads: Int) throws {
         let test = try store(threads: threads)
-        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count))
-        // A thread for 4,000 objects at least.
+        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count), fewestOfThread: 4_000)
         #expect(scan.threadCount == min(threads, 5))
         let seen = Mutex<[UInt64]>([])
         let finished = Mutex<[Int]>([])
@@ -48,7 +47,7 @@ import Testing
     /// What a thread does at its end would be of no use, and its error would hide the first one.
     @Test(arguments: [1, 2, 4]) func noThreadFinishesAfterAFailure(threads: Int) throws {
         let test = try store(threads: threads)
-        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count))
+        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count), fewestOfThread: 4_000)
         let hasFailed = Mutex(false)
         #expect(throws: Fault(isOfFinish: false)) {
             try scan.forEachBlock(of: 0) { thread, block in

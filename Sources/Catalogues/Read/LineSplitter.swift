@@ -62,7 +62,8 @@ package final class LineSplitter {
 
     /// Takes some of a line: up to its end, or as far as the piece goes.
     private func take(
-        _ bytes: UnsafeRawBufferPointer, _ line: Int, isWhole: Bool, _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
+        _ bytes: UnsafeRawBufferPointer, _ line: Int, isWhole: Bool,
+        _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
         _ tooLong: (BadInput) throws -> Void
     ) throws {
         if !isSkippingLine && rest.count + bytes.count > input.longestLine {

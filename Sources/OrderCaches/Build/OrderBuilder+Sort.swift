@@ -47,7 +47,8 @@ extension OrderBuilder {
         let entities = Set(builders.flatMap(\.entities)).sorted()
         let count = try reader.count(of: entities)
         let total = Int(clamping: count)
-        let scan = ParallelScan(of: reader, objects: count)
+        // To place a record and sort its key costs much more than to look at it.
+        let scan = ParallelScan(of: reader, objects: count, fewestOfThread: 4_000)
         let orders = try builders.map { builder in
             let budget = builder.memoryBudget / 4 * 3 / (scan.threadCount * builders.count)
             return try builder.placingThreads(

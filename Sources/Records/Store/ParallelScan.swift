@@ -6,8 +6,6 @@ internal import Values
 
 /// Readers of one state, so that several threads can scan its records.
 package final class ParallelScan {
-    /// Fewer objects of a thread cost more than it saves.
-    private static let fewestOfThread: UInt64 = 4_000
     /// Parts of an entity that a thread takes, one after the other: several, because some cost more than others.
     private static let partsOfThread: UInt64 = 8
 
@@ -15,11 +13,11 @@ package final class ParallelScan {
     private let others: [Snapshot]
 
     /// With as many readers as the store has threads; with fewer for few objects, and one for a writer, whose transaction belongs
-    /// to its thread.
-    package init(of reader: StoreReader, objects: UInt64) {
+    /// to its thread. To begin a thread costs as much as to compare a number of some thousand objects.
+    package init(of reader: StoreReader, objects: UInt64, fewestOfThread: UInt64 = 10_000) {
         first = reader
         let most = reader is StoreWriter ? 1 : reader.store.threads
-        let count = min(most, Int(clamping: objects / Self.fewestOfThread))
+        let count = min(most, Int(clamping: objects / fewestOfThread))
         others = (1..<max(count, 1)).compactMap { _ in reader.another() }
     }
 
