@@ -48,8 +48,7 @@ import Testing
     /// Short and long keys behind each other, and at every place of a leaf one that is not greater than the last.
     @Test func keysThatDoNotAscendThrow() throws {
         var generator = SeededGenerator(seed: 17)
-        let longest = NodeLayout.maximumInlineKey(
-            capacity: 256, CellForm(isWeighted: false, maximumSummary: nil))
+        let longest = NodeLayout.maximumInlineKey(capacity: 256, CellForm(isWeighted: false, maximumSummary: nil))
         let keys = (0..<120).map { number in
             let length = Bool.random(using: &generator) ? Int.random(in: 1...6, using: &generator) : longest + 3
             return [UInt8(number / 2)] + [UInt8](repeating: UInt8(number % 2), count: length)

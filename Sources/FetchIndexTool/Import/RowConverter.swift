@@ -13,7 +13,7 @@ struct RowConverter {
     private enum SlotSource {
         /// Removed attributes, and those that the file does not have.
         case null
-        /// One of the default values. Not the value itself: each look at a source would retain it.
+        /// One of the default values. The value itself would be retained for each row.
         case value(Int)
         case required
         case text(column: Int, isRequired: Bool)
