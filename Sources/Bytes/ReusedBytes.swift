@@ -1,5 +1,5 @@
-/// Bytes that are put together again and again in the same memory. To empty them costs nothing: what was there stays and is
-/// overwritten. An array's `removeAll(keepingCapacity:)` costs more than a short field does.
+/// Bytes that are put together again and again in the same memory. To empty them only sets their count: what was there stays and is
+/// overwritten.
 @usableFromInline
 package struct ReusedBytes {
     /// The bytes, and behind them some that were removed.

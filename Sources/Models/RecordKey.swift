@@ -1,9 +1,9 @@
 /// The key of an object's record: the entity's number in the high 16 bits, the object's number in the others.
 ///
 /// It names the object for as long as the store lives: numbers are never used again.
-// Without @usableFromInline no other module inlines what a package type has inlinable.
 @usableFromInline
 package struct RecordKey: Hashable, Comparable, Sendable {
+    // Without @usableFromInline at the type, no other module inlines what a package type has inlinable (Swift 6.3).
     @usableFromInline
     package let rawValue: UInt64
 
