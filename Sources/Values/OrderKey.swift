@@ -68,9 +68,7 @@ package enum OrderKey {
         case .date(let value): appendDouble(value.timeIntervalSinceReferenceDate, as: .date, to: &key)
         case .string(let value): appendBytes(Array(value.utf8).span.bytes, as: .string, to: &key)
         case .data(let value): appendBytes(Array(value).span.bytes, as: .data, to: &key)
-        case .uuid(let value):
-            key.append(tag(.uuid))
-            withUnsafeBytes(of: value.uuid) { key.append(contentsOf: $0) }
+        case .uuid(let value): withUnsafeBytes(of: value.uuid) { appendUUID($0.bytes, to: &key) }
         case .url(let value): appendBytes(Array(value.absoluteString.utf8).span.bytes, as: .url, to: &key)
         }
     }
@@ -80,21 +78,54 @@ package enum OrderKey {
         for index in offset..<key.count { key[index] = ~key[index] }
     }
 
-    /// point: the position of the decimal point after the first significant digit, plus 32,768.
+    /// A UUID's 16 bytes.
+    package static func appendUUID(_ bytes: RawSpan, to key: inout [UInt8]) {
+        key.append(tag(.uuid))
+        bytes.withUnsafeBytes { key.append(contentsOf: $0) }
+    }
+
     private static func appendDecimal(_ value: Decimal, to key: inout [UInt8]) {
-        key.append(tag(.decimal))
+        var text = value.description
+        let isNumber = text.withUTF8 { appendDecimal(UnsafeRawBufferPointer($0).bytes, to: &key) }
+        if !isNumber { key += [tag(.decimal), 0x80] }
+    }
+
+    /// A decimal as `Decimal` describes it. False, and nothing is appended, when the bytes are no number.
+    package static func appendDecimal(_ text: RawSpan, to key: inout [UInt8]) -> Bool {
         let start = key.count
-        let (digits, point) = value.digitsAndPoint
-        if digits.isEmpty {
-            key.append(0x80)
-            return
+        // The position of the decimal point after the first significant digit, plus 32,768, stands before the digits.
+        key += [tag(.decimal), 0x81, 0, 0]
+        var point = 0
+        var isNumber = false
+        var isBehindPoint = false
+        let isNegative = text.byteCount > 0 && text.unsafeLoad(as: UInt8.self) == 45
+        for offset in (isNegative ? 1 : 0)..<text.byteCount {
+            let byte = text.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+            switch byte {
+            case 46 where !isBehindPoint: isBehindPoint = true
+            case 48 where key.count == start + 4:
+                isNumber = true
+                if isBehindPoint { point -= 1 }
+            case 48...57:
+                isNumber = true
+                if !isBehindPoint { point += 1 }
+                key.append(byte - 47)
+            default:
+                key.removeLast(key.count - start)
+                return false
+            }
         }
-        key.append(0x81)
-        key.append(UInt8(truncatingIfNeeded: (point + 32_768) >> 8))
-        key.append(UInt8(truncatingIfNeeded: point + 32_768))
-        key.append(contentsOf: digits.map { $0 + 1 })
+        while key.count > start + 4, key.last == 1 { key.removeLast() }
+        if key.count == start + 4 {
+            key.removeLast(isNumber ? 3 : 4)
+            if isNumber { key.append(0x80) }
+            return isNumber
+        }
+        key[start + 2] = UInt8(truncatingIfNeeded: (point + 32_768) >> 8)
+        key[start + 3] = UInt8(truncatingIfNeeded: point + 32_768)
         key.append(0)
-        if value < 0 { reverse(&key, from: start) }
+        if isNegative { reverse(&key, from: start + 1) }
+        return true
     }
 }
 
@@ -147,22 +178,22 @@ extension OrderKey {
 
     /// The first value of an ascending key and the bytes it takes; nil when they are malformed.
     package static func first(in key: RawSpan) -> (value: Value, length: Int)? {
+        if let text = plainText(in: key) { return (.string(text), text.utf8.count + 3) }
         guard let length = lengthOfFirst(in: key) else { return nil }
-        if let text = plainText(in: key, length: length) { return (.string(text), length) }
         let bytes = key.extracting(0..<length).withUnsafeBytes { [UInt8]($0) }
         guard bytes[0] != nullTag, let type = ValueType(rawValue: bytes[0] - 2) else { return (.null, length) }
         return value(of: type, bytes).map { ($0, length) }
     }
 
-    /// The text of a key that is one without escaped bytes, as nearly all are; nil when it is not.
-    private static func plainText(in key: RawSpan, length: Int) -> String? {
-        guard length > 2, key.unsafeLoad(as: UInt8.self) == tag(.string) else { return nil }
-        return key.extracting(1..<length - 2).withUnsafeBytes { bytes in
-            bytes.withMemoryRebound(to: UInt8.self) { bytes in
-                if bytes.contains(0) { return nil }
-                let text = String(decoding: bytes, as: UTF8.self)
-                return text.utf8.count == bytes.count ? text : nil
-            }
+    /// The text that a key begins with if it is one without escaped bytes, as nearly all are, and not empty; else nil.
+    private static func plainText(in key: RawSpan) -> String? {
+        guard key.byteCount > 3, key.unsafeLoad(as: UInt8.self) == tag(.string) else { return nil }
+        return key.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let zero = memchr(start + 1, 0, bytes.count - 2) else { return nil }
+            let length = UnsafeRawPointer(zero) - start - 1
+            guard length > 0, bytes[length + 2] == 1 else { return nil }
+            let text = String(decoding: bytes[1...length], as: UTF8.self)
+            return text.utf8.count == length ? text : nil
         }
     }
 
@@ -178,10 +209,7 @@ extension OrderKey {
         case .url:
             guard let text = String(validating: unescape(payload), as: UTF8.self) else { return nil }
             return URL(string: text).map(Value.url)
-        case .uuid:
-            var uuid = UUID().uuid
-            withUnsafeMutableBytes(of: &uuid) { $0.copyBytes(from: payload) }
-            return .uuid(UUID(uuid: uuid))
+        case .uuid: return UUID(copying: payload.span.bytes).map(Value.uuid)
         case .decimal: return decimal(in: bytes.span.bytes)?.value.map(Value.decimal)
         }
     }
@@ -211,20 +239,5 @@ extension OrderKey {
             isAfterZero = byte == 0 && !isAfterZero
         }
         return plain
-    }
-}
-
-extension Decimal {
-    /// The digits from the first to the last that is not zero, and the power of ten that 0.digits is multiplied with.
-    fileprivate var digitsAndPoint: (digits: [UInt8], point: Int) {
-        let text = description.utf8.drop { $0 == 45 }
-        let whole = text.prefix { $0 != 46 }
-        var digits = text.filter { (48...57).contains($0) }.map { $0 - 48 }
-        var point = whole.count
-        let leading = digits.prefix { $0 == 0 }.count
-        digits.removeFirst(leading)
-        point -= leading
-        while digits.last == 0 { digits.removeLast() }
-        return (digits, point)
     }
 }

@@ -125,4 +125,30 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
             #expect(decoded == nil, "\(bytes)")
         }
     }
+
+    @Test func decimalsOfAnySizeReadBack() throws {
+        let decimals: [Decimal] = [
+            .greatestFiniteMagnitude, .leastFiniteMagnitude, .leastNonzeroMagnitude, .leastNormalMagnitude, 0.001,
+            -0.001,
+            1.5, 100, -12_300,
+        ]
+        for decimal in decimals {
+            var key: [UInt8] = [77]
+            OrderKey.append(.decimal(decimal), to: &key)
+            key.removeFirst()
+            let decoded = OrderKey.first(in: key.span.bytes)
+            let first = try #require(decoded)
+            #expect(first.value == .decimal(decimal))
+            #expect(first.length == key.count)
+        }
+    }
+
+    @Test func bytesThatDescribeNoDecimalAppendNothing() {
+        for text in ["", "-", ".", "-.", "1.2.3", "12a", "NaN", " 1", "1e5", "--1", "1-"] {
+            var key: [UInt8] = [77]
+            let isNumber = OrderKey.appendDecimal(Array(text.utf8).span.bytes, to: &key)
+            #expect(!isNumber, "\(text)")
+            #expect(key == [77], "\(text)")
+        }
+    }
 }

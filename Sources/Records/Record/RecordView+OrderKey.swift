@@ -12,6 +12,8 @@ extension RecordView {
         case .integer: OrderKey.appendInteger(try integer(range), to: &key)
         case .double, .date: OrderKey.appendDouble(try double(range), as: type, to: &key)
         case .string, .data, .url: OrderKey.appendBytes(bytes(range), as: type, to: &key)
+        case .uuid where range.count == 16: OrderKey.appendUUID(bytes(range), to: &key)
+        case .decimal where OrderKey.appendDecimal(bytes(range), to: &key): break
         case .decimal, .uuid: OrderKey.append(try value(at: slot, as: type), to: &key)
         }
     }

@@ -179,12 +179,10 @@ package struct RecordView: ~Escapable {
         case .string: return .string(try text(range))
         case .data: return .data(bytes(range).withUnsafeBytes { Data($0) })
         case .uuid:
-            guard range.count == 16 else { throw StoreError.corrupted("a UUID has \(range.count) bytes") }
-            var uuid = UUID().uuid
-            bytes(range).withUnsafeBytes { from in
-                withUnsafeMutableBytes(of: &uuid) { $0.copyMemory(from: from) }
+            guard let uuid = UUID(copying: bytes(range)) else {
+                throw StoreError.corrupted("a UUID has \(range.count) bytes")
             }
-            return .uuid(UUID(uuid: uuid))
+            return .uuid(uuid)
         case .url:
             guard let url = URL(string: try text(range)) else { throw StoreError.corrupted("a URL cannot be read") }
             return .url(url)

@@ -2,6 +2,7 @@ internal import Bytes
 internal import Models
 internal import SystemBasics
 internal import LMDB
+internal import Values
 
 /// The value of "identifier" in the meta table.
 enum StoreIdentifier {
@@ -16,12 +17,7 @@ enum StoreIdentifier {
         var identifier: UUID?
         _ = try view.get(StoreLayout.identifierKey, in: tables.meta) { value in
             var reader = try ByteReader(checked: value, "the store's identifier")
-            var bytes = UUID().uuid
-            for index in 0..<16 {
-                let byte = try reader.uint8()
-                withUnsafeMutableBytes(of: &bytes) { $0[index] = byte }
-            }
-            identifier = UUID(uuid: bytes)
+            identifier = UUID(copying: value.extracting(try reader.range(16)))
         }
         return identifier
     }
