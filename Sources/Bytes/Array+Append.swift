@@ -5,11 +5,13 @@ extension [UInt8] {
     /// Copies two pieces, one behind the other.
     @inlinable
     package init(copying first: RawSpan, _ second: RawSpan) {
-        self.init(repeating: 0, count: first.byteCount + second.byteCount)
-        withUnsafeMutableBytes { bytes in
-            first.withUnsafeBytes { bytes.copyMemory(from: $0) }
-            let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[first.byteCount...])
-            second.withUnsafeBytes { rest.copyMemory(from: $0) }
+        if second.byteCount == 0 {
+            self.init(copying: first)
+        } else {
+            self.init()
+            reserveCapacity(first.byteCount + second.byteCount)
+            appendBytes(first)
+            appendBytes(second)
         }
     }
 

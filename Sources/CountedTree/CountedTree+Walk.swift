@@ -24,21 +24,22 @@ extension CountedTree {
         var skipping = skipping
         var handedOut: Int? = 0
         try read(node, level: level) { view in
-            let first = level == 0 ? min(skipping, view.slotCount) : 0
-            var key: [UInt8] = []
-            for index in first..<view.slotCount {
+            if level == 0, direction == .forward {
+                try view.forEachKey(from: skipping) { cell, key in
+                    guard let sum = handedOut else { return false }
+                    try handOut(cell, of: view, key) { handedOut = try body($0) ? sum + 1 : nil }
+                    return handedOut != nil
+                }
+                return
+            }
+            for index in (level == 0 ? min(skipping, view.slotCount) : 0)..<view.slotCount {
                 guard let sum = handedOut else { return }
                 let slot = direction == .forward ? index : view.slotCount - 1 - index
-                let cell = try view.cell(at: slot)
                 if level == 0 {
-                    if direction == .backward {
-                        try handOut(slot, of: view) { handedOut = try body($0) ? sum + 1 : nil }
-                        continue
-                    }
-                    if index == first { key = try view.inlineKey(of: cell) } else { try view.advance(&key, to: cell) }
-                    try handOut(cell, of: view, key.span.bytes) { handedOut = try body($0) ? sum + 1 : nil }
+                    try handOut(slot, of: view) { handedOut = try body($0) ? sum + 1 : nil }
                     continue
                 }
+                let cell = try view.cell(at: slot)
                 let count = try view.measure(of: cell).count
                 if skipping >= count {
                     skipping -= count

@@ -4,8 +4,8 @@ internal import Synchronization
 package enum Threads {
     /// The most that work is divided among: each has a reader of the store, files and memory of its own.
     package static let most = 8
-    /// How many threads work is divided among unless it is said.
-    package static var available: Int { min(ProcessInfo.processInfo.activeProcessorCount, most) }
+    /// How many threads work is divided among unless it is said. Asked once: the system reads files for it.
+    package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
     /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have. Of
     /// several errors throws that of the least number. Where the system gives no more threads, this one does their work:

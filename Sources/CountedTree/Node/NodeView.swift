@@ -116,6 +116,30 @@ struct NodeView: ~Escapable {
     /// The bytes of a key that are in the node: all of it, or the first bytes of a long key. O(log slots + bytes).
     func inlineKey(of cell: Cell) throws -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
 
+    /// Hands out a leaf's cells from a slot on, each with the bytes of its key that are in the node, until the body returns false. A
+    /// key is made from the one before. O(bytes).
+    func forEachKey(from first: Int, _ body: (Cell, RawSpan) throws -> Bool) throws {
+        guard first < slotCount else { return }
+        try withUnsafeTemporaryAllocation(byteCount: bytes.byteCount, alignment: 1) { key in
+            var length = 0
+            for slot in first..<slotCount {
+                let cell = try cell(at: slot)
+                guard cell.inlineCount <= key.count, slot == first || cell.sharedLength <= length else {
+                    throw withoutBase(cell)
+                }
+                if slot == first {
+                    try copyKey(of: cell, upTo: cell.inlineEnd, to: key)
+                } else {
+                    inlineRest(of: cell).withUnsafeBytes {
+                        UnsafeMutableRawBufferPointer(rebasing: key[cell.sharedLength...]).copyMemory(from: $0)
+                    }
+                }
+                length = cell.inlineCount
+                if try !body(cell, UnsafeRawBufferPointer(rebasing: key[..<length]).bytes) { return }
+            }
+        }
+    }
+
     /// Makes a slot's key out of that of the slot before.
     func advance(_ key: inout [UInt8], to cell: Cell) throws(TreeError) {
         guard cell.sharedLength <= key.count else { throw withoutBase(cell) }

@@ -29,6 +29,8 @@ public struct FetchedOrder {
     private let others: [Int: Other]
     /// Of the objects that sections are of, by entity.
     private let sectionOrigins: [Int: ObjectOrigin]
+    /// What sections' aggregates are of; nil without aggregates.
+    private let columns: AggregateColumns?
     /// The entity that was asked for; rows may be objects of its subentities.
     public let entity: Entity
 
@@ -39,6 +41,8 @@ public struct FetchedOrder {
         self.damage = damage
         self.opened = opened
         self.snapshot = snapshot
+        let aggregates = opened.order.shape.aggregates
+        columns = aggregates.isEmpty ? nil : aggregates
         let entities = snapshot.model.entities
         entityNumber = builder.entity
         let asked = entities[builder.entity]
@@ -77,10 +81,6 @@ public struct FetchedOrder {
         entity.attributes.indices.map { FetchedColumn(attribute: $0, of: entity) }
     }
 
-    private func idOfSection(_ object: RecordKey) -> ObjectID? {
-        sectionOrigins[object.entity].map { ObjectID(object, $0) }
-    }
-
     /// Whether rows may be objects of several entities.
     package var hasSubentities: Bool { opened.order.entity == nil }
 
@@ -114,9 +114,9 @@ public struct FetchedOrder {
 
     /// The only section of an order without sections has all rows, also when the order has only the first of them.
     private func fetched(_ section: OrderSection) -> FetchedSection {
-        let shape = opened.order.shape
-        return FetchedSection(
-            section, count: shape.hasSections ? section.count : memberCount, shape.aggregates, idOfSection)
+        FetchedSection(
+            section, count: opened.order.shape.hasSections ? section.count : memberCount, columns,
+            section.object.flatMap { object in sectionOrigins[object.entity].map { ObjectID(object, $0) } })
     }
 
     /// An aggregate of the rows from one up to another over all sections. O(log n). Throws `RequestError` when the request does not
@@ -245,12 +245,12 @@ public struct FetchedSection: Equatable, Sendable {
     /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
     /// object.
     public let objectID: ObjectID?
-    private let columns: AggregateColumns
+    /// Nil without aggregates: sections are many.
+    private let columns: AggregateColumns?
     private let summary: [UInt8]
 
     package init(
-        _ section: OrderSection, count: Int? = nil, _ columns: AggregateColumns = .none,
-        _ id: (RecordKey) -> ObjectID? = { _ in nil }
+        _ section: OrderSection, count: Int? = nil, _ columns: AggregateColumns? = nil, _ id: ObjectID? = nil
     ) {
         self.columns = columns
         summary = section.summary
@@ -258,7 +258,7 @@ public struct FetchedSection: Equatable, Sendable {
         self.count = count ?? section.count
         rowsBefore = section.rowsBefore
         isNull = section.isNull
-        objectID = section.object.flatMap(id)
+        objectID = id
     }
 
     public static func == (left: FetchedSection, right: FetchedSection) -> Bool {
@@ -268,6 +268,6 @@ public struct FetchedSection: Equatable, Sendable {
 
     /// An aggregate of the section's rows. O(1). Throws `RequestError` when the request does not have it.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>) throws -> Value {
-        try withPublicErrors { try columns.value(of: aggregate, in: summary) }
+        try withPublicErrors { try (columns ?? .none).value(of: aggregate, in: summary) }
     }
 }

@@ -99,7 +99,7 @@ package struct OrderShape: Sendable {
 
     /// Whether a section's value is null. Without sections there is no value, which is not null.
     static func isNull(_ value: RawSpan) -> Bool {
-        value.byteCount == 1 && OrderKey.first(in: value)?.value.isNull ?? false
+        value.byteCount == 1 && OrderKey.isNull(value)
     }
 
     /// The section value that a key of the sections tree ends with.

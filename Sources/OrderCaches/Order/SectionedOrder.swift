@@ -35,10 +35,12 @@ package struct OrderSection: Equatable, Sendable {
     }
 
     /// Of its rows; empty in an order without aggregates.
-    package var summary: [UInt8] { Array(valueAndSummary[valueLength...]) }
+    package var summary: [UInt8] {
+        valueLength == valueAndSummary.count ? [] : Array(valueAndSummary[valueLength...])
+    }
 
     /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
-    package var isNull: Bool { OrderShape.isNull(value.span.bytes) }
+    package var isNull: Bool { OrderShape.isNull(valueAndSummary.span.bytes.extracting(first: valueLength)) }
 }
 
 /// The rows of a request in order, grouped into sections: two counted trees that each do one thing,
