@@ -15,17 +15,17 @@ let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"
 /// Whether a table is wanted soon: each line takes a part of a second, or two iterations.
 let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
 
-func quick(_ seconds: Int) -> Benchmark.Configuration {
+func quick(_ seconds: Int, brief: Duration = .milliseconds(150)) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
-        maxDuration: isBrief ? .milliseconds(150) : .seconds(seconds), maxIterations: 2000)
+        maxDuration: isBrief ? brief : .seconds(seconds), maxIterations: 2000)
 }
 
 /// With more iterations where there are few rows: each takes some milliseconds, the first ones more.
-func slow(_ iterations: Int, rows: Int) -> Benchmark.Configuration {
+func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: isBrief ? .seconds(1) : .seconds(240),
-        maxIterations: rows <= 10_000 ? 20 : isBrief ? 2 : iterations)
+        maxIterations: rows <= 10_000 ? 50 : isBrief ? brief : iterations)
 }
 
 /// Fails loudly: a benchmark that does nothing is no benchmark.

@@ -7,7 +7,9 @@ public import GRDB
 public struct Stores: Sendable {
     public let rows: Int
     public let shape: Shape
+    public let definition: OrderDefinition
     private let folder: URL
+    private let storeURL: URL
 
     /// The folder is named by FETCHINDEX_BENCHMARK_DATA.
     public init(rows: Int, _ shape: Shape = .packages) {
@@ -15,15 +17,15 @@ public struct Stores: Sendable {
         self.shape = shape
         let path = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data"
         folder = URL(fileURLWithPath: path).appendingPathComponent("\(shape)-\(rows)")
+        // Made once: they are no part of what is measured.
+        storeURL = folder.appendingPathComponent("store")
+        definition = shape.definition
     }
 
-    private var storeURL: URL { folder.appendingPathComponent("store") }
     private var databasePath: String { folder.appendingPathComponent("peer.sqlite").path }
     private var donePath: String { folder.appendingPathComponent("done").path }
 
     public static let cacheName = "by section"
-
-    public var definition: OrderDefinition { shape.definition }
 
     public func container(durability: Durability = .none) throws -> PersistentContainer {
         try PersistentContainer(at: storeURL, durability: durability)
