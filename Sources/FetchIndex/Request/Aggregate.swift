@@ -15,8 +15,8 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
     /// As `sum`.
     case average
 
-    var needsSum: Bool { self == .sum || self == .average }
-    var needsExtremes: Bool { self == .min || self == .max }
+    var needsSum: Bool { if case .sum = self { true } else if case .average = self { true } else { false } }
+    var needsExtremes: Bool { if case .min = self { true } else if case .max = self { true } else { false } }
 
     var result: AggregateColumns.Result {
         switch self {

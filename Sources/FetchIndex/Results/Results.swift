@@ -96,19 +96,16 @@ public struct ResultsSection<Object: ManagedObject> {
     /// An aggregate of the section's rows. O(1). Traps unless the request that was fetched has it; null when it cannot be read
     /// because the store is damaged, as the controller's `failure` says.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
-        let (function, attribute) = (aggregate.function, aggregate.attribute)
-        guard let column = columns.index(for: function, of: attribute) else {
+        let result = aggregate.function.result
+        guard let column = columns.index(for: aggregate.function, of: aggregate.attribute) else {
             precondition(controller.failure != nil, "The request has no such aggregate.")
             return .null
         }
-        if let value = try? columns.value(
-            function.result, at: column, of: section.valueAndSummary, from: section.valueLength)
-        {
+        if let value = try? columns.value(result, at: column, of: section.valueAndSummary, from: section.valueLength) {
             return value
         }
         // Damage: the controller computes its results again, or fails.
-        return controller.read { try columns.value(function.result, at: column, of: $0.section(at: index).summary) }
-            ?? .null
+        return controller.read { try columns.value(result, at: column, of: $0.section(at: index).summary) } ?? .null
     }
 }
 

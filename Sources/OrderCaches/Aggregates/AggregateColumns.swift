@@ -19,10 +19,13 @@ package final class AggregateColumns: Sendable {
     package let columns: [Column]
 
     let forms: [SummaryForm]
+    /// The names of all columns, in one array: sections ask for each of their aggregates.
+    private let names: [(name: String, form: SummaryForm, column: Int)]
 
     package init(_ columns: [Column] = []) {
         self.columns = columns
         forms = columns.map(\.form)
+        names = columns.indices.flatMap { index in columns[index].names.map { ($0, columns[index].form, index) } }
         layout = Self.layout(of: forms)
         maximumLength = forms.reduce(0) { $0 + $1.maximumLength }
     }
@@ -49,10 +52,10 @@ package final class AggregateColumns: Sendable {
 
     /// The index of a column of an attribute that keeps what is asked for.
     package func index(of attribute: String, keepsSum: Bool, keepsExtremes: Bool) -> Int? {
-        for index in forms.indices
-        where (forms[index].keepsSum || !keepsSum) && (forms[index].keepsExtremes || !keepsExtremes) {
-            for name in columns[index].names where name == attribute { return index }
-        }
+        for index in names.indices
+        where names[index].name == attribute && (names[index].form.keepsSum || !keepsSum)
+            && (names[index].form.keepsExtremes || !keepsExtremes)
+        { return names[index].column }
         return nil
     }
 
@@ -64,8 +67,17 @@ package final class AggregateColumns: Sendable {
             guard let end = SummaryColumn.end(in: bytes, at: offset, forms[other]) else { throw RowSummary.malformed }
             offset = end
         }
-        if let value = SummaryColumn.value(result, ofIntegers: bytes, at: offset, forms[index]) { return value }
-        guard let column = SummaryColumn(bytes, at: offset, forms[index]) else { throw RowSummary.malformed }
+        let form = forms[index]
+        return try SummaryColumn.value(result, ofIntegers: bytes, at: offset, form)
+            ?? Self.value(result, ofAny: bytes, at: offset, form)
+    }
+
+    /// Apart, so that the quick way needs little of the stack.
+    @inline(never)
+    private static func value(
+        _ result: Result, ofAny bytes: RawSpan, at offset: Int, _ form: SummaryForm
+    ) throws -> Value {
+        guard let column = SummaryColumn(bytes, at: offset, form) else { throw RowSummary.malformed }
         return switch result {
         case .count: .integer(Int64(column.count))
         case .total: column.total

@@ -52,6 +52,7 @@ extension SummaryColumn {
 
     /// A result of a column of more than one integer, as most are. No more of the column is read, or checked, than the result needs. Nil for
     /// other columns, where what is read is malformed, and where an integer is so large that it takes more care.
+    @inline(__always)
     static func value(
         _ result: AggregateColumns.Result, ofIntegers summary: RawSpan, at offset: Int, _ form: SummaryForm
     ) -> Value? {
