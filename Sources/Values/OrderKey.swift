@@ -84,16 +84,23 @@ package enum OrderKey {
         bytes.withUnsafeBytes { key.append(contentsOf: $0) }
     }
 
+    // Of a `Decimal`: digits, positions of the point, and bytes of a description.
+    private static let mostDigits = 39
+    private static let points = -127...166
+    private static let longestDecimal = 170
+
     private static func appendDecimal(_ value: Decimal, to key: inout [UInt8]) {
         var text = value.description
         let isNumber = text.withUTF8 { appendDecimal(UnsafeRawBufferPointer($0).bytes, to: &key) }
         if !isNumber { key += [tag(.decimal), 0x80] }
     }
 
-    /// A decimal as `Decimal` describes it. False, and nothing is appended, when the bytes are no number.
+    /// A decimal as `Decimal` describes it. False, and nothing is appended, when the bytes are no such number, or one that `Decimal`
+    /// does not hold exactly.
     package static func appendDecimal(_ text: RawSpan, to key: inout [UInt8]) -> Bool {
+        guard text.byteCount <= longestDecimal else { return false }
         let start = key.count
-        // The position of the decimal point after the first significant digit, plus 32,768, stands before the digits.
+        // The value is 0.digits x 10^point. `point` + 32,768 takes the two bytes before the digits, and is known at the end.
         key += [tag(.decimal), 0x81, 0, 0]
         var point = 0
         var isNumber = false
@@ -120,6 +127,10 @@ package enum OrderKey {
             key.removeLast(isNumber ? 3 : 4)
             if isNumber { key.append(0x80) }
             return isNumber
+        }
+        if key.count - start - 4 > mostDigits || !points.contains(point) {
+            key.removeLast(key.count - start)
+            return false
         }
         key[start + 2] = UInt8(truncatingIfNeeded: (point + 32_768) >> 8)
         key[start + 3] = UInt8(truncatingIfNeeded: point + 32_768)

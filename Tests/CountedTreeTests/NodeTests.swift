@@ -103,6 +103,16 @@ import Testing
                 try view.advance(&read, to: cell)
                 #expect(try read == view.inlineKey(of: cell))
             }
+            for first in [0, keys.count / 2, keys.count] where level == 0 {
+                var slot = first
+                try view.forEachKey(from: first) { cell, key in
+                    let expected = try view.inlineKey(of: cell)
+                    #expect(cell.slot == slot && [UInt8](copying: key) == expected)
+                    slot += 1
+                    return slot - first < 40
+                }
+                #expect(slot == min(first + 40, keys.count))
+            }
         }
     }
 
@@ -231,6 +241,27 @@ import Testing
             let node = try NodeView(bytes.span.bytes, node: 1, level: 0, form)
             let key = Result { try node.inlineKey(of: try node.cell(at: 1)) }
             #expect((try? key.get()) == (last == [1, 98] ? [97, 98] : last == [255, 1, 0] ? [97] : nil), "\(last)")
+        }
+    }
+
+    /// The last cell shares more bytes than the key before it has, than its base has, or than the node has.
+    @Test func aWalkMakesNoKeyOfBytesThatAreNotThere() {
+        let store = MemoryNodeStore(capacity: 256)
+        let root = TreeRoot(node: 1, measure: Measure(count: 3, weight: 3), isWeighted: false)
+        for last in [[2, 99], [200, 99], [255, 200, 1, 99]] as [[UInt8]] {
+            let cells: [UInt8] = [0, 97, 0, 98] + last
+            store.write(1, [1, 0, 3, 0, 2, 0, 4, 0, UInt8(cells.count), 0] + cells)
+            let tree = CountedTree(in: store, root: root)
+            for first in 0..<3 {
+                var seen = 0
+                #expect(throws: TreeError.self) {
+                    try tree.walk(from: first) { _ in
+                        seen += 1
+                        return true
+                    }
+                }
+                #expect(seen == 2 - first)
+            }
         }
     }
 }

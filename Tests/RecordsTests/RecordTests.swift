@@ -37,6 +37,59 @@ import Values
         }
     }
 
+    @Test(arguments: 1...5) func orderKeysAreThoseOfTheValues(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<300 {
+            let values = entity.attributes.map { randomValue($0.type, using: &generator) }
+            let record = try entity.record(values)
+            let view = try RecordView(record.span.bytes)
+            for (slot, attribute) in entity.attributes.enumerated() {
+                var key: [UInt8] = []
+                try view.appendOrderKey(of: slot, as: attribute.type, to: &key)
+                var expected: [UInt8] = []
+                OrderKey.append(values[slot], to: &expected)
+                #expect(key == expected, "seed \(seed), round \(round), \(values[slot])")
+            }
+        }
+    }
+
+    /// Texts that `Decimal` would not write, damaged ones among them, are read as it reads them.
+    @Test func otherTextsOfDecimalsHaveTheKeysOfTheirValues() throws {
+        let texts = [
+            "-0", "-0.00", "007", "1.50", ".5", "5.", "-.5", "0.0010", "1e3", "x", "", "-",
+            String(repeating: "7", count: 40),
+            String(repeating: "7", count: 10_000), "0." + String(repeating: "0", count: 70_000) + "1",
+            "1" + String(repeating: "0", count: 169), "0." + String(repeating: "0", count: 140) + "1",
+        ]
+        for text in texts {
+            var builder = RecordBuilder(slots: 1, byteCount: text.utf8.count)
+            let bytes = Array(text.utf8)
+            builder.appendBytes(bytes.span.bytes)
+            let record = builder.finish()
+            let view = try RecordView(record.span.bytes)
+            var key: [UInt8] = []
+            let isRead = (try? view.appendOrderKey(of: 0, as: .decimal, to: &key)) != nil
+            var expected: [UInt8] = []
+            let value = try? view.value(at: 0, as: .decimal)
+            if let value { OrderKey.append(value, to: &expected) }
+            #expect(isRead == (value != nil) && key == expected, "\(text.prefix(50))")
+        }
+    }
+
+    @Test func aUUIDHas16Bytes() throws {
+        for count in [0, 15, 16, 17] {
+            var builder = RecordBuilder(slots: 1, byteCount: count)
+            let bytes = [UInt8](repeating: 7, count: count)
+            builder.appendBytes(bytes.span.bytes)
+            let record = builder.finish()
+            let view = try RecordView(record.span.bytes)
+            var key: [UInt8] = []
+            let isRead = (try? view.appendOrderKey(of: 0, as: .uuid, to: &key)) != nil
+            #expect(isRead == (count == 16) && key.count == (count == 16 ? 17 : 0))
+            #expect(((try? view.value(at: 0, as: .uuid)) != nil) == (count == 16))
+        }
+    }
+
     @Test func integersTakeAsFewBytesAsTheyNeed() throws {
         let numbers = Entity("Numbers", [AttributeDescription("number", .integer)])
         for (number, bytes) in [

@@ -126,20 +126,21 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         }
     }
 
-    @Test func decimalsOfAnySizeReadBack() throws {
+    @Test func decimalsOfAnySizeReadBackAndAreInOrder() throws {
         let decimals: [Decimal] = [
-            .greatestFiniteMagnitude, .leastFiniteMagnitude, .leastNonzeroMagnitude, .leastNormalMagnitude, 0.001,
-            -0.001,
-            1.5, 100, -12_300,
+            -.greatestFiniteMagnitude, -12_300, -12.3, -0.001, -.leastNonzeroMagnitude, 0, .leastNonzeroMagnitude,
+            0.001, 0.0011, 1.5, 99, 100, .greatestFiniteMagnitude,
         ]
+        var last: [UInt8] = []
         for decimal in decimals {
-            var key: [UInt8] = [77]
+            var key: [UInt8] = []
             OrderKey.append(.decimal(decimal), to: &key)
-            key.removeFirst()
             let decoded = OrderKey.first(in: key.span.bytes)
             let first = try #require(decoded)
             #expect(first.value == .decimal(decimal))
             #expect(first.length == key.count)
+            #expect(last.lexicographicallyPrecedes(key))
+            last = key
         }
     }
 

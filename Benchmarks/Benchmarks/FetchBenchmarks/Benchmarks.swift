@@ -12,10 +12,10 @@ import Stores
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// Whether a table is wanted soon: each line takes a part of a second, or two iterations.
+/// Whether a table is wanted soon: each line takes a second at most, and slow ones have few iterations.
 let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
 
-func quick(_ seconds: Int, brief: Duration = .milliseconds(150)) -> Benchmark.Configuration {
+func quick(_ seconds: Int, brief: Duration = .milliseconds(100)) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
         maxDuration: isBrief ? brief : .seconds(seconds), maxIterations: 2000)
@@ -25,7 +25,7 @@ func quick(_ seconds: Int, brief: Duration = .milliseconds(150)) -> Benchmark.Co
 func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: 1, maxDuration: isBrief ? .seconds(1) : .seconds(240),
-        maxIterations: rows <= 10_000 ? 50 : isBrief ? brief : iterations)
+        maxIterations: rows <= 10_000 ? 20 : isBrief ? brief : iterations)
 }
 
 /// Fails loudly: a benchmark that does nothing is no benchmark.
@@ -119,10 +119,11 @@ func fetch(_ stores: Stores) throws {
 }
 
 func fetchFromPeer(_ shape: Shape, _ database: Database) throws {
-    let sections = try Row.fetchAll(database, sql: "SELECT section, COUNT(*) FROM \(shape.table) GROUP BY section")
+    let sections = try Row.fetchAll(
+        database.cachedStatement(sql: "SELECT section, COUNT(*) FROM \(shape.table) GROUP BY section"))
     for section in sections { blackHole((section[0] as String, section[1] as Int)) }
     let page = try Row.fetchAll(
-        database, sql: "SELECT * FROM \(shape.table) ORDER BY section, \(shape.sortKey) LIMIT 50")
+        database.cachedStatement(sql: "SELECT * FROM \(shape.table) ORDER BY section, \(shape.sortKey) LIMIT 50"))
     require(page.count == 50, "there must be 50 rows")
     for row in page { for column in 1...shape.columns.count { blackHole(row[column] as DatabaseValue) } }
 }

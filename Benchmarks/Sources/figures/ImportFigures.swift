@@ -14,13 +14,16 @@ struct ImportFigures {
         // So that no side reads its program from the disk.
         _ = try seconds(Self.tool, ["--help"])
         _ = try seconds("/usr/bin/env", ["sqlite3", "--version"])
-        return try [Shape.files, .shuffledFiles].flatMap { shape in
-            let folder = try Stores.scratch()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let catalogue = folder.appendingPathComponent("files.csv").path
-            try write(shape, to: catalogue)
-            sync()  // else the first commits would wait until it is on the disk
-            let times = try (0..<rounds).map { try round($0, shape, catalogue, in: folder) }
+        let shapes = [Shape.files, .shuffledFiles]
+        let folder = try Stores.scratch()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func catalogue(_ shape: Shape) -> String { folder.appendingPathComponent("\(shape).csv").path }
+        DispatchQueue.concurrentPerform(iterations: shapes.count) { index in
+            do { try write(shapes[index], to: catalogue(shapes[index])) } catch { fatalError("\(error)") }
+        }
+        sync()  // else the first commits would wait until they are on the disk
+        return try shapes.flatMap { shape in
+            let times = try (0..<rounds).map { try round($0, shape, catalogue(shape), in: folder) }
             func median(_ time: KeyPath<Times, Double>) -> Double {
                 times.map { $0[keyPath: time] }.sorted()[rounds / 2]
             }

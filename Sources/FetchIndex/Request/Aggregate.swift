@@ -15,8 +15,19 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
     /// As `sum`.
     case average
 
-    var needsSum: Bool { if case .sum = self { true } else if case .average = self { true } else { false } }
-    var needsExtremes: Bool { if case .min = self { true } else if case .max = self { true } else { false } }
+    var needsSum: Bool {
+        switch self {
+        case .sum, .average: true
+        case .count, .min, .max: false
+        }
+    }
+
+    var needsExtremes: Bool {
+        switch self {
+        case .min, .max: true
+        case .count, .sum, .average: false
+        }
+    }
 
     var result: AggregateColumns.Result {
         switch self {

@@ -245,7 +245,7 @@ public struct FetchedSection: Equatable, Sendable {
     /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
     /// object.
     public let objectID: ObjectID?
-    /// Nil without aggregates: sections are many.
+    /// Nil without aggregates, so that making a section counts no reference.
     private let columns: AggregateColumns?
     private let summary: [UInt8]
 
