@@ -17,13 +17,13 @@ struct ImportFigures {
         let shapes = [Shape.files, .shuffledFiles]
         let folder = try Stores.scratch()
         defer { try? FileManager.default.removeItem(at: folder) }
-        func catalogue(_ shape: Shape) -> String { folder.appendingPathComponent("\(shape).csv").path }
+        let catalogues = shapes.map { folder.appendingPathComponent("\($0).csv").path }
         DispatchQueue.concurrentPerform(iterations: shapes.count) { index in
-            do { try write(shapes[index], to: catalogue(shapes[index])) } catch { fatalError("\(error)") }
+            do { try write(shapes[index], to: catalogues[index]) } catch { fatalError("\(error)") }
         }
         sync()  // else the first commits would wait until they are on the disk
-        return try shapes.flatMap { shape in
-            let times = try (0..<rounds).map { try round($0, shape, catalogue(shape), in: folder) }
+        return try zip(shapes, catalogues).flatMap { shape, catalogue in
+            let times = try (0..<rounds).map { try round($0, shape, catalogue, in: folder) }
             func median(_ time: KeyPath<Times, Double>) -> Double {
                 times.map { $0[keyPath: time] }.sorted()[rounds / 2]
             }
