@@ -120,6 +120,7 @@ import Testing
     @Test(arguments: Keys.allCases, seeds) func aChangedLeafIsThatOfItsCells(_ shape: Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let store = MemoryNodeStore(capacity: Self.capacity)
+        let buffer = LeafBuffer()
         var changed = 0
         for round in 0..<60 {
             let form = CellForm(isWeighted: round % 2 == 0, maximumSummary: round % 3 == 0 ? 10 : nil)
@@ -144,7 +145,7 @@ import Testing
             var writer = NodeWriter(level: 0, form)
             try writer.append(view, changes)
             let fits = writer.slotCount > 0 && writer.byteCount <= Self.capacity && !changes.isEmpty
-            let result = try view.replacing(changes, capacity: Self.capacity)
+            let result = try view.replacing(changes, capacity: Self.capacity, in: buffer)
             #expect(result == (fits ? writer.node() : nil), "round \(round), seed \(seed)")
             if result != nil { changed += 1 }
         }

@@ -89,7 +89,7 @@ extension EditPass {
                 case .find: break
                 }
             }
-            bytes = try view.replacing(changes, capacity: store.capacity)
+            bytes = try view.replacing(changes, capacity: store.capacity, in: buffer)
             if bytes == nil { try writer.append(view, changes) }
         }
         for node in freed { try store.free(node) }

@@ -12,6 +12,8 @@ struct EditPass {
     let form: CellForm
     private let sum: (any RunningSummary)?
     let crew: Crew?
+    /// Of this pass alone: another thread has a pass of its own.
+    let buffer = LeafBuffer()
 
     var store: any NodeStore { tree.store }
 
@@ -39,8 +41,8 @@ struct EditPass {
         self.edits = edits
         form = tree.form
         sum = tree.summarizer?.begin()
-        if sum != nil { oldSummaries = Array(repeating: [], count: edits.count) }
-        found = Array(repeating: (0, false), count: edits.count)
+        if sum != nil { oldSummaries = Array(edits.count, copiesOf: []) }
+        found = Array(edits.count, copiesOf: (0, false))
         for edit in edits {
             guard case .insert(let weight) = edit.change else { continue }
             precondition(form.isWeighted || weight == 1, "Only entries of a weighted tree have weights.")

@@ -1,33 +1,41 @@
-/// Writes the bytes of cells one after the other.
+/// Writes the bytes of cells one after the other, where there is room for them.
 struct ByteOutput {
-    private let bytes: UnsafeMutableRawBufferPointer
+    private let bytes: UnsafeMutableRawPointer
     private(set) var offset: Int
 
-    init(_ bytes: UnsafeMutableRawBufferPointer, from offset: Int) {
+    init(_ bytes: UnsafeMutableRawPointer, from offset: Int) {
         self.bytes = bytes
         self.offset = offset
     }
 
     @inline(__always)
-    mutating func append(_ source: UnsafeRawBufferPointer, _ range: Range<Int>) {
-        UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + range.count]).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: source[range]))
-        offset += range.count
+    mutating func append(_ source: UnsafeRawBufferPointer) {
+        UnsafeMutableRawBufferPointer(start: bytes + offset, count: source.count).copyMemory(from: source)
+        offset &+= source.count
+    }
+
+    /// The same of few bytes, with padding behind them and behind the output.
+    @inline(__always)
+    mutating func append(_ count: Int, padded source: UnsafeRawPointer) {
+        PaddedBytes.copy(count, from: source, to: bytes + offset)
+        offset &+= count
     }
 
     mutating func append(_ number: some FixedWidthInteger) {
-        withUnsafeBytes(of: number.littleEndian) { append($0, 0..<$0.count) }
+        withUnsafeBytes(of: number.littleEndian) { append($0) }
     }
 
     /// Writes how many bytes a key shares with its base.
-    @inline(__always)
     mutating func append(shared length: Int) {
-        if NodeLayout.fieldLength(ofShared: length) == 1 {
-            bytes[offset] = UInt8(length)
-        } else {
-            bytes[offset] = NodeLayout.longSharedMark
-            bytes.storeBytes(of: UInt16(length).littleEndian, toByteOffset: offset + 1, as: UInt16.self)
-        }
-        offset += NodeLayout.fieldLength(ofShared: length)
+        if NodeLayout.fieldLength(ofShared: length) == 1 { return append(shortShared: length) }
+        append(NodeLayout.longSharedMark)
+        append(UInt16(truncatingIfNeeded: length))
+    }
+
+    /// The same of fewer than 255 bytes.
+    @inline(__always)
+    mutating func append(shortShared length: Int) {
+        (bytes + offset).storeBytes(of: UInt8(truncatingIfNeeded: length), as: UInt8.self)
+        offset &+= 1
     }
 }

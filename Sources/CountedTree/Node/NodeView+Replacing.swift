@@ -1,42 +1,57 @@
 internal import Bytes
 extension NodeView {
-    /// A leaf's bytes after changes in the order of their slots, made in one go; nil when they are too many for one node,
-    /// or none. O(bytes).
-    func replacing(_ changes: [CellChange], capacity: Int) throws -> [UInt8]? {
+    /// A leaf's bytes after changes in the order of their slots, made in one go in a buffer; nil when they are too many for one
+    /// node, or none. O(bytes).
+    func replacing(_ changes: [CellChange], capacity: Int, in buffer: LeafBuffer) throws -> [UInt8]? {
         var count = slotCount
         for change in changes { count += (change.key == nil ? 0 : 1) - (change.drops ? 1 : 0) }
         guard count > 0, NodeLayout.headerLength + 2 * count < capacity, let first = changes.first else { return nil }
-        var node: [UInt8]?
-        try withUnsafeTemporaryAllocation(byteCount: 2 * capacity, alignment: 8) { buffer in
-            var rewrite = LeafRewrite(
-                to: UnsafeMutableRawBufferPointer(rebasing: buffer[..<capacity]), slotCount: count, form,
-                key: UnsafeMutableRawBufferPointer(rebasing: buffer[capacity...]))
-            guard try rewrite.copyFirst(first.slot, of: self) else { return }
+        return try withExtendedLifetime(buffer) {
+            let memory = buffer.bytes(LeafRewrite.bufferLength(bytes.byteCount, capacity: capacity))
+            var rewrite = LeafRewrite(of: bytes, in: memory, capacity: capacity, slotCount: count, form)
+            guard try rewrite.copyFirst(first.slot, of: self) else { return nil }
             for change in changes {
                 guard try rewrite.copyOldCells(upTo: change.slot, of: self), try rewrite.apply(change, of: self) else {
-                    return
+                    return nil
                 }
             }
-            guard try rewrite.copyOldCells(upTo: slotCount, of: self) else { return }
-            node = rewrite.bytes
+            return try rewrite.copyOldCells(upTo: slotCount, of: self) ? rewrite.bytes : nil
         }
-        return node
+    }
+}
+
+/// The memory that leaves are rewritten in, one after the other. It is not an array, which would be filled first.
+final class LeafBuffer {
+    private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+
+    deinit { bytes.deallocate() }
+
+    /// At least so many bytes, with anything in them.
+    fileprivate func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
+        if bytes.count < count {
+            bytes.deallocate()
+            bytes = .allocate(byteCount: count, alignment: 8)
+        }
+        return bytes
     }
 }
 
 /// Writes a leaf's cells with changes into another leaf's bytes. It looks at each old key once, in order, and compares two
 /// keys only where the cells don't say what they share.
 private struct LeafRewrite {
-    private let node: UnsafeMutableRawBufferPointer
+    /// The new leaf, the next old key and the old leaf. The first two have room for `capacity` bytes, all have padding behind them.
+    private let node: UnsafeMutableRawPointer
+    private let oldKey: UnsafeMutableRawPointer
+    private let old: UnsafeRawPointer
+    private let capacity: Int
     private let cellsStart: Int
     private let slotCount: Int
     private let form: CellForm
     private var slot = 0
     private var output: ByteOutput
     private var shared = SharedLengths()
-    /// The next old slot, and the key of the one before it, as far as it is in the node.
+    /// The next old slot; `oldKey` is the key of the one before it, as far as it is in the node.
     private var oldSlot = 0
-    private let oldKey: UnsafeMutableRawBufferPointer
     private var oldKeyLength = 0
     /// How many bytes the last written key shares with the last old one.
     private var sharedWithOld = 0
@@ -44,33 +59,42 @@ private struct LeafRewrite {
     private var isBehindNewKey = false
     private var newKey = StoredKey.empty
 
+    static func bufferLength(_ oldLength: Int, capacity: Int) -> Int {
+        2 * (capacity + PaddedBytes.padding) + oldLength + PaddedBytes.padding
+    }
+
+    /// To write so many slots into a buffer of `bufferLength`.
     init(
-        to node: UnsafeMutableRawBufferPointer, slotCount: Int, _ form: CellForm, key: UnsafeMutableRawBufferPointer
+        of leaf: RawSpan, in buffer: UnsafeMutableRawBufferPointer, capacity: Int, slotCount: Int, _ form: CellForm
     ) {
-        self.node = node
+        let length = capacity + PaddedBytes.padding
+        node = buffer.baseAddress.unsafelyUnwrapped
+        oldKey = node + length
+        let copy = oldKey + length
+        leaf.withUnsafeBytes { UnsafeMutableRawBufferPointer(start: copy, count: $0.count).copyMemory(from: $0) }
+        old = UnsafeRawPointer(copy)
+        self.capacity = capacity
         self.slotCount = slotCount
         self.form = form
-        oldKey = key
         cellsStart = NodeLayout.headerLength + 2 * slotCount
         output = ByteOutput(node, from: cellsStart)
     }
 
-    var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(rebasing: node[..<output.offset])) }
+    var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: node, count: output.offset)) }
 
     /// Copies the header and the cells before the first change, which stay as they are. False when they do not fit.
     mutating func copyFirst(_ count: Int, of view: NodeView) throws -> Bool {
         guard count <= view.slotCount, count <= slotCount else { throw view.outOfOrder }
-        view.bytes.withUnsafeBytes { old in
-            UnsafeMutableRawBufferPointer(rebasing: node[..<(NodeLayout.headerLength + 2 * count)]).copyMemory(
-                from: UnsafeRawBufferPointer(rebasing: old[..<(NodeLayout.headerLength + 2 * count)]))
-        }
+        node.copyMemory(from: old, byteCount: NodeLayout.headerLength + 2 * count)
         node.storeBytes(of: UInt16(slotCount).littleEndian, toByteOffset: 2, as: UInt16.self)
         guard count > 0 else { return true }
         let last = try view.cell(at: count - 1)
-        guard last.inlineCount <= oldKey.count else { throw view.withoutBase(last) }
-        guard cellsStart + last.range.upperBound - view.cellsStart <= node.count else { return false }
-        view.bytes.withUnsafeBytes { output.append($0, view.cellsStart..<last.range.upperBound) }
-        try view.copyKey(of: last, upTo: last.inlineEnd, to: oldKey)
+        guard last.inlineCount <= capacity else { throw view.withoutBase(last) }
+        let length = last.range.upperBound - view.cellsStart
+        guard cellsStart + length <= capacity else { return false }
+        output.append(UnsafeRawBufferPointer(start: old + view.cellsStart, count: length))
+        try view.copyKey(
+            of: last, upTo: last.inlineEnd, to: UnsafeMutableRawBufferPointer(start: oldKey, count: capacity))
         oldKeyLength = last.inlineCount
         sharedWithOld = oldKeyLength
         shared = try SharedLengths(count: count) { try view.cell(at: $0).sharedLength }
@@ -82,23 +106,79 @@ private struct LeafRewrite {
     mutating func copyOldCells(upTo end: Int, of view: NodeView) throws -> Bool {
         guard oldSlot <= end, end <= view.slotCount else { throw view.outOfOrder }
         while oldSlot < end {
-            let cell = try view.cell(at: oldSlot)
-            let withOld = try readOldKey(cell, of: view)
-            let withBefore = isBehindNewKey ? sharedWithOldKey(newKey) : min(sharedWithOld, withOld)
-            let length = shared.append(withBefore)
-            let headLength = cell.keyStart - cell.range.lowerBound
-            let restLength = oldKeyLength - length + cell.range.upperBound - cell.inlineEnd
-            guard fits(headLength + restLength, shared: length) else { return false }
-            view.bytes.withUnsafeBytes { old in
-                if headLength > 0 { output.append(old, cell.range.lowerBound..<cell.keyStart) }
-                output.append(shared: length)
-                output.append(UnsafeRawBufferPointer(oldKey), length..<oldKeyLength)
-                if cell.hasLongKey { output.append(old, cell.inlineEnd..<cell.range.upperBound) }
-            }
-            endCell(hasLongKey: cell.hasLongKey)
-            sharedWithOld = oldKeyLength
-            isBehindNewKey = false
+            if !isBehindNewKey { copyShortCells(upTo: end, of: view) }
+            guard try oldSlot == end || copyOldCell(of: view) else { return false }
         }
+        return true
+    }
+
+    /// As far as keys are shorter than 255 bytes, and all is well: `copyOldCell` sees to the rest. Most of the time that small changes take
+    /// is spent here, so that it is one tight loop.
+    private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
+        let ends = old + NodeLayout.headerLength
+        let cells = old + view.cellsStart
+        // A long key's mark makes its end greater than this.
+        let cellsLength = view.bytes.byteCount - view.cellsStart
+        let fixedLength = NodeLayout.fixedLength(isLeaf: true, form)
+        var (slot, oldSlot, keyLength, withOld) = (slot, oldSlot, oldKeyLength, sharedWithOld)
+        var (output, shared) = (output, shared)
+        var start = oldSlot == 0 ? 0 : Int(view.rawEnd(of: oldSlot - 1) & ~NodeLayout.longKeyMark)
+        while oldSlot < last, slot < slotCount {
+            let end = Int(UInt16(littleEndian: (ends + 2 &* oldSlot).loadUnaligned(as: UInt16.self)))
+            var keyStart = start &+ fixedLength
+            guard keyStart < end, end <= cellsLength else { break }
+            if form.hasSummaries {
+                let summaryStart = cells + (keyStart &- NodeLayout.summaryLengthLength)
+                keyStart &+= Int(UInt16(littleEndian: summaryStart.loadUnaligned(as: UInt16.self)))
+                guard keyStart < end else { break }
+            }
+            let ownShared = Int((cells + keyStart).load(as: UInt8.self))
+            let rest = cells + (keyStart &+ 1)
+            let restLength = end &- keyStart &- 1
+            let newLength = ownShared &+ restLength
+            let headLength = keyStart &- start
+            guard ownShared <= keyLength, newLength < Int(NodeLayout.longSharedMark),
+                output.offset &+ headLength &+ 1 &+ newLength <= capacity
+            else { break }
+            var common = ownShared
+            if oldSlot & 1 == 0 {
+                common &+= PaddedBytes.commonPrefixLength(
+                    rest, oldKey + ownShared, upTo: min(restLength, keyLength &- ownShared))
+            }
+            let length = shared.append(min(withOld, common))
+            if headLength > 0 { output.append(headLength, padded: cells + start) }
+            output.append(shortShared: length)
+            // Bytes that were just written are slow to read in other pieces: most are not read from `oldKey`.
+            if length < ownShared { output.append(ownShared &- length, padded: oldKey + length) }
+            let skipped = max(0, length &- ownShared)
+            output.append(restLength &- skipped, padded: rest + skipped)
+            PaddedBytes.copy(restLength, from: rest, to: oldKey + ownShared)
+            let cellEnd = UInt16(truncatingIfNeeded: output.offset &- cellsStart)
+            (node + NodeLayout.headerLength + 2 &* slot).storeBytes(of: cellEnd.littleEndian, as: UInt16.self)
+            (start, keyLength, withOld) = (end, newLength, newLength)
+            slot &+= 1
+            oldSlot &+= 1
+        }
+        (self.slot, self.oldSlot, oldKeyLength, sharedWithOld) = (slot, oldSlot, keyLength, withOld)
+        (self.output, self.shared) = (output, shared)
+    }
+
+    private mutating func copyOldCell(of view: NodeView) throws -> Bool {
+        let cell = try view.cell(at: oldSlot)
+        let withOld = try readOldKey(cell, of: view)
+        let withBefore = isBehindNewKey ? sharedWithOldKey(newKey) : min(sharedWithOld, withOld)
+        let length = shared.append(withBefore)
+        let headLength = cell.keyStart &- cell.range.lowerBound
+        let keyLength = oldKeyLength &- length
+        let endLength = cell.range.upperBound &- cell.inlineEnd
+        guard fits(headLength &+ keyLength &+ endLength, shared: length) else { return false }
+        if headLength > 0 { output.append(headLength, padded: old + cell.range.lowerBound) }
+        output.append(shared: length)
+        output.append(keyLength, padded: oldKey + length)
+        if cell.hasLongKey { output.append(endLength, padded: old + cell.inlineEnd) }
+        endCell(hasLongKey: cell.hasLongKey)
+        sharedWithOld = oldKeyLength
+        isBehindNewKey = false
         return true
     }
 
@@ -122,10 +202,10 @@ private struct LeafRewrite {
         if form.isWeighted { output.append(UInt64(truncatingIfNeeded: change.weight)) }
         if form.hasSummaries {
             output.append(UInt16(truncatingIfNeeded: change.summary.count))
-            change.summary.withUnsafeBytes { output.append($0, 0..<$0.count) }
+            change.summary.withUnsafeBytes { output.append($0) }
         }
         output.append(shared: length)
-        key.bytes.withUnsafeBytes { output.append($0, length..<$0.count) }
+        key.bytes.withUnsafeBytes { output.append(UnsafeRawBufferPointer(rebasing: $0[length...])) }
         endCell(hasLongKey: key.isLong)
         newKey = key
         isBehindNewKey = true
@@ -135,39 +215,37 @@ private struct LeafRewrite {
     /// Puts the next old key together. Returns how many bytes it shares with the one before.
     @inline(__always)
     private mutating func readOldKey(_ cell: NodeView.Cell, of view: NodeView) throws -> Int {
-        let rest = view.inlineRest(of: cell)
-        guard cell.sharedLength <= oldKeyLength, cell.inlineCount <= oldKey.count else { throw view.withoutBase(cell) }
+        guard cell.sharedLength <= oldKeyLength, cell.inlineCount <= capacity else { throw view.withoutBase(cell) }
+        let rest = old + cell.restRange.lowerBound
+        let restLength = cell.inlineEnd &- cell.restRange.lowerBound
         var common = cell.sharedLength
         // The base of an odd number's key is the one before.
         if oldSlot & 1 == 0 {
-            let before = UnsafeRawBufferPointer(rebasing: oldKey[common..<oldKeyLength])
-            common += rest.commonPrefixLength(before.bytes)
+            common &+= PaddedBytes.commonPrefixLength(
+                rest, oldKey + common, upTo: min(restLength, oldKeyLength &- common))
         }
-        rest.withUnsafeBytes {
-            UnsafeMutableRawBufferPointer(rebasing: oldKey[cell.sharedLength...]).copyMemory(from: $0)
-        }
+        PaddedBytes.copy(restLength, from: rest, to: oldKey + cell.sharedLength)
         oldKeyLength = cell.inlineCount
-        oldSlot += 1
+        oldSlot &+= 1
         return common
     }
 
     private func sharedWithOldKey(_ key: StoredKey) -> Int {
-        let old = UnsafeRawBufferPointer(rebasing: oldKey[..<oldKeyLength])
-        return old.bytes.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
+        UnsafeRawBufferPointer(start: oldKey, count: oldKeyLength).bytes
+            .commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
     }
 
     /// Whether another cell fits, given the bytes beside its shared length.
     @inline(__always)
     private func fits(_ length: Int, shared: Int) -> Bool {
-        slot < slotCount && output.offset + NodeLayout.fieldLength(ofShared: shared) + length <= node.count
+        slot < slotCount && output.offset &+ NodeLayout.fieldLength(ofShared: shared) &+ length <= capacity
     }
 
     @inline(__always)
     private mutating func endCell(hasLongKey: Bool) {
         let mark = hasLongKey ? NodeLayout.longKeyMark : 0
-        let end = UInt16(truncatingIfNeeded: output.offset - cellsStart) | mark
-        node.storeBytes(
-            of: end.littleEndian, toByteOffset: NodeLayout.headerLength + 2 * slot, as: UInt16.self)
-        slot += 1
+        let cellEnd = UInt16(truncatingIfNeeded: output.offset &- cellsStart) | mark
+        (node + NodeLayout.headerLength + 2 * slot).storeBytes(of: cellEnd.littleEndian, as: UInt16.self)
+        slot &+= 1
     }
 }

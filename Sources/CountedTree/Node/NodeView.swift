@@ -24,9 +24,9 @@ struct NodeView: ~Escapable {
         let hasLongKey: Bool
 
         /// Where the rest ends, without a long key's reference.
-        var inlineEnd: Int { restRange.upperBound - (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) }
+        var inlineEnd: Int { restRange.upperBound &- (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) }
         /// How many of the key's bytes are in the node.
-        var inlineCount: Int { sharedLength + inlineEnd - restRange.lowerBound }
+        var inlineCount: Int { sharedLength &+ inlineEnd &- restRange.lowerBound }
     }
 
     @_lifetime(copy bytes)
@@ -66,32 +66,34 @@ struct NodeView: ~Escapable {
         number16(at: NodeLayout.headerLength + 2 * slot)
     }
 
+    // Its offsets are sums of some numbers of 16 bits and a slot's: they do not overflow, and each is compared with where the node ends
+    // before bytes are read there.
     @inline(__always)
     func cell(at slot: Int) throws(TreeError) -> Cell {
         let cellsStart = cellsStart
-        let start = cellsStart + (slot == 0 ? 0 : Int(rawEnd(of: slot - 1) & ~NodeLayout.longKeyMark))
+        let start = cellsStart &+ (slot == 0 ? 0 : Int(rawEnd(of: slot &- 1) & ~NodeLayout.longKeyMark))
         let rawEnd = rawEnd(of: slot)
-        let end = cellsStart + Int(rawEnd & ~NodeLayout.longKeyMark)
+        let end = cellsStart &+ Int(rawEnd & ~NodeLayout.longKeyMark)
         let hasLongKey = rawEnd & NodeLayout.longKeyMark != 0
-        var keyStart = start + fixedLength
+        var keyStart = start &+ fixedLength
         guard keyStart < end, end <= bytes.byteCount else { throw outside(slot) }
-        if form.hasSummaries { keyStart += summaryLength(before: keyStart) }
+        if form.hasSummaries { keyStart &+= summaryLength(before: keyStart) }
         guard keyStart < end else { throw outside(slot) }
-        let first = bytes.unsafeLoad(fromByteOffset: keyStart, as: UInt8.self)
+        let first = bytes.unsafeLoad(fromUncheckedByteOffset: keyStart, as: UInt8.self)
         var sharedLength = Int(first)
-        var restStart = keyStart + 1
+        var restStart = keyStart &+ 1
         if first == NodeLayout.longSharedMark {
-            restStart += 2
+            restStart &+= 2
             guard restStart <= end else { throw outside(slot) }
-            sharedLength = Int(number16(at: keyStart + 1))
+            sharedLength = Int(number16(at: keyStart &+ 1))
         }
-        guard restStart + (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) <= end else { throw outside(slot) }
+        guard restStart &+ (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) <= end else { throw outside(slot) }
         guard sharedLength == 0 || slot > firstKeySlot else {
             throw TreeError.corrupted(node: node, "slot \(slot) has no base to share \(sharedLength) bytes with")
         }
         return Cell(
-            slot: slot, range: start..<end, keyStart: keyStart, sharedLength: sharedLength, restRange: restStart..<end,
-            hasLongKey: hasLongKey)
+            slot: slot, range: Range(uncheckedBounds: (start, end)), keyStart: keyStart, sharedLength: sharedLength,
+            restRange: Range(uncheckedBounds: (restStart, end)), hasLongKey: hasLongKey)
     }
 
     private func outside(_ slot: Int) -> TreeError { .corrupted(node: node, "slot \(slot) reaches outside of it") }

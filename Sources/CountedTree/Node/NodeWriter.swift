@@ -208,13 +208,15 @@ struct NodeWriter {
             var shared = SharedLengths()
             cells.withUnsafeBytes { cells in
                 let cellsStart = NodeLayout.headerLength + 2 * cut.slots.count
-                var output = ByteOutput(node, from: cellsStart)
+                var output = ByteOutput(node.baseAddress.unsafelyUnwrapped, from: cellsStart)
                 for (index, number) in cut.slots.enumerated() {
                     let slot = slots[number]
-                    output.append(cells, start(of: number)..<slot.keyStart)
+                    output.append(UnsafeRawBufferPointer(rebasing: cells[start(of: number)..<slot.keyStart]))
                     let length = number < firstKey ? 0 : shared.append(slot.sharedWithBefore)
                     output.append(shared: length)
-                    if number >= firstKey { output.append(cells, slot.keyStart + length..<slot.end) }
+                    if number >= firstKey {
+                        output.append(UnsafeRawBufferPointer(rebasing: cells[slot.keyStart + length..<slot.end]))
+                    }
                     let mark = slot.hasLongKey && number >= firstKey ? NodeLayout.longKeyMark : 0
                     let end = UInt16(output.offset - cellsStart) | mark
                     node.storeBytes(
