@@ -287,6 +287,6 @@ protocol ContextFollower: AnyObject {
     /// Updates the order, and keeps the change until it is delivered. The record changes lead from what the follower saw to
     /// what it sees now.
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (inout LiveOrder) throws -> OrderChange)
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange)
     func deliver()
 }

@@ -276,7 +276,9 @@ public final class ManagedObjectContext {
         followers.append(WeakFollower(follower: follower))
     }
 
-    var liveFollowers: [any ContextFollower] { followers.compactMap(\.follower).filter(\.isLive) }
+    var liveFollowers: [any ContextFollower] {
+        followers.compactMap { if let follower = $0.follower, follower.isLive { follower } else { nil } }
+    }
 
     /// The caches whose orders are followed, each once.
     var followedCaches: [CacheRequest] {

@@ -22,16 +22,15 @@ extension FetchedResultsController: ContextFollower {
     var followed: CacheRequest? { live?.cache }
 
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (inout LiveOrder) throws -> OrderChange
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange
     ) {
-        // Taken, because copying it costs more than some steps.
-        guard var order = live.take() else { return }
+        guard let order = live else { return }
         #if DEBUG
             let old = Self.provenRows(of: order)
         #endif
         do {
             let told = try rowsRenumbered(renumbered, edits, in: order)
-            var change = try step(&order)
+            var change = try step(order)
             change.renumbered = told
             #if DEBUG
                 if let old, let new = Self.provenRows(of: order) {
@@ -43,7 +42,6 @@ extension FetchedResultsController: ContextFollower {
             undelivered = change
             merged = change
         } catch {
-            live = order
             recompute(order, renumbered, edits)
         }
     }

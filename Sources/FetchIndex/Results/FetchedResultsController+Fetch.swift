@@ -124,7 +124,7 @@ extension FetchedResultsController {
 
     /// An opened order with the request's window and the context's unsaved edits.
     private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
-        var live = try LiveOrder(
+        let live = try LiveOrder(
             request, opened, observing: observedPaths(request), offset: fetchRequest.offset,
             limit: fetchRequest.limit)
         let unsaved = managedObjectContext.reportedEdits

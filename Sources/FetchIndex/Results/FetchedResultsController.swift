@@ -120,7 +120,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         metDamage = true
         let context = managedObjectContext
         let computed = try CacheEngine.compute(broken.request, in: try context.snapshot())
-        var repaired = try LiveOrder(
+        let repaired = try LiveOrder(
             broken.request, computed, observing: broken.observed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
         let unsaved = context.reportedEdits
         if !unsaved.isEmpty {

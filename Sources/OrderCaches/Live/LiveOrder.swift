@@ -9,19 +9,16 @@ package import Records
 ///     saved, edited --advance--> either      to a newer commit, with what is unsaved over it
 ///
 /// Each step gives exactly what it changed in the window. A step that throws leaves the order as it was.
-package struct LiveOrder {
-    private enum State {
-        case saved(OpenedOrder)
-        /// The fork is over the opened order.
-        case edited(OpenedOrder, ForkedOrder)
-    }
-
+package final class LiveOrder {
     package let request: OrderRequest
     /// Paths to values that shape nothing, and whose changes are reported nevertheless.
     package let observed: [RelatedPath]
     private let offset: Int
     private let limit: Int?
-    private var state: State
+    /// The order of the records that are saved.
+    package private(set) var saved: OpenedOrder
+    /// With the unsaved edits, over the saved order; nil without any.
+    private var fork: ForkedOrder?
     /// What the reader sees of the order.
     package private(set) var window: OrderWindow
 
@@ -34,26 +31,12 @@ package struct LiveOrder {
         self.observed = observed
         self.offset = offset
         self.limit = limit
-        state = .saved(order)
+        saved = order
         window = try OrderWindow(order.order, offset: offset, limit: limit)
     }
 
-    /// The order of the records that are saved.
-    package var saved: OpenedOrder {
-        switch state {
-        case .saved(let order), .edited(let order, _): order
-        }
-    }
-
     /// With the unsaved edits.
-    private var current: SectionedOrder {
-        switch state {
-        case .saved(let order): order.order
-        case .edited(_, let fork): fork.order
-        }
-    }
-
-    private var isEdited: Bool { if case .edited = state { true } else { false } }
+    private var current: SectionedOrder { fork?.order ?? saved.order }
 
     /// The cache that the order is in, or in a fork over; nil when it is in memory.
     package var cache: CacheRequest? {
@@ -82,7 +65,7 @@ package struct LiveOrder {
     }
 
     /// A fork with edits over an order; nil without edits.
-    private func fork(over order: SectionedOrder, with step: Step) throws -> ForkedOrder? {
+    private func makeFork(over order: SectionedOrder, with step: Step) throws -> ForkedOrder? {
         if step.unsaved.isEmpty { return nil }
         var fork = ForkedOrder(over: order)
         try fork.update(try orderEdits(step.unsaved, step.states?.unsaved))
@@ -92,7 +75,7 @@ package struct LiveOrder {
     // MARK: Unsaved edits
 
     /// Adds unsaved edits; their old records are those that the order has now. O(k log n).
-    package mutating func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange {
+    package func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange {
         let rows = try orderEdits(edits, states)
         if rows.isEmpty { return OrderChange() }
         let current = current
@@ -100,20 +83,16 @@ package struct LiveOrder {
         let places = try next.update(rows)
         let change = try self.change(from: current, to: try window(on: next.order), edits, rows, places)
         // All reads are done: the rest works in memory and does not throw.
-        switch state {
-        case .saved(let saved): state = .edited(saved, next)
-        case .edited(let saved, let fork):
-            next = next.publish(to: fork)
-            state = .edited(saved, next)
-        }
+        if let fork { next = next.publish(to: fork) }
+        fork = next
         window = try window(on: next.order)
         return change
     }
 
     /// Drops the fork, once all unsaved edits were taken back.
-    package mutating func dropEdits() throws {
+    package func dropEdits() throws {
         window = try window(on: saved.order)
-        state = .saved(saved)
+        fork = nil
     }
 
     // MARK: Commits
@@ -153,7 +132,7 @@ package struct LiveOrder {
 
     /// Advances to a new commit: an order in memory by the step's changes; any other one is opened there.
     /// O(k log n) for k changes.
-    package mutating func advance(
+    package func advance(
         _ step: Step, opening open: (CacheRequest) throws -> OpenedOrder
     ) throws -> OrderChange {
         switch saved.place {
@@ -163,12 +142,12 @@ package struct LiveOrder {
         }
     }
 
-    private mutating func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
-        let fork = try fork(over: next.order, with: step)
-        let nextWindow = try window(on: fork?.order ?? next.order)
+    private func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
+        let nextFork = try makeFork(over: next.order, with: step)
+        let nextWindow = try window(on: nextFork?.order ?? next.order)
         let change: OrderChange
-        if case .stored(let header) = saved.place, header.commit == next.start, let known = next.change, fork == nil,
-            !isEdited, isWhole, observed.isEmpty
+        if case .stored(let header) = saved.place, header.commit == next.start, let known = next.change,
+            nextFork == nil, fork == nil, isWhole, observed.isEmpty
         {
             change = known
         } else {
@@ -176,26 +155,26 @@ package struct LiveOrder {
             change = try self.change(from: current, to: nextWindow, step.net, rows, nil)
         }
         window = nextWindow
-        state = fork.map { .edited(next, $0) } ?? .saved(next)
+        (saved, fork) = (next, nextFork)
         return change
     }
 
-    private mutating func advance(_ step: Step, in nodes: MemoryNodeStore) throws -> OrderChange {
+    private func advance(_ step: Step, in nodes: MemoryNodeStore) throws -> OrderChange {
         var next = ForkedOrder(over: saved.order)
         let rows = try orderEdits(step.committed, step.states?.committed)
         let places = try next.update(rows)
-        let fork = try fork(over: next.order, with: step)
-        let nextWindow = try window(on: fork?.order ?? next.order)
+        let nextFork = try makeFork(over: next.order, with: step)
+        let nextWindow = try window(on: nextFork?.order ?? next.order)
         let change =
-            !isEdited && fork == nil
+            fork == nil && nextFork == nil
             ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
             : try self.change(
                 from: current, to: nextWindow, step.net, orderEdits(step.net, step.states?.net), nil)
         // All reads are done: the rest works in memory and does not throw.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
-        let rebased = fork?.rebased(over: nodes)
+        let rebased = nextFork?.rebased(over: nodes)
         window = try window(on: rebased?.order ?? published.order)
-        state = rebased.map { .edited(published, $0) } ?? .saved(published)
+        (saved, fork) = (published, rebased)
         return change
     }
 
