@@ -43,6 +43,8 @@ package final class Environment: Sendable {
     let dataFile: FileIdentity
     /// Nil when it was opened without a lock.
     let lockFile: FileIdentity?
+    /// The folder when the files were last seen in place, if each change since then shows in it.
+    private let folderInPlace = Mutex<FolderState?>(nil)
     /// Whether the file's pages are as long as the system's, so that addresses in the map tell where pages begin.
     let hasSystemPages: Bool
     /// Which opening in this process it is.
@@ -199,13 +201,16 @@ package final class Environment: Sendable {
     }
 
     /// Throws `EnvironmentMoved` when the path no longer leads to the files that are open: others would open the folder
-    /// without knowing of this process. Costs two stats.
+    /// without knowing of this process. Costs one stat while the folder stays as it is, else three.
     package func requireInPlace() throws {
+        let folder = FolderState(ofPath: path)
+        if let folder, folderInPlace.withLock({ $0 == folder }) { return }
         let isInPlace = try withSystemErrors {
             try FileIdentity(ofPath: path + "/data.mdb") == dataFile
                 && (lockFile == nil || FileIdentity(ofPath: path + "/lock.mdb") == lockFile)
         }
         if !isInPlace { throw EnvironmentMoved(path: path) }
+        if let folder, folder.isSettled { folderInPlace.withLock { $0 = folder } }
     }
 
     /// mdb_env_get_fd

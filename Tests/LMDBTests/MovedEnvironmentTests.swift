@@ -1,3 +1,4 @@
+import Files
 import LMDBCheck
 import Foundation
 import TestSupport
@@ -86,6 +87,39 @@ import Testing
             try expectSafe(environment, 3, lockFile: folder.path + "/lock.mdb")
             try files.moveItem(atPath: other.path + "/data.mdb", toPath: path)
             try expectSafe(environment, 3, lockFile: folder.path + "/lock.mdb")
+        }
+
+        /// As long as the folder stays as it is, its files are not looked at again.
+        @Test func filesThatWereInPlaceForLongAreMissedWhenTheyMove() throws {
+            let environment = try make(folder, entries: 3)
+            _ = try make(other, entries: 7)
+            let renamed = folder.path + "-renamed"
+            defer { try? files.removeItem(atPath: renamed) }
+            let data = folder.path + "/data.mdb"
+            let lock = folder.path + "/lock.mdb"
+            func swap(_ old: String, _ new: String) throws { try #require(rename(old, new) == 0) }
+            /// Sees the files in place until the folder is known as settled, moves them away and back.
+            func expectMissed(_ away: () throws -> Void, _ back: () throws -> Void) throws {
+                try wait { FolderState(ofPath: folder.path)?.isSettled == true }
+                for _ in 0..<3 { try environment.requireInPlace() }
+                try away()
+                #expect(throws: EnvironmentMoved.self) { try environment.requireInPlace() }
+                #expect(throws: EnvironmentMoved.self) { _ = try environment.beginWrite().view }
+                try back()
+                try environment.requireInPlace()
+            }
+            try expectMissed({ try swap(data, data + ".old") }, { try swap(data + ".old", data) })
+            try expectMissed({ try swap(lock, lock + ".old") }, { try swap(lock + ".old", lock) })
+            try expectMissed({ try swap(folder.path, renamed) }, { try swap(renamed, folder.path) })
+            try expectMissed(
+                {
+                    try swap(folder.path, renamed)
+                    try swap(other.path, folder.path)
+                },
+                {
+                    try swap(folder.path, other.path)
+                    try swap(renamed, folder.path)
+                })
         }
 
         @Test func theReplacementIsOpenedWhenTheOldOneIsClosed() throws {
