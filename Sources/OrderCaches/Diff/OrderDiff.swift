@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Models
 
 /// Computes what changed between two states of an order from the objects that were touched. O(k log n) for k objects.
@@ -156,7 +157,7 @@ struct OrderDiff {
 
     private func rowEvents(_ rowChanges: [RowChange]) throws -> [OrderChange.RowEvent] {
         var events = RowEvents()
-        var sections = Array(repeating: SectionEdits(), count: places.sections.count)
+        var sections = Array(places.sections.count, copiesOf: SectionEdits())
         for (index, rowChange) in rowChanges.enumerated() {
             let (oldRow, newRow) = (places.oldRows[index], places.newRows[index])
             let from = try path(of: oldRow, places.oldSections)

@@ -27,18 +27,17 @@ struct ChangedPlaces {
         self.sections = sections
         self.oldRows = oldRows
         self.newRows = newRows
-        oldSections = Array(repeating: nil, count: sections.count)
+        oldSections = Array(sections.count, copiesOf: nil)
         newSections = oldSections
     }
 
     /// Of changes whose keys are in order.
     init(_ keys: ChangedKeys, count: Int) {
         self.init(
-            sections: keys.sections, oldRows: Array(repeating: nil, count: count),
-            newRows: Array(repeating: nil, count: count))
+            sections: keys.sections, oldRows: Array(count, copiesOf: nil), newRows: Array(count, copiesOf: nil))
         for key in keys.ascending {
-            if key.change != .insert() { oldRows[key.rowChange] = Row(section: key.section) }
-            if key.change != .remove { newRows[key.rowChange] = Row(section: key.section) }
+            if !key.isInserted { oldRows[key.rowChange] = Row(section: key.section) }
+            if !key.isRemoved { newRows[key.rowChange] = Row(section: key.section) }
         }
     }
 }
@@ -53,6 +52,12 @@ struct ChangedKeys {
         let change: TreeEdit.Change
         /// Of a row that keeps its key.
         let oldSummary: [UInt8]
+
+        // Measured: `==` of the change's type is looked up at run time.
+        var isInserted: Bool { if case .insert = change { true } else { false } }
+        var isRemoved: Bool { if case .remove = change { true } else { false } }
+        /// Whether only its rank is wanted.
+        var isFound: Bool { if case .find = change { true } else { false } }
     }
 
     private(set) var ascending: [Key] = []

@@ -38,7 +38,7 @@ extension SectionedOrder {
     private mutating func updateRows(
         _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ crew: Crew?
     ) throws -> [(old: Int, new: Int)] {
-        var firstRanks = Array(repeating: (old: 0, new: 0), count: keys.sections.count)
+        var firstRanks = Array(keys.sections.count, copiesOf: (old: 0, new: 0))
         for number in keys.sectionsOfRows..<keys.sections.count {
             firstRanks[number].old = try firstRank(of: keys.sections[number])
         }
@@ -50,7 +50,7 @@ extension SectionedOrder {
                 edits.append(TreeEdit(keys.sections[asked], .find))
                 asked += 1
             }
-            if places.postponed != nil && key.change == .find { continue }
+            if places.postponed != nil && key.isFound { continue }
             edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
         }
         let outcomes = try rows.apply(edits, with: crew)
@@ -65,15 +65,15 @@ extension SectionedOrder {
                 asked += 1
                 next += 1
             }
-            if places.postponed != nil && key.change == .find { continue }
+            if places.postponed != nil && key.isFound { continue }
             let outcome = outcomes[next]
             next += 1
-            guard outcome.wasPresent == (key.change != .insert()) else {
+            guard outcome.wasPresent == !key.isInserted else {
                 throw Self.corrupted(
                     outcome.wasPresent ? "an inserted row is already there" : "an expected row is missing")
             }
             if outcome.wasPresent { places.oldRows[key.rowChange]?.rank = outcome.oldRank }
-            if key.change != .remove { places.newRows[key.rowChange]?.rank = outcome.newRank }
+            if !key.isRemoved { places.newRows[key.rowChange]?.rank = outcome.newRank }
         }
         return firstRanks
     }
@@ -82,7 +82,7 @@ extension SectionedOrder {
     func findPostponed(_ places: inout ChangedPlaces) throws {
         guard let keys = places.postponed else { return }
         places.postponed = nil
-        let finds = keys.ascending.filter { $0.change == .find }.map { TreeEdit($0.key.bytes, .find) }
+        let finds = keys.ascending.filter { $0.isFound }.map { TreeEdit($0.key.bytes, .find) }
         var found = try rows.ranks(of: finds)[...]
         // How many more rows stand before a key after the update.
         var added = 0
@@ -107,11 +107,11 @@ extension SectionedOrder {
     ) throws {
         var counts = places.oldSections.map { $0?.count ?? 0 }
         // Whether the rows that a section sums up are others.
-        var hasChanges = Array(repeating: false, count: counts.count)
+        var hasChanges = shape.aggregates.isEmpty ? [] : Array(counts.count, copiesOf: false)
         for key in keys.ascending {
-            if key.change != .find { hasChanges[key.section] = true }
-            if key.change == .insert() { counts[key.section] += 1 }
-            if key.change == .remove { counts[key.section] -= 1 }
+            if !shape.aggregates.isEmpty, !key.isFound { hasChanges[key.section] = true }
+            if key.isInserted { counts[key.section] += 1 }
+            if key.isRemoved { counts[key.section] -= 1 }
         }
         var sums = SectionSums(of: keys, shape)
         var changes: [(section: Int, edit: TreeEdit)] = []
