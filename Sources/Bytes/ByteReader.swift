@@ -2,13 +2,15 @@
 @usableFromInline
 package struct ByteReader: ~Escapable {
     @usableFromInline package let bytes: RawSpan
-    @usableFromInline let subject: String
+    @usableFromInline let subject: () -> String
     @usableFromInline let damage: (String) -> any Error
     @usableFromInline package internal(set) var offset = 0
 
-    /// `subject` names what is read; `damage` makes an error of a sentence.
+    /// `subject` names what is read, when that is wanted; `damage` makes an error of a sentence.
     @_lifetime(copy bytes)
-    package init(_ bytes: RawSpan, _ subject: String, damage: @escaping (String) -> any Error) {
+    package init(
+        _ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String, damage: @escaping (String) -> any Error
+    ) {
         self.bytes = bytes
         self.subject = subject
         self.damage = damage
@@ -17,13 +19,14 @@ package struct ByteReader: ~Escapable {
     /// Reads bytes that end with their checksum, mixed with another one, which must agree.
     @_lifetime(copy bytes)
     package init(
-        checked bytes: RawSpan, with other: UInt32 = 0, _ subject: String, damage: @escaping (String) -> any Error
+        checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String,
+        damage: @escaping (String) -> any Error
     ) throws {
-        guard bytes.byteCount >= 4 else { throw damage("\(subject) is too short") }
+        guard bytes.byteCount >= 4 else { throw damage("\(subject()) is too short") }
         guard bytes.endsWithChecksum(mixedWith: other) else {
-            throw damage("\(subject) does not match its checksum")
+            throw damage("\(subject()) does not match its checksum")
         }
-        self.init(bytes.extracting(first: bytes.byteCount - 4), subject, damage: damage)
+        self.init(bytes.extracting(first: bytes.byteCount - 4), subject(), damage: damage)
     }
 
     @inlinable
@@ -41,7 +44,7 @@ package struct ByteReader: ~Escapable {
     /// The rest as a number without its high bytes that are zero.
     @inlinable
     package mutating func numberToEnd() throws -> UInt64 {
-        guard bytes.byteCount - offset <= 8 else { throw damage("\(subject) is too long") }
+        guard bytes.byteCount - offset <= 8 else { throw damage("\(subject()) is too long") }
         return try number(bytes.byteCount - offset)
     }
 
@@ -62,7 +65,7 @@ package struct ByteReader: ~Escapable {
         while true {
             let start = try skip(1)
             let byte = bytes.unsafeLoad(fromByteOffset: start, as: UInt8.self)
-            guard shift < 64 else { throw damage("\(subject) has a number that is too large") }
+            guard shift < 64 else { throw damage("\(subject()) has a number that is too large") }
             number |= UInt64(byte & 0x7F) << shift
             if byte & 0x80 == 0 { return number }
             shift += 7
@@ -73,7 +76,7 @@ package struct ByteReader: ~Escapable {
     @inlinable
     package mutating func count() throws -> Int {
         let number = try varint()
-        guard number <= bytes.byteCount - offset else { throw damage("\(subject) ends too soon") }
+        guard number <= bytes.byteCount - offset else { throw damage("\(subject()) ends too soon") }
         return Int(number)
     }
 
@@ -82,7 +85,7 @@ package struct ByteReader: ~Escapable {
         let length = try count()
         let start = try skip(length)
         let text = bytes.extracting(start..<start + length).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-        guard let text else { throw damage("\(subject) has text that is not UTF-8") }
+        guard let text else { throw damage("\(subject()) has text that is not UTF-8") }
         return text
     }
 
@@ -96,7 +99,7 @@ package struct ByteReader: ~Escapable {
     @inlinable
     mutating func skip(_ length: Int) throws -> Int {
         guard length >= 0, length <= bytes.byteCount - offset else {
-            throw damage("\(subject) ends too soon")
+            throw damage("\(subject()) ends too soon")
         }
         defer { offset += length }
         return offset

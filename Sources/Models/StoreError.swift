@@ -114,14 +114,16 @@ extension StoreError: DamageReporting {
 extension ByteReader {
     /// Throws `StoreError.corrupted` when bytes are not what they must be. `subject` names what is read.
     @_lifetime(copy bytes)
-    package init(_ bytes: RawSpan, _ subject: String) {
-        self.init(bytes, subject) { StoreError.corrupted($0) }
+    package init(_ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String) {
+        self.init(bytes, subject()) { StoreError.corrupted($0) }
     }
 
     /// As above, for bytes that end with their checksum, mixed with another one.
     @_lifetime(copy bytes)
-    package init(checked bytes: RawSpan, with other: UInt32 = 0, _ subject: String) throws {
-        try self.init(checked: bytes, with: other, subject) { StoreError.corrupted($0) }
+    package init(
+        checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String
+    ) throws {
+        try self.init(checked: bytes, with: other, subject()) { StoreError.corrupted($0) }
     }
 }
 

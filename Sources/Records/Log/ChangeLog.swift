@@ -64,15 +64,14 @@ extension StoreReader {
     package static func forEachEntry(
         in part: RawSpan, of key: LogKey, _ body: (LogEntryKind, RecordKey, UInt64, RawSpan) throws -> Void
     ) throws {
-        let subject = key.name
-        var reader = try ByteReader(checked: part, with: key.checksum, subject)
+        var reader = try ByteReader(checked: part, with: key.checksum, key.name)
         while !reader.isAtEnd {
             guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
-                throw StoreError.corrupted("\(subject) has an entry of no known kind")
+                throw StoreError.corrupted("\(key.name) has an entry of no known kind")
             }
             let (entity, number) = (try reader.varint(), try reader.varint())
             guard entity <= 0xFFFF, number <= RecordKey.maximumNumber else {
-                throw StoreError.corrupted("\(subject) names no object")
+                throw StoreError.corrupted("\(key.name) names no object")
             }
             let object = RecordKey(entity: Int(entity), number: number)
             let count = kind == .inserted ? try reader.varint() : 1
