@@ -29,6 +29,14 @@ extension RawSpan {
             if difference != 0 { return words + UInt64(littleEndian: difference).trailingZeroBitCount / 8 }
             words += 8
         }
+        if shorter >= 8 {
+            // The last word, of which the first bytes were compared already.
+            let difference =
+                unsafeLoadUnaligned(fromByteOffset: shorter - 8, as: UInt64.self)
+                ^ other.unsafeLoadUnaligned(fromByteOffset: shorter - 8, as: UInt64.self)
+            if difference == 0 { return shorter }
+            return shorter - 8 + UInt64(littleEndian: difference).trailingZeroBitCount / 8
+        }
         for offset in words..<shorter
         where unsafeLoad(fromByteOffset: offset, as: UInt8.self)
             != other.unsafeLoad(fromByteOffset: offset, as: UInt8.self)

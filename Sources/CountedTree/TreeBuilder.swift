@@ -1,9 +1,8 @@
 internal import Bytes
 /// Builds a tree with filled nodes from sorted entries. O(n), with memory for the whole keys of one node per level.
 package struct TreeBuilder {
-    /// A level's unfinished node: its cells, their measure, and the key that separates it from its left neighbour.
+    /// What the level above needs of an unfinished node: its measure, the key that separates it from its left neighbour, and its summary.
     private struct OpenNode {
-        var writer: NodeWriter
         var measure = Measure.zero
         var separator = StoredKey.empty
         var summary: (any RunningSummary)?
@@ -14,7 +13,10 @@ package struct TreeBuilder {
     private let form: CellForm
     private let capacity: Int
     private let maximumInlineKey: Int
-    private var levels: [OpenNode]
+    private var leaf: LeafFiller
+    private var openLeaf: OpenNode
+    /// The unfinished branches, from level 1 up.
+    private var branches: [(writer: NodeWriter, node: OpenNode)] = []
     /// The last key, if it is a long one, of which a cell has only the first bytes; else empty.
     private var longKey: [UInt8] = []
     private var measure = Measure.zero
@@ -25,7 +27,8 @@ package struct TreeBuilder {
         form = CellForm(isWeighted: isWeighted, maximumSummary: summarizer?.maximumLength)
         capacity = store.capacity
         maximumInlineKey = NodeLayout.maximumInlineKey(capacity: capacity, form)
-        levels = [OpenNode(writer: NodeWriter(level: 0, form), summary: summarizer?.begin())]
+        leaf = LeafFiller(form, capacity: capacity)
+        openLeaf = OpenNode(summary: summarizer?.begin())
     }
 
     package var count: Int { measure.count }
@@ -39,15 +42,15 @@ package struct TreeBuilder {
         } else {
             try appendLong(key, weight, summary)
         }
-        try levels[0].summary?.add(summary)
+        try openLeaf.summary?.add(summary)
         let added = Measure(count: 1, weight: weight)
-        levels[0].measure += added
+        openLeaf.measure += added
         measure += added
     }
 
     /// Adds an entry whose key is long, or comes behind a long one.
     private mutating func appendLong(_ key: RawSpan, _ weight: Int, _ summary: RawSpan) throws {
-        let last = longKey.isEmpty ? levels[0].writer.copyOfLastKey() : longKey
+        let last = longKey.isEmpty ? leaf.copyOfLastKey() : longKey
         if count > 0 && key.compare(last.span.bytes) <= 0 { throw Self.notAscending }
         let stored = try store.storedForm(of: key, form)
         let shared = key.commonPrefixLength(last.span.bytes)
@@ -60,16 +63,14 @@ package struct TreeBuilder {
     private mutating func append(
         _ stored: RawSpan, isLong: Bool, of key: RawSpan, shared: Int? = nil, _ weight: Int, _ summary: RawSpan
     ) throws {
-        // A call that only asks whether the cell fits would copy the writer.
-        switch levels[0].writer.fillLeaf(with: stored, isLong: isLong, weight: weight, summary, capacity: capacity) {
+        switch leaf.append(stored, isLong: isLong, weight: weight, summary) {
         case .added: return
         case .notAscending: throw Self.notAscending
         case .filled(let sharedInLeaf):
             let separator = key.extracting(first: (shared ?? sharedInLeaf) + 1)
-            try close(level: 0, separator: try store.storedForm(of: separator, form))
+            try closeLeaf(separator: try store.storedForm(of: separator, form))
         }
-        let outcome = levels[0].writer.fillLeaf(
-            with: stored, isLong: isLong, weight: weight, summary, capacity: capacity)
+        let outcome = leaf.append(stored, isLong: isLong, weight: weight, summary)
         // Sorted entries that were on disk may be damaged.
         guard case .added = outcome else {
             throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node")
@@ -83,36 +84,62 @@ package struct TreeBuilder {
         guard measure.count > 0 else {
             return CountedTree(in: store, isWeighted: form.isWeighted, summarizer: summarizer)
         }
-        var level = 0
-        while level < levels.count - 1 {
-            try close(level: level, separator: .empty)
-            level += 1
+        let root: TreeRoot
+        if branches.isEmpty {
+            root = try self.root(leaf.node(), level: 0)
+        } else {
+            try closeLeaf(separator: .empty)
+            var level = 1
+            while level < branches.count {
+                try closeBranch(level: level, separator: .empty)
+                level += 1
+            }
+            root = try self.root(branches[level - 1].writer.node(), level: level)
         }
-        let node = try store.allocate()
-        try store.write(node, levels[level].writer.node())
-        let root = TreeRoot(node: node, level: level, measure: measure, isWeighted: form.isWeighted)
         return CountedTree(in: store, root: root, summarizer: summarizer)
     }
 
-    /// Writes a level's node, hands it to the level above, and begins the next one with its separator.
-    private mutating func close(level: Int, separator: StoredKey) throws {
+    private func root(_ bytes: [UInt8], level: Int) throws -> TreeRoot {
+        TreeRoot(node: try write(bytes), level: level, measure: measure, isWeighted: form.isWeighted)
+    }
+
+    private func write(_ bytes: [UInt8]) throws -> NodeNumber {
         let node = try store.allocate()
-        try store.write(node, levels[level].writer.node())
-        if level + 1 == levels.count {
-            levels.append(OpenNode(writer: NodeWriter(level: level + 1, form), summary: summarizer?.begin()))
+        try store.write(node, bytes)
+        return node
+    }
+
+    /// Writes the leaf, hands it to the level above, and begins the next one with its separator.
+    private mutating func closeLeaf(separator: StoredKey) throws {
+        let node = try write(leaf.node())
+        let closed = openLeaf
+        leaf.removeAll()
+        openLeaf = OpenNode(separator: separator, summary: closed.summary)
+        try add(node, closed, toLevel: 1)
+    }
+
+    /// The same with a level's branch.
+    private mutating func closeBranch(level: Int, separator: StoredKey) throws {
+        let node = try write(branches[level - 1].writer.node())
+        let closed = branches[level - 1].node
+        branches[level - 1].writer.removeAll()
+        branches[level - 1].node = OpenNode(separator: separator, summary: closed.summary)
+        try add(node, closed, toLevel: level + 1)
+    }
+
+    private mutating func add(_ node: NodeNumber, _ closed: OpenNode, toLevel level: Int) throws {
+        if level > branches.count {
+            let branch = OpenNode(summary: summarizer?.begin())
+            branches.append((NodeWriter(level: level, form), branch))
         }
-        let closed = levels[level].separator
-        let summary = levels[level].summary?.take() ?? []
-        let isFilled = levels[level + 1].writer.isFilled(
-            before: closed, summaryLength: summary.count, capacity: capacity)
-        if isFilled { try close(level: level + 1, separator: closed) }
-        let isFirst = levels[level + 1].writer.slotCount == 0
-        levels[level + 1].writer.appendBranchCell(
-            child: node, levels[level].measure, summary.span.bytes, isFirst ? .empty : closed)
-        try levels[level + 1].summary?.add(summary.span.bytes)
-        levels[level + 1].measure += levels[level].measure
-        levels[level].writer.removeAll()
-        levels[level].measure = .zero
-        levels[level].separator = separator
+        let summary = closed.summary?.take() ?? []
+        let isFilled = branches[level - 1].writer.isFilled(
+            before: closed.separator, summaryLength: summary.count, capacity: capacity)
+        if isFilled { try closeBranch(level: level, separator: closed.separator) }
+        let isFirst = branches[level - 1].writer.slotCount == 0
+        branches[level - 1].writer.appendBranchCell(
+            child: node, closed.measure, summary.span.bytes, isFirst ? .empty : closed.separator)
+        try branches[level - 1].node.summary?.add(summary.span.bytes)
+        branches[level - 1].node.measure += closed.measure
     }
 }

@@ -43,6 +43,13 @@ enum NodeLayout {
     }
 
     static let headerLength = 4
+
+    static func writeHeader(level: Int, _ form: CellForm, slotCount: Int, to node: UnsafeMutableRawBufferPointer) {
+        node[0] = kind(level: level, form).rawValue
+        node[1] = UInt8(level)
+        node.storeBytes(of: UInt16(slotCount).littleEndian, toByteOffset: 2, as: UInt16.self)
+    }
+
     static let longKeyMark: UInt16 = 0x8000
     /// The reference at the end of a long key's cell.
     static let longKeyReferenceLength = 12

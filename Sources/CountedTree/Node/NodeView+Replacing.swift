@@ -20,14 +20,14 @@ extension NodeView {
     }
 }
 
-/// The memory that leaves are rewritten in, one after the other. It is not an array, which would be filled first.
+/// The memory that leaves are put together in, one after the other. It is not an array, which would be filled first.
 final class LeafBuffer {
     private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     deinit { bytes.deallocate() }
 
     /// At least so many bytes, with anything in them.
-    fileprivate func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
         if bytes.count < count {
             bytes.deallocate()
             bytes = .allocate(byteCount: count, alignment: 8)

@@ -65,8 +65,6 @@ struct NodeWriter {
         }
     }
 
-    func copyOfLastKey() -> [UInt8] { [UInt8](copying: lastKey) }
-
     /// The bytes that the node would have with another cell of this key and a summary of so many bytes.
     func byteCount(adding key: StoredKey, summaryLength: Int) -> Int {
         let shared = lastKey.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
@@ -123,36 +121,6 @@ struct NodeWriter {
         appendKey(key.bytes.span.bytes, isLong: key.isLong)
     }
 
-    /// What became of a cell that was to be added to a leaf of ascending keys.
-    enum FillOutcome {
-        case added
-        /// Not added, because the leaf is filled; the key shares so many of its first bytes with the last one.
-        case filled(shared: Int)
-        /// Not added, because the key is not greater than the last one. Long keys are not compared.
-        case notAscending
-    }
-
-    /// Adds a leaf's cell with a key in its stored form, unless the leaf is filled.
-    mutating func fillLeaf(
-        with key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan, capacity: Int
-    ) -> FillOutcome {
-        let inline = Self.inline(key, isLong: isLong)
-        let shared = lastKey.commonPrefixLength(inline)
-        if let last = slots.last, !isLong && !last.hasLongKey {
-            let isAscending =
-                shared < key.byteCount
-                && (last.keyStart + shared == last.end
-                    || key.unsafeLoad(fromByteOffset: shared, as: UInt8.self) > cells[last.keyStart + shared])
-            if !isAscending { return .notAscending }
-        }
-        let grown = size.byteCount(
-            adding: fixedLength + summary.byteCount, keyLength: key.byteCount, sharedWithBefore: shared)
-        if grown > NodeLayout.filledLength(behind: slotCount, capacity: capacity) { return .filled(shared: shared) }
-        append(weight: weight, summary)
-        append(key, sharedWithBefore: shared, isLong: isLong)
-        return .added
-    }
-
     mutating func appendBranchCell(child: NodeNumber, _ measure: Measure, _ summary: RawSpan, _ key: StoredKey) {
         cells.appendNumber(child)
         cells.appendNumber(UInt64(truncatingIfNeeded: measure.count))
@@ -201,9 +169,7 @@ struct NodeWriter {
         [UInt8](unsafeUninitializedCapacity: cut.byteCount) { node, count in
             count = cut.byteCount
             let node = UnsafeMutableRawBufferPointer(node)
-            node[0] = NodeLayout.kind(level: level, form).rawValue
-            node[1] = UInt8(level)
-            node.storeBytes(of: UInt16(cut.slots.count).littleEndian, toByteOffset: 2, as: UInt16.self)
+            NodeLayout.writeHeader(level: level, form, slotCount: cut.slots.count, to: node)
             let firstKey = cut.slots.lowerBound + NodeLayout.firstKeySlot(isLeaf: level == 0)
             var shared = SharedLengths()
             cells.withUnsafeBytes { cells in

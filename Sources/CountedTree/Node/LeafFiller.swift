@@ -1,0 +1,100 @@
+internal import Bytes
+
+/// A leaf that is filled with ascending keys. Each cell is written once, as it stands in the finished node.
+struct LeafFiller {
+    private let form: CellForm
+    private let fixedLength: Int
+    private let capacity: Int
+    /// The memory of the cells, of where they end in it, and of the last key as it is stored.
+    private let buffer = LeafBuffer()
+    private let ends: UnsafeMutableRawPointer
+    private let lastKey: UnsafeMutableRawPointer
+    private let cells: UnsafeMutableRawPointer
+    private var output: ByteOutput
+    private(set) var slotCount = 0
+    /// Without the reference of a long key.
+    private var lastKeyLength = 0
+    private var isLastKeyLong = false
+    private var shared = SharedLengths()
+
+    /// Copies share their memory: of a filler and its copy, only one may be used.
+    init(_ form: CellForm, capacity: Int) {
+        self.form = form
+        self.capacity = capacity
+        fixedLength = NodeLayout.fixedLength(isLeaf: true, form)
+        cells = buffer.bytes(3 * capacity).baseAddress.unsafelyUnwrapped
+        ends = cells + capacity
+        lastKey = ends + capacity
+        output = ByteOutput(cells, from: 0)
+    }
+
+    /// What became of a cell that was to be added.
+    enum Outcome {
+        case added
+        /// Not added, because the leaf is filled; the key shares so many of its first bytes with the last one.
+        case filled(shared: Int)
+        /// Not added, because the key is not greater than the last one. Long keys are not compared.
+        case notAscending
+    }
+
+    /// Adds a cell with a key in its stored form, which is no longer than the leaf, unless that is filled.
+    mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
+        let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)
+        let last = UnsafeRawBufferPointer(start: lastKey, count: lastKeyLength)
+        let common = last.bytes.commonPrefixLength(key.extracting(first: length))
+        if slotCount > 0 && !isLong && !isLastKeyLong {
+            let isAscending =
+                common < length
+                && (common == lastKeyLength || key.unsafeLoad(fromByteOffset: common, as: UInt8.self) > last[common])
+            if !isAscending { return .notAscending }
+        }
+        let ownShared = shared.next(common)
+        let cellLength =
+            fixedLength + summary.byteCount + NodeLayout.fieldLength(ofShared: ownShared) + key.byteCount - ownShared
+        guard byteCount + 2 + cellLength <= NodeLayout.filledLength(behind: slotCount, capacity: capacity) else {
+            return .filled(shared: common)
+        }
+        if form.isWeighted { output.append(UInt64(truncatingIfNeeded: weight)) }
+        if form.hasSummaries {
+            output.append(UInt16(truncatingIfNeeded: summary.byteCount))
+            summary.withUnsafeBytes { output.append($0) }
+        }
+        output.append(shared: ownShared)
+        key.withUnsafeBytes { key in
+            output.append(UnsafeRawBufferPointer(rebasing: key[ownShared...]))
+            UnsafeMutableRawBufferPointer(start: lastKey + common, count: key.count - common).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: key[common...]))
+        }
+        let end = UInt16(truncatingIfNeeded: output.offset) | (isLong ? NodeLayout.longKeyMark : 0)
+        (ends + 2 * slotCount).storeBytes(of: end.littleEndian, as: UInt16.self)
+        _ = shared.append(common)
+        (lastKeyLength, isLastKeyLong) = (length, isLong)
+        slotCount += 1
+        return .added
+    }
+
+    /// Of the finished node.
+    private var byteCount: Int { NodeLayout.headerLength + 2 * slotCount + output.offset }
+
+    /// The last key, without the rest of a long one; empty where there is none.
+    func copyOfLastKey() -> [UInt8] { [UInt8](UnsafeRawBufferPointer(start: lastKey, count: lastKeyLength)) }
+
+    /// The finished bytes of the leaf.
+    func node() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: byteCount) { node, count in
+            count = byteCount
+            NodeLayout.writeHeader(level: 0, form, slotCount: slotCount, to: UnsafeMutableRawBufferPointer(node))
+            var output = ByteOutput(node.baseAddress.unsafelyUnwrapped, from: NodeLayout.headerLength)
+            output.append(UnsafeRawBufferPointer(start: ends, count: 2 * slotCount))
+            output.append(UnsafeRawBufferPointer(start: cells, count: self.output.offset))
+        }
+    }
+
+    mutating func removeAll() {
+        output = ByteOutput(cells, from: 0)
+        slotCount = 0
+        lastKeyLength = 0
+        isLastKeyLong = false
+        shared = SharedLengths()
+    }
+}
