@@ -77,13 +77,7 @@ extension ManagedObjectContext {
         }
         linkEdits = nil
         undoStack.removeAll()
-        deliver {
-            $0.advance([:], changes) { order in
-                let change = try order.edit(changes, states)
-                try order.dropEdits()
-                return change
-            }
-        }
+        deliver { $0.advance([:], changes) { try $0.rollBack(changes, states) } }
     }
 
     /// Rolls back, and releases all objects: they leave the context. Throws as `rollback`.

@@ -38,7 +38,7 @@ extension FetchedResultsController: ContextFollower {
                     precondition(proven == new, "A change must lead from the old rows to the new ones.")
                 }
             #endif
-            live = order
+            version &+= 1
             undelivered = change
             merged = change
         } catch {

@@ -31,8 +31,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     let requiresSortKeys: Bool
     let needsExactChange: Bool
     var live: LiveOrder? { didSet { version &+= 1 } }
-    /// Grows with each change of `live`.
-    private(set) var version = 0
+    /// Grows with each change of `live`, and with each step of it.
+    var version = 0
     /// The observers of results; nil before the first observed read.
     var observers: Observers?
     /// What was fetched last.

@@ -5,7 +5,7 @@ package import Records
 /// An order that is followed from state to state: the order of a commit, and over it a fork with unsaved edits.
 ///
 ///     saved   --edit-->      edited          the edits are in a fork
-///     edited  --dropEdits--> saved           all of them were taken back
+///     edited  --rollBack-->  saved           all of them are taken back
 ///     saved, edited --advance--> either      to a newer commit, with what is unsaved over it
 ///
 /// Each step gives exactly what it changed in the window. A step that throws leaves the order as it was.
@@ -89,10 +89,12 @@ package final class LiveOrder {
         return change
     }
 
-    /// Drops the fork, once all unsaved edits were taken back.
-    package func dropEdits() throws {
-        window = try window(on: saved.order)
-        fork = nil
+    /// Takes all unsaved edits back; the changes lead from them to the saved records. O(k log n).
+    package func rollBack(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderChange {
+        let savedWindow = try window(on: saved.order)
+        let change = try edit(changes, states)
+        (window, fork) = (savedWindow, nil)
+        return change
     }
 
     // MARK: Commits
