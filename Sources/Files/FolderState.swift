@@ -1,37 +1,35 @@
 internal import SystemBasics
 
 /// Which folder a path leads to, and when names in it last came, went or came to mean other files: while it stays the same, so do
-/// they. stat
+/// they, unless something is mounted over one of them. stat
 package struct FolderState: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64
-    /// Since 1970, in seconds and nanoseconds.
-    private let changed: (seconds: Int, nanoseconds: Int)
-    private let modified: (seconds: Int, nanoseconds: Int)
+    /// ctime, which no program can set. Since 1970.
+    private let seconds: Int
+    private let nanoseconds: Int
+    private let seen: Int
 
     /// Nil where no folder can be seen.
     package init?(ofPath path: String) {
+        seen = time(nil)
         var status = stat()
         if stat(path, &status) != 0 { return nil }
         device = UInt64(truncatingIfNeeded: status.st_dev)
         number = UInt64(truncatingIfNeeded: status.st_ino)
         #if canImport(Darwin)
-            let (changed, modified) = (status.st_ctimespec, status.st_mtimespec)
+            let changed = status.st_ctimespec
         #else
-            let (changed, modified) = (status.st_ctim, status.st_mtim)
+            let changed = status.st_ctim
         #endif
-        self.changed = (changed.tv_sec, changed.tv_nsec)
-        self.modified = (modified.tv_sec, modified.tv_nsec)
+        (seconds, nanoseconds) = (changed.tv_sec, changed.tv_nsec)
     }
 
     package static func == (left: FolderState, right: FolderState) -> Bool {
-        left.device == right.device && left.number == right.number && left.changed == right.changed
-            && left.modified == right.modified
+        left.device == right.device && left.number == right.number && left.seconds == right.seconds
+            && left.nanoseconds == right.nanoseconds
     }
 
-    /// Whether the next change will have another time for certain: some file systems count time in steps of two seconds.
-    package var isSettled: Bool {
-        let now = time(nil)
-        return changed.seconds + 3 <= now && modified.seconds + 3 <= now
-    }
+    /// Whether each change since it was seen has another time: some file systems count time in steps of two seconds.
+    package var isSettled: Bool { seconds + 3 <= seen }
 }

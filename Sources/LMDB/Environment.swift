@@ -44,7 +44,7 @@ package final class Environment: Sendable {
     /// Nil when it was opened without a lock.
     let lockFile: FileIdentity?
     /// The folder when the files were last seen in place, if each change since then shows in it.
-    private let folderInPlace = Mutex<FolderState?>(nil)
+    let folderInPlace = Mutex<FolderState?>(nil)
     /// Whether the file's pages are as long as the system's, so that addresses in the map tell where pages begin.
     let hasSystemPages: Bool
     /// Which opening in this process it is.
@@ -201,7 +201,8 @@ package final class Environment: Sendable {
     }
 
     /// Throws `EnvironmentMoved` when the path no longer leads to the files that are open: others would open the folder
-    /// without knowing of this process. Costs one stat while the folder stays as it is, else three.
+    /// without knowing of this process. Costs one stat where the folder has not changed for
+    /// some seconds, else three.
     package func requireInPlace() throws {
         let folder = FolderState(ofPath: path)
         if let folder, folderInPlace.withLock({ $0 == folder }) { return }

@@ -1,5 +1,6 @@
 import Files
 import LMDBCheck
+import Synchronization
 import Foundation
 import TestSupport
 import Testing
@@ -89,37 +90,39 @@ import Testing
             try expectSafe(environment, 3, lockFile: folder.path + "/lock.mdb")
         }
 
-        /// As long as the folder stays as it is, its files are not looked at again.
-        @Test func filesThatWereInPlaceForLongAreMissedWhenTheyMove() throws {
+        /// The files of a folder that has not changed for long are not looked at again.
+        @Test func movesAreNoticedAlsoInAFolderThatHasNotChangedForLong() throws {
             let environment = try make(folder, entries: 3)
-            _ = try make(other, entries: 7)
             let renamed = folder.path + "-renamed"
             defer { try? files.removeItem(atPath: renamed) }
             let data = folder.path + "/data.mdb"
             let lock = folder.path + "/lock.mdb"
-            func swap(_ old: String, _ new: String) throws { try #require(rename(old, new) == 0) }
-            /// Sees the files in place until the folder is known as settled, moves them away and back.
-            func expectMissed(_ away: () throws -> Void, _ back: () throws -> Void) throws {
-                try wait { FolderState(ofPath: folder.path)?.isSettled == true }
-                for _ in 0..<3 { try environment.requireInPlace() }
-                try away()
+            func expectNoticed(_ moves: [(from: String, to: String)]) throws {
+                for move in moves { try #require(rename(move.from, move.to) == 0) }
                 #expect(throws: EnvironmentMoved.self) { try environment.requireInPlace() }
                 #expect(throws: EnvironmentMoved.self) { _ = try environment.beginWrite().view }
-                try back()
+                for move in moves.reversed() { try #require(rename(move.to, move.from) == 0) }
                 try environment.requireInPlace()
             }
-            try expectMissed({ try swap(data, data + ".old") }, { try swap(data + ".old", data) })
-            try expectMissed({ try swap(lock, lock + ".old") }, { try swap(lock + ".old", lock) })
-            try expectMissed({ try swap(folder.path, renamed) }, { try swap(renamed, folder.path) })
-            try expectMissed(
-                {
-                    try swap(folder.path, renamed)
-                    try swap(other.path, folder.path)
-                },
-                {
-                    try swap(folder.path, other.path)
-                    try swap(renamed, folder.path)
-                })
+            func waitUntilSettled() throws {
+                try wait { FolderState(ofPath: folder.path)?.isSettled == true }
+                try environment.requireInPlace()
+                #expect(environment.folderInPlace.withLock { $0 } == FolderState(ofPath: folder.path))
+            }
+            // At once, the times of two changes may be the same.
+            for number in 0..<100 {
+                #expect(files.createFile(atPath: folder.path + "/\(number)", contents: nil))
+                try environment.requireInPlace()
+                #expect(environment.folderInPlace.withLock { $0 } == nil)
+                try expectNoticed([(data, data + ".old")])
+            }
+            try waitUntilSettled()
+            try expectNoticed([(data, data + ".old")])
+            try waitUntilSettled()
+            try expectNoticed([(lock, lock + ".old")])
+            try waitUntilSettled()
+            _ = try make(other, entries: 7)
+            try expectNoticed([(folder.path, renamed), (other.path, folder.path)])
         }
 
         @Test func theReplacementIsOpenedWhenTheOldOneIsClosed() throws {

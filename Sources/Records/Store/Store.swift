@@ -150,8 +150,8 @@ package final class Store: Sendable {
 
     // MARK: Transactions
 
-    /// Throws `StoreError.moved` when the store's path no longer leads to the files that are open. Costs one stat while the folder stays
-    /// as it is, else three.
+    /// Throws `StoreError.moved` when the store's path no longer leads to the files that are open. Costs one stat where the folder
+    /// has not changed for some seconds, else three.
     package func requireInPlace() throws {
         do { try environment.requireInPlace() } catch { throw Self.explain(error, at: path) }
     }
