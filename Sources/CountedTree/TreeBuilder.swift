@@ -1,6 +1,6 @@
 internal import Bytes
 /// Builds a tree with filled nodes from sorted entries. O(n), with memory for the whole keys of one node per level.
-package struct TreeBuilder {
+package struct TreeBuilder: ~Copyable {
     /// What the level above needs of an unfinished node: its measure, the key that separates it from its left neighbour, and its summary.
     private struct OpenNode {
         var measure = Measure.zero
@@ -127,6 +127,7 @@ package struct TreeBuilder {
         try add(node, closed, toLevel: level + 1)
     }
 
+    /// Hands a finished node to a level.
     private mutating func add(_ node: NodeNumber, _ closed: OpenNode, toLevel level: Int) throws {
         if level > branches.count {
             let branch = OpenNode(summary: summarizer?.begin())

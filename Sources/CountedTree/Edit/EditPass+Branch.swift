@@ -58,6 +58,7 @@ extension EditPass {
         var children: [EditedChild] = []
         let (tree, edits) = (tree, edits)
         try tree.read(node, level: level) { view in
+            children.reserveCapacity(min(some.count, view.slotCount))
             var sum = before
             var counted = 0
             var index = some.lowerBound

@@ -1,4 +1,4 @@
-/// Writes the bytes of cells one after the other, where there is room for them.
+/// Writes the bytes of cells one after the other. Its user has made sure that there is room for them.
 struct ByteOutput {
     private let bytes: UnsafeMutableRawPointer
     private(set) var offset: Int

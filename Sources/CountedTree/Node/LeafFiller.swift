@@ -1,15 +1,14 @@
 internal import Bytes
 
 /// A leaf that is filled with ascending keys. Each cell is written once, as it stands in the finished node.
-struct LeafFiller {
+struct LeafFiller: ~Copyable {
     private let form: CellForm
     private let fixedLength: Int
     private let capacity: Int
-    /// The memory of the cells, of where they end in it, and of the last key as it is stored.
-    private let buffer = LeafBuffer()
+    /// The memory of the cells, of where they end in it, and of the last key as it is stored; `capacity` bytes each.
+    private let cells: UnsafeMutableRawPointer
     private let ends: UnsafeMutableRawPointer
     private let lastKey: UnsafeMutableRawPointer
-    private let cells: UnsafeMutableRawPointer
     private var output: ByteOutput
     private(set) var slotCount = 0
     /// Without the reference of a long key.
@@ -17,16 +16,17 @@ struct LeafFiller {
     private var isLastKeyLong = false
     private var shared = SharedLengths()
 
-    /// Copies share their memory: of a filler and its copy, only one may be used.
     init(_ form: CellForm, capacity: Int) {
         self.form = form
         self.capacity = capacity
         fixedLength = NodeLayout.fixedLength(isLeaf: true, form)
-        cells = buffer.bytes(3 * capacity).baseAddress.unsafelyUnwrapped
+        cells = .allocate(byteCount: 3 * capacity, alignment: 8)
         ends = cells + capacity
         lastKey = ends + capacity
         output = ByteOutput(cells, from: 0)
     }
+
+    deinit { cells.deallocate() }
 
     /// What became of a cell that was to be added.
     enum Outcome {
@@ -37,7 +37,7 @@ struct LeafFiller {
         case notAscending
     }
 
-    /// Adds a cell with a key in its stored form, which is no longer than the leaf, unless that is filled.
+    /// Adds a cell with a key in its stored form, which is no longer than a leaf, unless the leaf is filled.
     mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
         let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)
         let last = UnsafeRawBufferPointer(start: lastKey, count: lastKeyLength)
@@ -68,6 +68,7 @@ struct LeafFiller {
         let end = UInt16(truncatingIfNeeded: output.offset) | (isLong ? NodeLayout.longKeyMark : 0)
         (ends + 2 * slotCount).storeBytes(of: end.littleEndian, as: UInt16.self)
         _ = shared.append(common)
+        assert(key.byteCount <= capacity && output.offset + 2 * (slotCount + 1) <= capacity)
         (lastKeyLength, isLastKeyLong) = (length, isLong)
         slotCount += 1
         return .added

@@ -44,12 +44,6 @@ enum NodeLayout {
 
     static let headerLength = 4
 
-    static func writeHeader(level: Int, _ form: CellForm, slotCount: Int, to node: UnsafeMutableRawBufferPointer) {
-        node[0] = kind(level: level, form).rawValue
-        node[1] = UInt8(level)
-        node.storeBytes(of: UInt16(slotCount).littleEndian, toByteOffset: 2, as: UInt16.self)
-    }
-
     static let longKeyMark: UInt16 = 0x8000
     /// The reference at the end of a long key's cell.
     static let longKeyReferenceLength = 12
@@ -63,6 +57,13 @@ enum NodeLayout {
         case (true, true): form.hasSummaries ? .weightedLeafWithSummaries : .weightedLeaf
         case (false, true): form.hasSummaries ? .weightedBranchWithSummaries : .weightedBranch
         }
+    }
+
+    /// Writes a node's kind, level and number of slots.
+    static func writeHeader(level: Int, _ form: CellForm, slotCount: Int, to node: UnsafeMutableRawBufferPointer) {
+        node[0] = kind(level: level, form).rawValue
+        node[1] = UInt8(level)
+        node.storeBytes(of: UInt16(slotCount).littleEndian, toByteOffset: 2, as: UInt16.self)
     }
 
     /// Where the weight stands in a cell.

@@ -20,14 +20,14 @@ extension NodeView {
     }
 }
 
-/// The memory that leaves are put together in, one after the other. It is not an array, which would be filled first.
+/// The memory that leaves are rewritten in, one after the other. It is not an array, which would be filled first.
 final class LeafBuffer {
     private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     deinit { bytes.deallocate() }
 
     /// At least so many bytes, with anything in them.
-    func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    fileprivate func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
         if bytes.count < count {
             bytes.deallocate()
             bytes = .allocate(byteCount: count, alignment: 8)
@@ -39,7 +39,7 @@ final class LeafBuffer {
 /// Writes a leaf's cells with changes into another leaf's bytes. It looks at each old key once, in order, and compares two
 /// keys only where the cells don't say what they share.
 private struct LeafRewrite {
-    /// The new leaf, the next old key and the old leaf. The first two have room for `capacity` bytes, all have padding behind them.
+    /// The new leaf, the key of the old slot before the next, and the old leaf. The first two have room for `capacity` bytes, all have padding behind them.
     private let node: UnsafeMutableRawPointer
     private let oldKey: UnsafeMutableRawPointer
     private let old: UnsafeRawPointer
@@ -155,6 +155,7 @@ private struct LeafRewrite {
             PaddedBytes.copy(restLength, from: rest, to: oldKey + ownShared)
             let cellEnd = UInt16(truncatingIfNeeded: output.offset &- cellsStart)
             (node + NodeLayout.headerLength + 2 &* slot).storeBytes(of: cellEnd.littleEndian, as: UInt16.self)
+            assert(output.offset <= capacity)
             (start, keyLength, withOld) = (end, newLength, newLength)
             slot &+= 1
             oldSlot &+= 1
@@ -243,6 +244,7 @@ private struct LeafRewrite {
 
     @inline(__always)
     private mutating func endCell(hasLongKey: Bool) {
+        assert(output.offset <= capacity)
         let mark = hasLongKey ? NodeLayout.longKeyMark : 0
         let cellEnd = UInt16(truncatingIfNeeded: output.offset &- cellsStart) | mark
         (node + NodeLayout.headerLength + 2 * slot).storeBytes(of: cellEnd.littleEndian, as: UInt16.self)

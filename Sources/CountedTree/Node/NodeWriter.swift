@@ -137,20 +137,11 @@ struct NodeWriter {
     }
 
     private mutating func appendKey(_ key: RawSpan, isLong: Bool) {
-        let shared = lastKey.commonPrefixLength(Self.inline(key, isLong: isLong))
-        append(key, sharedWithBefore: shared, isLong: isLong)
-    }
-
-    private mutating func append(_ key: RawSpan, sharedWithBefore shared: Int, isLong: Bool) {
+        let inline = key.extracting(first: key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0))
+        let shared = lastKey.commonPrefixLength(inline)
         let start = cells.count
         cells.appendBytes(key)
         endCell(keyStart: start, sharedWithBefore: shared, isLong: isLong)
-    }
-
-    /// A stored key's bytes without the reference of a long one.
-    @_lifetime(copy key)
-    private static func inline(_ key: RawSpan, isLong: Bool) -> RawSpan {
-        key.extracting(first: key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0))
     }
 
     private mutating func endCell(keyStart: Int, sharedWithBefore shared: Int, isLong: Bool) {

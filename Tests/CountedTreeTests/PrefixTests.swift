@@ -1,0 +1,46 @@
+import Bytes
+import Testing
+
+@testable import CountedTree
+
+/// What two byte strings have in common at their start, beside a look at each byte.
+@Suite struct PrefixTests {
+    /// All lengths up to 40, with each byte as the first difference or none.
+    @Test func commonPrefixesAreThoseOfALookAtEachByte() {
+        for length in 0...40 {
+            let left = (0..<length).map { UInt8($0 + 1) }
+            for difference in 0...length {
+                for rest in 0...3 {
+                    var right = left + [UInt8](repeating: 200, count: rest)
+                    if difference < length { right[difference] ^= 0x80 }
+                    #expect(left.span.bytes.commonPrefixLength(right.span.bytes) == difference)
+                    #expect(right.span.bytes.commonPrefixLength(left.span.bytes) == difference)
+                }
+            }
+        }
+    }
+
+    /// Equal or other bytes behind those that are compared and copied are not looked at, or written outside of the padding.
+    @Test func paddedBytesAreComparedAndCopiedUpToTheirEnd() {
+        for length in 0...70 {
+            let source = (0..<length + PaddedBytes.padding).map { UInt8($0 + 1) }
+            for difference in 0...length {
+                for padding in [0, 0x80] as [UInt8] {
+                    var other = source.enumerated().map { $0.offset < length ? $0.element : $0.element ^ padding }
+                    if difference < length { other[difference] ^= 0x80 }
+                    let common = source.withUnsafeBytes { left in
+                        other.withUnsafeBytes { right in
+                            PaddedBytes.commonPrefixLength(left.baseAddress!, right.baseAddress!, upTo: length)
+                        }
+                    }
+                    #expect(common == difference)
+                }
+            }
+            var target = [UInt8](repeating: 255, count: length + PaddedBytes.padding + 1)
+            target.withUnsafeMutableBytes { target in
+                source.withUnsafeBytes { PaddedBytes.copy(length, from: $0.baseAddress!, to: target.baseAddress!) }
+            }
+            #expect(target.prefix(length) == source.prefix(length) && target.last == 255)
+        }
+    }
+}
