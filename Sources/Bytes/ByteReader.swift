@@ -9,7 +9,7 @@ package struct ByteReader: ~Escapable {
     /// `subject` names what is read, when that is wanted; `damage` makes an error of a sentence.
     @_lifetime(copy bytes)
     package init(
-        _ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String, damage: @escaping (String) -> any Error
+        _ bytes: RawSpan, subject: @escaping () -> String, damage: @escaping (String) -> any Error
     ) {
         self.bytes = bytes
         self.subject = subject
@@ -19,14 +19,14 @@ package struct ByteReader: ~Escapable {
     /// Reads bytes that end with their checksum, mixed with another one, which must agree.
     @_lifetime(copy bytes)
     package init(
-        checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String,
+        checked bytes: RawSpan, with other: UInt32 = 0, subject: @escaping () -> String,
         damage: @escaping (String) -> any Error
     ) throws {
         guard bytes.byteCount >= 4 else { throw damage("\(subject()) is too short") }
         guard bytes.endsWithChecksum(mixedWith: other) else {
             throw damage("\(subject()) does not match its checksum")
         }
-        self.init(bytes.extracting(first: bytes.byteCount - 4), subject(), damage: damage)
+        self.init(bytes.extracting(first: bytes.byteCount - 4), subject: subject, damage: damage)
     }
 
     @inlinable

@@ -115,7 +115,7 @@ extension ByteReader {
     /// Throws `StoreError.corrupted` when bytes are not what they must be. `subject` names what is read.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String) {
-        self.init(bytes, subject()) { StoreError.corrupted($0) }
+        self.init(bytes, subject: subject) { StoreError.corrupted($0) }
     }
 
     /// As above, for bytes that end with their checksum, mixed with another one.
@@ -123,7 +123,7 @@ extension ByteReader {
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String
     ) throws {
-        try self.init(checked: bytes, with: other, subject()) { StoreError.corrupted($0) }
+        try self.init(checked: bytes, with: other, subject: subject) { StoreError.corrupted($0) }
     }
 }
 

@@ -152,7 +152,7 @@ struct OpeningLayout {
             let head = bytes.extracting(first: Self.length)
             if head.byteOffsets.allSatisfy({ head.unsafeLoad(fromByteOffset: $0, as: UInt8.self) == 0 }) { return }
             do {
-                var reader = try ByteReader(checked: head, "", damage: Unreadable.init)
+                var reader = try ByteReader(checked: head, subject: { "" }, damage: Unreadable.init)
                 hits = try reader.uint64()
                 lastHit = Double(bitPattern: try reader.uint64())
                 hour = try reader.uint32()
@@ -230,7 +230,7 @@ extension RecordedOpening {
         do {
             let bytes = Array(bytes)
             let span = bytes.span.bytes
-            var reader = try ByteReader(checked: span, "", damage: Unreadable.init)
+            var reader = try ByteReader(checked: span, subject: { "" }, damage: Unreadable.init)
             time = Double(bitPattern: try reader.uint64())
             milliseconds = Float(bitPattern: try reader.uint32())
             guard let kind = Kind(rawValue: try reader.uint8()), milliseconds.isFinite, milliseconds >= 0,
