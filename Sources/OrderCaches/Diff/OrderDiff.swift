@@ -188,7 +188,7 @@ struct OrderDiff {
             }
             try addEvents(of: edits, from: oldPlace, to: newPlace, &events)
         }
-        return events.inOrder
+        return events.inOrder()
     }
 
     private func path(of row: ChangedPlaces.Row?, _ sections: [SectionPlace?]) throws -> RowPath? {
@@ -204,12 +204,13 @@ struct OrderDiff {
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
         // In a deterministic order, so that equal states give equal batches.
-        let changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }.sorted { $0.new < $1.new }
+        var changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
+        changed.sort { $0.new < $1.new }
         let moves = try Self.moves(
             changed, oldCount: oldPlace.count, left: edits.left.sorted(), came: edits.came.sorted())
         var moved = Dictionary(moves.map { ($0.old, $0.new) }) { first, _ in first }
         func path(_ place: SectionPlace, _ row: Int) -> RowPath { RowPath(section: place.index, row: row) }
-        for row in edits.changed + edits.updated {
+        func addEvent(of row: StayingRow) {
             let from = path(oldPlace, row.old)
             let to = path(newPlace, row.new)
             if moved.removeValue(forKey: row.old) != nil {
@@ -218,6 +219,8 @@ struct OrderDiff {
                 events.updates.append((row.object, from, to))
             }
         }
+        for row in edits.changed { addEvent(of: row) }
+        for row in edits.updated { addEvent(of: row) }
         // The rest are rows that did not change: moving these takes fewer moves than moving those that did.
         for (oldRow, newRow) in moved {
             let object = try oldObject(oldPlace.firstRank + oldRow)
@@ -233,15 +236,17 @@ private struct RowEvents {
     var moves: [(object: RecordKey, from: RowPath, to: RowPath)] = []
     var updates: [(object: RecordKey, from: RowPath, to: RowPath)] = []
 
-    var inOrder: [OrderChange.RowEvent] {
+    consuming func inOrder() -> [OrderChange.RowEvent] {
+        deletes.sort { $0.from < $1.from }
+        inserts.sort { $0.to < $1.to }
+        moves.sort { $0.to < $1.to }
+        updates.sort { $0.to < $1.to }
         var events: [OrderChange.RowEvent] = []
         events.reserveCapacity(deletes.count + inserts.count + moves.count + updates.count)
-        for row in deletes.sorted(by: { $0.from < $1.from }) { events.append(.delete(row.object, from: row.from)) }
-        for row in inserts.sorted(by: { $0.to < $1.to }) { events.append(.insert(row.object, to: row.to)) }
-        for row in moves.sorted(by: { $0.to < $1.to }) { events.append(.move(row.object, from: row.from, to: row.to)) }
-        for row in updates.sorted(by: { $0.to < $1.to }) {
-            events.append(.update(row.object, from: row.from, to: row.to))
-        }
+        for row in deletes { events.append(.delete(row.object, from: row.from)) }
+        for row in inserts { events.append(.insert(row.object, to: row.to)) }
+        for row in moves { events.append(.move(row.object, from: row.from, to: row.to)) }
+        for row in updates { events.append(.update(row.object, from: row.from, to: row.to)) }
         return events
     }
 }

@@ -36,8 +36,8 @@ struct ChangedPlaces {
         self.init(
             sections: keys.sections, oldRows: Array(count, copiesOf: nil), newRows: Array(count, copiesOf: nil))
         for key in keys.ascending {
-            if !key.isInserted { oldRows[key.rowChange] = Row(section: key.section) }
-            if !key.isRemoved { newRows[key.rowChange] = Row(section: key.section) }
+            if !key.change.isInsert { oldRows[key.rowChange] = Row(section: key.section) }
+            if !key.change.isRemove { newRows[key.rowChange] = Row(section: key.section) }
         }
     }
 }
@@ -52,12 +52,6 @@ struct ChangedKeys {
         let change: TreeEdit.Change
         /// Of a row that keeps its key.
         let oldSummary: [UInt8]
-
-        // Measured: `==` of the change's type is looked up at run time.
-        var isInserted: Bool { if case .insert = change { true } else { false } }
-        var isRemoved: Bool { if case .remove = change { true } else { false } }
-        /// Whether only its rank is wanted.
-        var isFound: Bool { if case .find = change { true } else { false } }
     }
 
     private(set) var ascending: [Key] = []
@@ -106,6 +100,7 @@ struct ChangedKeys {
         var arena: [UInt8] = []
         var places: [(start: Int, count: Int, index: Int)] = []
         places.reserveCapacity(keys.count)
+        arena.reserveCapacity(keys.reduce(0) { $0 + $1.bytes.count })
         for (index, key) in keys.enumerated() {
             places.append((arena.count, key.bytes.count, index))
             arena.append(contentsOf: key.bytes)
@@ -119,4 +114,11 @@ struct ChangedKeys {
         }
         return places.map(\.index)
     }
+}
+
+// `==` of another module's type is looked up at run time.
+extension TreeEdit.Change {
+    var isInsert: Bool { if case .insert = self { true } else { false } }
+    var isRemove: Bool { if case .remove = self { true } else { false } }
+    var isFind: Bool { if case .find = self { true } else { false } }
 }

@@ -50,7 +50,7 @@ extension SectionedOrder {
                 edits.append(TreeEdit(keys.sections[asked], .find))
                 asked += 1
             }
-            if places.postponed != nil && key.isFound { continue }
+            if places.postponed != nil && key.change.isFind { continue }
             edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
         }
         let outcomes = try rows.apply(edits, with: crew)
@@ -65,15 +65,15 @@ extension SectionedOrder {
                 asked += 1
                 next += 1
             }
-            if places.postponed != nil && key.isFound { continue }
+            if places.postponed != nil && key.change.isFind { continue }
             let outcome = outcomes[next]
             next += 1
-            guard outcome.wasPresent == !key.isInserted else {
+            guard outcome.wasPresent == !key.change.isInsert else {
                 throw Self.corrupted(
                     outcome.wasPresent ? "an inserted row is already there" : "an expected row is missing")
             }
             if outcome.wasPresent { places.oldRows[key.rowChange]?.rank = outcome.oldRank }
-            if !key.isRemoved { places.newRows[key.rowChange]?.rank = outcome.newRank }
+            if !key.change.isRemove { places.newRows[key.rowChange]?.rank = outcome.newRank }
         }
         return firstRanks
     }
@@ -82,7 +82,7 @@ extension SectionedOrder {
     func findPostponed(_ places: inout ChangedPlaces) throws {
         guard let keys = places.postponed else { return }
         places.postponed = nil
-        let finds = keys.ascending.filter { $0.isFound }.map { TreeEdit($0.key.bytes, .find) }
+        let finds = keys.ascending.filter { $0.change.isFind }.map { TreeEdit($0.key.bytes, .find) }
         var found = try rows.ranks(of: finds)[...]
         // How many more rows stand before a key after the update.
         var added = 0
@@ -109,9 +109,9 @@ extension SectionedOrder {
         // Whether the rows that a section sums up are others.
         var hasChanges = shape.aggregates.isEmpty ? [] : Array(counts.count, copiesOf: false)
         for key in keys.ascending {
-            if !shape.aggregates.isEmpty, !key.isFound { hasChanges[key.section] = true }
-            if key.isInserted { counts[key.section] += 1 }
-            if key.isRemoved { counts[key.section] -= 1 }
+            if !shape.aggregates.isEmpty, !key.change.isFind { hasChanges[key.section] = true }
+            if key.change.isInsert { counts[key.section] += 1 }
+            if key.change.isRemove { counts[key.section] -= 1 }
         }
         var sums = SectionSums(of: keys, shape)
         var changes: [(section: Int, edit: TreeEdit)] = []
@@ -141,19 +141,18 @@ extension SectionedOrder {
             }
         }
         // Then no section moves.
-        if changes.allSatisfy({ $0.edit.change == .find }) { return }
+        if changes.allSatisfy({ $0.edit.change.isFind }) { return }
         changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
         let outcomes = try sections.apply(changes.map(\.edit))
         for ((section, edit), outcome) in zip(changes, outcomes) {
-            var isInsert = false
-            if case .insert = edit.change { isInsert = true }
+            let isInsert = edit.change.isInsert
             guard outcome.wasPresent != isInsert else {
                 throw Self.corrupted(
                     isInsert
                         ? "a section without rows is among the sections"
                         : "a section with rows is not among the sections")
             }
-            if edit.change != .remove { places.newSections[section]?.index = outcome.newRank }
+            if !edit.change.isRemove { places.newSections[section]?.index = outcome.newRank }
         }
     }
 
@@ -185,7 +184,7 @@ extension SectionedOrder {
         }
         edits.sort { $0.key.span.bytes.compare($1.key.span.bytes) < 0 }
         for (edit, outcome) in zip(edits, try headings.apply(edits))
-        where outcome.wasPresent != (edit.change == .remove) {
+        where outcome.wasPresent != edit.change.isRemove {
             throw Self.corrupted("the headings are not those of the sections")
         }
     }
