@@ -1,18 +1,19 @@
 internal import SystemBasics
 
-/// Which folder a path leads to, and when names in it last came, went or came to mean other files: while it stays the same, so do
-/// they, unless something is mounted over one of them. stat
+/// Which folder a path leads to, and when names in it last came, went or came to mean other files. While it stays the same, so do
+/// they, unless something is mounted over one of them.
 package struct FolderState: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64
-    /// ctime, which no program can set. Since 1970.
+    /// Its ctime, which programs cannot set as they can its mtime.
     private let seconds: Int
     private let nanoseconds: Int
-    private let seen: Int
+    /// When it was asked for, before it was read. All times are since 1970.
+    private let asked: Int
 
-    /// Nil where no folder can be seen.
+    /// Nil where no folder can be seen. stat
     package init?(ofPath path: String) {
-        seen = time(nil)
+        asked = time(nil)
         var status = stat()
         if stat(path, &status) != 0 { return nil }
         device = UInt64(truncatingIfNeeded: status.st_dev)
@@ -30,6 +31,6 @@ package struct FolderState: Equatable, Sendable {
             && left.nanoseconds == right.nanoseconds
     }
 
-    /// Whether each change since it was seen has another time: some file systems count time in steps of two seconds.
-    package var isSettled: Bool { seconds + 3 <= seen }
+    /// Whether each change since it was read has another time: some file systems count time in steps of two seconds.
+    package var isSettled: Bool { seconds + 3 <= asked }
 }

@@ -11,8 +11,12 @@ import Testing
             let left = (0..<length).map { UInt8($0 + 1) }
             for difference in 0...length {
                 for rest in 0...3 {
+                    // Bytes behind the first difference are others, too, or the same.
                     var right = left + [UInt8](repeating: 200, count: rest)
                     if difference < length { right[difference] ^= 0x80 }
+                    for offset in (difference..<length).dropFirst() where offset % (rest + 1) == 0 {
+                        right[offset] ^= 1
+                    }
                     #expect(left.span.bytes.commonPrefixLength(right.span.bytes) == difference)
                     #expect(right.span.bytes.commonPrefixLength(left.span.bytes) == difference)
                 }
@@ -20,7 +24,7 @@ import Testing
         }
     }
 
-    /// Equal or other bytes behind those that are compared and copied are not looked at, or written outside of the padding.
+    /// What stands behind the compared bytes does not matter, and a copy writes no further than the padding.
     @Test func paddedBytesAreComparedAndCopiedUpToTheirEnd() {
         for length in 0...70 {
             let source = (0..<length + PaddedBytes.padding).map { UInt8($0 + 1) }
@@ -28,6 +32,7 @@ import Testing
                 for padding in [0, 0x80] as [UInt8] {
                     var other = source.enumerated().map { $0.offset < length ? $0.element : $0.element ^ padding }
                     if difference < length { other[difference] ^= 0x80 }
+                    for offset in (difference..<length).dropFirst() where offset % 3 == 0 { other[offset] ^= 1 }
                     let common = source.withUnsafeBytes { left in
                         other.withUnsafeBytes { right in
                             PaddedBytes.commonPrefixLength(left.baseAddress!, right.baseAddress!, upTo: length)

@@ -113,13 +113,17 @@ import Testing
             for number in 0..<100 {
                 #expect(files.createFile(atPath: folder.path + "/\(number)", contents: nil))
                 try environment.requireInPlace()
-                #expect(environment.folderInPlace.withLock { $0 } == nil)
+                let remembered = environment.folderInPlace.withLock { $0 }
+                let state = FolderState(ofPath: folder.path)
+                #expect(remembered != state || state?.isSettled == true)
                 try expectNoticed([(data, data + ".old")])
             }
             try waitUntilSettled()
             try expectNoticed([(data, data + ".old")])
             try waitUntilSettled()
             try expectNoticed([(lock, lock + ".old")])
+            try waitUntilSettled()
+            try expectNoticed([(folder.path, renamed)])
             try waitUntilSettled()
             _ = try make(other, entries: 7)
             try expectNoticed([(folder.path, renamed), (other.path, folder.path)])

@@ -3,7 +3,7 @@ package import SystemBasics
 
 /// A change of one entry, or a lookup of its rank.
 package struct TreeEdit {
-    package enum Change: Equatable, Sendable {
+    package enum Change: Sendable {
         /// Leaves an entry as it is that is there already.
         case insert(weight: Int = 1)
         case remove

@@ -39,6 +39,7 @@ struct LeafFiller: ~Copyable {
 
     /// Adds a cell with a key in its stored form, which is no longer than a leaf, unless the leaf is filled.
     mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
+        assert(key.byteCount <= capacity)
         let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)
         let last = UnsafeRawBufferPointer(start: lastKey, count: lastKeyLength)
         let common = last.bytes.commonPrefixLength(key.extracting(first: length))
@@ -68,7 +69,6 @@ struct LeafFiller: ~Copyable {
         let end = UInt16(truncatingIfNeeded: output.offset) | (isLong ? NodeLayout.longKeyMark : 0)
         (ends + 2 * slotCount).storeBytes(of: end.littleEndian, as: UInt16.self)
         _ = shared.append(common)
-        assert(key.byteCount <= capacity && output.offset + 2 * (slotCount + 1) <= capacity)
         (lastKeyLength, isLastKeyLong) = (length, isLong)
         slotCount += 1
         return .added

@@ -39,7 +39,8 @@ final class LeafBuffer {
 /// Writes a leaf's cells with changes into another leaf's bytes. It looks at each old key once, in order, and compares two
 /// keys only where the cells don't say what they share.
 private struct LeafRewrite {
-    /// The new leaf, the key of the old slot before the next, and the old leaf. The first two have room for `capacity` bytes, all have padding behind them.
+    /// The new leaf, the key of the old slot before the next, and the old leaf. The first two have room for `capacity` bytes; all have
+    /// padding behind them.
     private let node: UnsafeMutableRawPointer
     private let oldKey: UnsafeMutableRawPointer
     private let old: UnsafeRawPointer

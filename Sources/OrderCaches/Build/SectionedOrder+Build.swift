@@ -127,7 +127,7 @@ package struct OrderBuilder {
             }
             try sections.append(section.keyAndCount(shape, heading))
         }
-        // The closure would copy the builder for each row.
+        // The closure would copy this order builder for each row.
         let shape = shape
         try forEachSortedKey { row in
             try SortedEntry.withParts(of: row, in: shape) { key, summary in

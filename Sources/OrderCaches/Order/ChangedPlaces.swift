@@ -116,7 +116,7 @@ struct ChangedKeys {
     }
 }
 
-// `==` of another module's type is looked up at run time.
+// In place of `==`, which is looked up at run time since it is another module's (seen in a profile).
 extension TreeEdit.Change {
     var isInsert: Bool { if case .insert = self { true } else { false } }
     var isRemove: Bool { if case .remove = self { true } else { false } }
