@@ -8,9 +8,7 @@ package struct ByteReader: ~Escapable {
 
     /// `subject` names what is read, when that is wanted; `damage` makes an error of a sentence.
     @_lifetime(copy bytes)
-    package init(
-        _ bytes: RawSpan, subject: @escaping () -> String, damage: @escaping (String) -> any Error
-    ) {
+    package init(_ bytes: RawSpan, subject: @escaping () -> String, damage: @escaping (String) -> any Error) {
         self.bytes = bytes
         self.subject = subject
         self.damage = damage

@@ -201,8 +201,7 @@ package final class Environment: Sendable {
     }
 
     /// Throws `EnvironmentMoved` when the path no longer leads to the files that are open: others would open the folder
-    /// without knowing of this process. Costs one stat where the folder has not
-    /// changed for some seconds, else three.
+    /// without knowing of this process. Costs one stat where the folder has not changed for some seconds, else three.
     package func requireInPlace() throws {
         let folder = FolderState(ofPath: path)
         if let folder, folderInPlace.withLock({ $0 == folder }) { return }

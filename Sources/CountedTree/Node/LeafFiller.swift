@@ -49,6 +49,7 @@ struct LeafFiller: ~Copyable {
                 && (common == lastKeyLength || key.unsafeLoad(fromByteOffset: common, as: UInt8.self) > last[common])
             if !isAscending { return .notAscending }
         }
+        // Asked for first, and appended once the cell is known to fit.
         let ownShared = shared.next(common)
         let cellLength =
             fixedLength + summary.byteCount + NodeLayout.fieldLength(ofShared: ownShared) + key.byteCount - ownShared
