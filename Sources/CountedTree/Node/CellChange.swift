@@ -4,7 +4,7 @@ struct CellChange {
     /// Whether the slot's cell goes.
     let drops: Bool
     /// The key of a cell that stands before the slot then, or in its place; nil when there is none.
-    let key: StoredKey?
+    var key: StoredKey?
     var weight = 0
     /// In trees with summaries.
     var summary: [UInt8] = []

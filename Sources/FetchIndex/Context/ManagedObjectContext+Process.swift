@@ -8,7 +8,8 @@ extension ManagedObjectContext {
     public func processPendingChanges() {
         while !delivery.isUnderWay, edits.hasUnprocessed {
             undoStack.closeGroup()
-            let before = edits.reported
+            // Kept only where it is read: else each report would copy it.
+            let before = statesBase == nil ? [:] : edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return edits.didDeliver() }
             let states = states(from: before, to: edits.reported)
@@ -16,10 +17,16 @@ extension ManagedObjectContext {
         }
     }
 
+    /// The state that followers read records in; nil where they need none but those that change.
+    private var statesBase: Snapshot? {
+        guard let snapshot = try? snapshot(), snapshot.model.hasRelationships else { return nil }
+        return snapshot
+    }
+
     /// The states with some unsaved records and with others, as far as followers need them.
     func states(from old: [RecordKey: [UInt8]?], to new: [RecordKey: [UInt8]?]) -> StateChange? {
-        guard let snapshot = try? snapshot(), snapshot.model.hasRelationships else { return nil }
-        return StateChange(from: ChangedState(old, over: snapshot), to: ChangedState(new, over: snapshot))
+        guard let base = statesBase else { return nil }
+        return StateChange(from: ChangedState(old, over: base), to: ChangedState(new, over: base))
     }
 
     private func reportEdits() -> [RecordChange] {

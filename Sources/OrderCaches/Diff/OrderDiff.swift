@@ -196,6 +196,10 @@ struct OrderDiff {
         guard let rank = row.rank, let place = sections[row.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")
         }
+        // The sections may count other rows than there are, when nodes are damaged.
+        guard (0..<place.count).contains(rank - place.firstRank) else {
+            throw SectionedOrder.corrupted("a section's count does not agree with its rows")
+        }
         return RowPath(section: place.index, row: rank - place.firstRank)
     }
 

@@ -41,7 +41,7 @@ extension SectionedOrder {
         let heading = try heading(of: section)
         if shape.hasHeadings && heading == nil { throw Self.corrupted("a section with rows has no heading") }
         let key = shape.sectionKey(value: section, heading, firstRow: remainder, count: count)
-        guard let place = try entry(key, heading, firstRank: rank) else {
+        guard let place = place(try sections.rank(of: key.span.bytes), key, heading, firstRank: rank) else {
             throw Self.corrupted("a section with rows is not among the sections")
         }
         return place
@@ -60,17 +60,24 @@ extension SectionedOrder {
         return found
     }
 
-    /// As `place(of:)`, but that the rank of the first row may be missing where the section is found without its rows:
-    /// the caller asks for that rank along with others.
-    func entry(of section: [UInt8]) throws -> SectionPlace? {
-        if !shape.hasSections || shape.needsRows { return try place(of: section) }
+    /// As `place(of:)`, but that the rank of the first row may be missing where the section is found without its rows: then
+    /// `firstRank` is nil, and the caller asks for it along with others. A section without rows may have a first rank too: that of
+    /// the first row that it would have.
+    func entry(of section: [UInt8]) throws -> (place: SectionPlace?, firstRank: Int?) {
+        if !shape.hasSections || shape.needsRows {
+            let place = try place(of: section)
+            return (place, place?.firstRank)
+        }
         let heading = try heading(of: section)
-        if shape.hasHeadings && heading == nil { return nil }
-        return try entry(shape.sectionKey(value: section, heading, firstRow: [], count: 0), heading, firstRank: 0)
+        if shape.hasHeadings && heading == nil { return (nil, nil) }
+        let key = shape.sectionKey(value: section, heading, firstRow: [], count: 0)
+        let found = try sections.rank(of: key.span.bytes)
+        let firstRank = shape.hasSectionsInOrderOfRows(key, value: section) ? found.before.weight : nil
+        return (place(found, key, heading, firstRank: firstRank ?? 0), firstRank)
     }
 
-    private func entry(_ key: [UInt8], _ heading: [UInt8]?, firstRank: Int) throws -> SectionPlace? {
-        let found = try sections.rank(of: key.span.bytes)
+    /// Nil when the sections tree has no such key.
+    private func place(_ found: Rank, _ key: [UInt8], _ heading: [UInt8]?, firstRank: Int) -> SectionPlace? {
         guard found.isPresent, found.before.count < sections.count else { return nil }
         return SectionPlace(
             index: found.before.count, firstRank: firstRank, count: found.weight, key: key, summary: found.summary,

@@ -12,11 +12,12 @@ extension SectionedOrder {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
         // Also for rows that keep their keys: their sections may move.
+        var knownRanks: [Int?] = Array(keys.sections.count, copiesOf: nil)
         for (number, section) in keys.sections.enumerated() {
-            places.oldSections[number] = try entry(of: section)
+            (places.oldSections[number], knownRanks[number]) = try entry(of: section)
         }
         if postponingRanks { places.postponed = keys }
-        let firstRanks = try updateRows(keys, &places, crew)
+        let firstRanks = try updateRows(keys, &places, knownRanks, crew)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
         if edits.changesNothing {
             places.newSections = places.oldSections
@@ -34,9 +35,10 @@ extension SectionedOrder {
         return places
     }
 
-    /// Also asks where the rows of each section begin: its value stands before all its rows' keys and after all others'.
+    /// Also asks where the rows of each section begin, unless it is known: its value stands before all its rows' keys and after all
+    /// others'.
     private mutating func updateRows(
-        _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ crew: Crew?
+        _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ knownRanks: [Int?], _ crew: Crew?
     ) throws -> [(old: Int, new: Int)] {
         var firstRanks = Array(keys.sections.count, copiesOf: (old: 0, new: 0))
         for number in keys.sectionsOfRows..<keys.sections.count {
@@ -47,7 +49,7 @@ extension SectionedOrder {
         var asked = 0
         for key in keys.ascending {
             if shape.hasSections, key.section == asked {
-                edits.append(TreeEdit(keys.sections[asked], .find))
+                if knownRanks[asked] == nil { edits.append(TreeEdit(keys.sections[asked], .find)) }
                 asked += 1
             }
             if places.postponed != nil && key.change.isFind { continue }
@@ -59,12 +61,20 @@ extension SectionedOrder {
         }
         var next = 0
         asked = 0
+        // How many more rows stand before a key now.
+        var added = 0
         for key in keys.ascending {
             if shape.hasSections, key.section == asked {
-                firstRanks[asked] = (outcomes[next].oldRank, outcomes[next].newRank)
+                if let old = knownRanks[asked] {
+                    firstRanks[asked] = (old, old + added)
+                } else {
+                    firstRanks[asked] = (outcomes[next].oldRank, outcomes[next].newRank)
+                    next += 1
+                }
                 asked += 1
-                next += 1
             }
+            if key.change.isInsert { added += 1 }
+            if key.change.isRemove { added -= 1 }
             if places.postponed != nil && key.change.isFind { continue }
             let outcome = outcomes[next]
             next += 1
