@@ -181,3 +181,41 @@ func defects(
     require(sectionMoves == fewest, "\(sectionMoves) moves of sections where \(fewest) are enough")
     return defects
 }
+
+/// Where a section's rows begin, by its entry and by its rows.
+@Suite struct FirstRankTests {
+    private static let groups: [String?] = [nil, "", "a", "ab", "b", "é"]
+
+    @Test(arguments: TestOrder.all.filter(\.hasSections)) func entriesKnowTheRankOfTheirFirstRows(
+        order: TestOrder
+    ) throws {
+        let placer = order.placer
+        var placement = RowPlacement()
+        func key(_ group: String?, _ number: UInt64) throws -> RowKey? {
+            let record = try TestRow(group: group, rank: Int64(number % 3)).record()
+            return try placer.key(of: RecordKey(entity: 0, number: number), record, in: nil, &placement)
+        }
+        // Each group without rows once, and all with rows.
+        for missing in Self.groups.indices.map({ Optional($0) }) + [nil] {
+            let number = UInt64(100 * (missing ?? 100))
+            var fork = ForkedOrder(
+                over: SectionedOrder(entity: 0, shape: try order.shape(), in: MemoryNodeStore(capacity: 256)))
+            var rows: [RowChange] = []
+            for (index, group) in Self.groups.enumerated() where index != missing {
+                for number in number + UInt64(10 * index)..<number + UInt64(12 * index + 1) {
+                    rows.append(
+                        RowChange(
+                            object: RecordKey(entity: 0, number: number), old: nil, new: try key(group, number)))
+                }
+            }
+            try fork.update(OrderEdits(rows))
+            for group in Self.groups {
+                let section = try #require(try key(group, 1)).section
+                let known = try fork.order.entry(of: section).firstRank
+                let counted = try fork.order.firstRank(of: section)
+                #expect(known == nil || known == counted, "\(order), \(group ?? "null")")
+                if case .byName(descending: false, _) = order.sectionOrder, group != nil { #expect(known != nil) }
+            }
+        }
+    }
+}
