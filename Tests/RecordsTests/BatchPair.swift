@@ -26,17 +26,20 @@ struct BatchPair {
         var (outcomes, expected): ([String], [String]) = ([], [])
         var wasRepeated = false
         let commit = try batched.write { writer in
-            wasRepeated = try writer.put(0, batch, by: constraint) { index, outcome in
+            func note(_ index: Int, _ outcome: String) {
                 #expect(index == outcomes.count, comment)
-                outcomes.append(text(outcome))
+                outcomes.append(outcome)
             }
+            wasRepeated = try writer.put(
+                0, batch, by: constraint, refused: { index, _ in note(index, "refused") },
+                done: { index, outcome in note(index, text(outcome)) })
         }
         let expectedCommit = try single.write { writer in
             for record in records {
                 do {
-                    expected.append(text(.success(try writer.put(0, record.span.bytes, by: [constraint]))))
+                    expected.append(text(try writer.put(0, record.span.bytes, by: [constraint])))
                 } catch let error as StoreError where error.isOfValues {
-                    expected.append(text(.failure(error)))
+                    expected.append("refused")
                 }
             }
         }
@@ -56,12 +59,11 @@ struct BatchPair {
         #expect(try changes(of: batched) == changes(of: single), comment)
     }
 
-    private func text(_ outcome: Result<StoreWriter.PutOutcome, StoreError>) -> String {
+    private func text(_ outcome: StoreWriter.PutOutcome) -> String {
         switch outcome {
-        case .success(.inserted(let object)): "inserted \(object.number)"
-        case .success(.updated(let object)): "updated \(object.number)"
-        case .success(.unchanged(let object)): "unchanged \(object.number)"
-        case .failure: "refused"
+        case .inserted(let object): "inserted \(object.number)"
+        case .updated(let object): "updated \(object.number)"
+        case .unchanged(let object): "unchanged \(object.number)"
         }
     }
 

@@ -8,7 +8,7 @@ import Values
 @Suite struct BatchTests {
     private struct Enough: Error {}
 
-    private func stop(_ index: Int, _ outcome: Result<StoreWriter.PutOutcome, StoreError>) throws {
+    private func stop(_ index: Int, _ outcome: StoreWriter.PutOutcome) throws {
         if index == 5 { throw Enough() }
     }
 

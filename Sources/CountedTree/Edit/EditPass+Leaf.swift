@@ -87,7 +87,8 @@ extension EditPass {
                 let old = try view.measure(of: cell).weight
                 if old == weight, view.summary(of: cell).isEqual(to: edit.summary.span.bytes) { continue }
                 let key = try view.storedKey(at: slot)
-                leaf.changes.append(CellChange(slot: slot, drops: true, key: key, weight: weight, summary: edit.summary))
+                leaf.changes.append(
+                    CellChange(slot: slot, drops: true, key: key, weight: weight, summary: edit.summary))
                 leaf.measure.weight += weight - old
             }
             leaf.isAppended = false

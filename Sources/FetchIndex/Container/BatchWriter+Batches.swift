@@ -31,16 +31,17 @@ extension BatchWriter {
         }
     }
 
-    /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or the
-    /// error that its values cause; what it throws ends the batch, and the records before are written. `related` are the slots of
+    /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or `refused` the
+    /// error that its values cause; what they throw ends the batch, and the records before are written. `related` are the slots of
     /// references that the records have, also where these are null: a stored object keeps its others.
     package func put(
         _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [], relating related: Set<Int> = [],
-        done: (_ index: Int, Result<UInt64, StoreError>) throws -> Void
+        refused: (_ index: Int, StoreError) throws -> Void = { throw $1 },
+        done: (_ index: Int, _ number: UInt64) throws -> Void
     ) throws {
         if mayDefer { try beginDeferral(batch) }
         deferral?.kept = kept
-        if try putDeferred(batch, done) { return }
+        if try putDeferred(batch, refused) { return }
         // The batch says which objects are related by these slots, and nothing of others.
         let kept = kept.union(related.isEmpty && kept.isEmpty ? [] : entity.relationshipSlots).subtracting(related)
         let merge =
@@ -49,9 +50,9 @@ extension BatchWriter {
             : { (old: RawSpan, new: RawSpan) in
                 try self.entity.record(from: new, keeping: kept, of: old)
             }
-        let wasInOrder = try transaction().put(entityNumber, batch, by: constraint, merge: merge) { index, outcome in
-            try done(index, outcome.map { note($0) })
-        }
+        let wasInOrder = try transaction().put(
+            entityNumber, batch, by: constraint, merge: merge, refused: refused
+        ) { try done($0, note($1)) }
         findsInOrder.store(wasInOrder, ordering: .relaxed)
     }
 
@@ -71,7 +72,7 @@ extension BatchWriter {
 
     /// Writes a batch without unique keys; false when they are not left out, or not any more.
     private func putDeferred(
-        _ batch: borrowing RecordBatch, _ done: (Int, Result<UInt64, StoreError>) throws -> Void
+        _ batch: borrowing RecordBatch, _ refused: (Int, StoreError) throws -> Void
     ) throws -> Bool {
         guard deferral != nil, let constraint else { return false }
         let writer = try transaction()
@@ -94,7 +95,7 @@ extension BatchWriter {
             case .tooLong:
                 let name = entity.name(of: constraint)
                 let error = StoreError.uniqueValueTooLong(entity: entity.name, attribute: name)
-                do { try done(index, .failure(error)) } catch { failure = error }
+                do { try refused(index, error) } catch { failure = error }
             }
             if failure != nil { break }
         }
@@ -114,9 +115,7 @@ extension BatchWriter {
         leaveDeferral()
         _ = try commitTransaction()
         // Beginning it writes the keys.
-        try put(repeated, keepingSlots: kept) { _, outcome in
-            if case .failure(let error) = outcome { throw error }
-        }
+        try put(repeated, keepingSlots: kept) { _, _ in }
     }
 
     func leaveDeferral() {

@@ -168,25 +168,22 @@ struct ImportCommand: ParsableCommand {
                 report.badRowCount += batch.badRowCount
                 var refused = 0
                 let lines = batch.lines
-                func note(_ index: Int, _ outcome: Result<UInt64, StoreError>) throws {
-                    switch outcome {
-                    case .success(let number): if replaces { seen.insert(number) }
-                    case .failure(let error):
-                        let bad = BadInput(file: file, line: lines[index], reason: error.description)
-                        guard skipsBadRows else {
-                            rows.put += index - refused
-                            throw bad
-                        }
-                        refused += 1
-                        report.badRowCount += 1
-                        report.add(bad)
+                func note(_ index: Int, _ number: UInt64) { if replaces { seen.insert(number) } }
+                func refuse(_ index: Int, _ error: StoreError) throws {
+                    let bad = BadInput(file: file, line: lines[index], reason: error.description)
+                    guard skipsBadRows else {
+                        rows.put += index - refused
+                        throw bad
                     }
+                    refused += 1
+                    report.badRowCount += 1
+                    report.add(bad)
                 }
                 if related.isEmpty {
                     let kept = key == nil ? [] : converter.missingSlots
-                    try writer.put(batch.records, keepingSlots: kept, done: note)
+                    try writer.put(batch.records, keepingSlots: kept, refused: refuse, done: note)
                 } else {
-                    try linker.put(batch, with: writer, done: note)
+                    try linker.put(batch, with: writer, refused: refuse, done: note)
                 }
                 rows.put += batch.records.count - refused
                 rows.read += batch.rowCount

@@ -18,29 +18,32 @@ struct RowLinker {
         self.kept = kept
     }
 
-    /// `done` gets each row's object number, or the error that its values cause; what it throws ends the batch.
+    /// `done` gets each row's object number, or `refused` the error that its values cause; what they throw ends the batch.
     mutating func put(
-        _ batch: borrowing RowBatch, with writer: BatchWriter, done: (Int, Result<UInt64, StoreError>) throws -> Void
+        _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
+        done: (Int, UInt64) throws -> Void
     ) throws {
-        if isPlain { return try putPlain(batch, with: writer, done: done) }
+        if isPlain { return try putPlain(batch, with: writer, refused: refused, done: done) }
         for index in 0..<batch.records.count {
             let row = LinkedRow(
                 batch.records.copy(at: index), number: batch.numbers[index], batch.related[index])
-            let outcome: Result<UInt64, StoreError>
+            let number: UInt64
             do {
-                let (number, links) = try writer.put(row, columns, keepingSlots: kept)
-                missing += links.map { (batch.lines[index], $0) }
-                outcome = .success(number)
+                let put = try writer.put(row, columns, keepingSlots: kept)
+                missing += put.missing.map { (batch.lines[index], $0) }
+                number = put.number
             } catch let error as StoreError where error.isOfValues {
-                outcome = .failure(error)
+                try refused(index, error)
+                continue
             }
-            try done(index, outcome)
+            try done(index, number)
         }
     }
 
     /// Rows between two that are refused are put at once: their unique keys are looked up and written in order.
     private func putPlain(
-        _ batch: borrowing RowBatch, with writer: BatchWriter, done: (Int, Result<UInt64, StoreError>) throws -> Void
+        _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
+        done: (Int, UInt64) throws -> Void
     ) throws {
         let related = columns.reduce(into: Set<Int>()) { $0.formUnion($1.slots) }
         var linked = RecordBatch()
@@ -48,7 +51,9 @@ struct RowLinker {
         func putLinked() throws {
             try writer.prepare(&linked)
             let start = first
-            try writer.put(linked, keepingSlots: kept, relating: related) { try done(start + $0, $1) }
+            try writer.put(
+                linked, keepingSlots: kept, relating: related, refused: { try refused(start + $0, $1) },
+                done: { try done(start + $0, $1) })
             linked = RecordBatch()
         }
         for index in 0..<batch.records.count {
@@ -59,7 +64,7 @@ struct RowLinker {
             } catch let error as StoreError where error.isOfValues {
                 try putLinked()
                 first = index + 1
-                try done(index, .failure(error))
+                try refused(index, error)
             }
         }
         try putLinked()

@@ -244,7 +244,6 @@ final class RowWriter {
         _ reader: borrowing RowReader, _ done: (UInt64) -> Void
     ) throws {
         try writer.put(reader.entityNumber, batch, by: reader.constraint, merge: merge) { _, outcome in
-            let outcome = try outcome.get()
             note(outcome)
             switch outcome {
             case .inserted(let object), .updated(let object), .unchanged(let object): done(object.number)

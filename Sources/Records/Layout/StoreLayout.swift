@@ -103,9 +103,15 @@ package enum StoreLayout {
 
     static func uniqueKey(entity: Int, _ constraint: UniqueConstraint) -> [UInt8] {
         var key: [UInt8] = []
+        beginUniqueKey(entity: entity, constraint, in: &key)
+        return key
+    }
+
+    /// Leaves nothing else in `key`.
+    static func beginUniqueKey(entity: Int, _ constraint: UniqueConstraint, in key: inout [UInt8]) {
+        key.removeAll(keepingCapacity: true)
         key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.owner?.entity ?? entity))
         key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.owner?.number ?? constraint.number))
-        return key
     }
 
     /// What all unique keys of an entity begin with.

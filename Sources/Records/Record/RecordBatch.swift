@@ -60,8 +60,9 @@ package struct RecordBatch {
         if let hashes, hashes.count == count { return hashes }
         var made: [KeyHash] = []
         made.reserveCapacity(count)
+        var key: [UInt8] = []
         for index in 0..<count {
-            guard let key = try StoreReader.uniqueKey(number, entity, constraint, self[index]) else {
+            guard try StoreReader.makeUniqueKey(number, entity, constraint, self[index], in: &key) else {
                 made.append(.noKey)
                 continue
             }
@@ -91,8 +92,11 @@ package struct RecordBatch {
             where isIncluded: (Int) -> Bool
         ) throws {
             self.constraint = constraint
+            var key: [UInt8] = []
             for index in 0..<batch.count where isIncluded(index) {
-                guard var key = try StoreReader.uniqueKey(number, entity, constraint, batch[index]) else { continue }
+                guard try StoreReader.makeUniqueKey(number, entity, constraint, batch[index], in: &key) else {
+                    continue
+                }
                 if key.count > Table.maximumKeyLength {
                     tooLong.append(index)
                 } else {

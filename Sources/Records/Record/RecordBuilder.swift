@@ -103,32 +103,55 @@ package struct RecordBuilder {
 
     /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
     func finish(into finished: inout [UInt8]) {
-        let width = values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
-        let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount)
-        let valuesStart = endsStart + width * slotCount
-        let length = valuesStart + values.count
-        // Zeros that are appended to the array one after the other would cost more than the copy.
-        withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { record in
-            record[0] = UInt8(width)
-            record.storeBytes(of: UInt16(truncatingIfNeeded: slotCount).littleEndian, toByteOffset: 1, as: UInt16.self)
-            for place in RecordLayout.headerLength..<endsStart { record[place] = 0 }
-            for slot in 0..<slotCount {
-                let end = ends[slot]
-                if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
-                let (place, offset) = (endsStart + width * slot, end.offset)
-                switch width {
-                case 1: record[place] = UInt8(offset)
-                case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
-                default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
+        // In place, and from pointers: zeros that are appended first, and arrays that a closure retains, would cost more than the copy.
+        ends.withUnsafeBufferPointer { ends in
+            let ends = UnsafeBufferPointer(rebasing: ends[..<slotCount])
+            values.bytes.withUnsafeBytes { values in
+                let length = Self.length(ends, values)
+                finished.append(addingCapacity: length) { output in
+                    output.withUnsafeMutableBufferPointer { record, count in
+                        let record = UnsafeMutableRawBufferPointer(start: record.baseAddress, count: length)
+                        Self.write(ends, values, to: record)
+                        count = length
+                    }
                 }
             }
-            values.bytes.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyMemory(from: $0)
-            }
-            let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
-            record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
-            finished.append(contentsOf: UnsafeRawBufferPointer(record))
         }
+    }
+
+    /// The bytes that an end takes.
+    private static func width(_ values: UnsafeRawBufferPointer) -> Int {
+        values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
+    }
+
+    /// Of a record, with its checksum.
+    private static func length(_ ends: UnsafeBufferPointer<End>, _ values: UnsafeRawBufferPointer) -> Int {
+        RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count) + width(values) * ends.count
+            + values.count + RecordLayout.checksumLength
+    }
+
+    private static func write(
+        _ ends: UnsafeBufferPointer<End>, _ values: UnsafeRawBufferPointer, to record: UnsafeMutableRawBufferPointer
+    ) {
+        let width = width(values)
+        let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count)
+        let valuesStart = endsStart + width * ends.count
+        let length = valuesStart + values.count
+        record[0] = UInt8(width)
+        record.storeBytes(of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
+        for place in RecordLayout.headerLength..<endsStart { record[place] = 0 }
+        for (slot, end) in ends.enumerated() {
+            if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
+            let (place, offset) = (endsStart + width * slot, end.offset)
+            switch width {
+            case 1: record[place] = UInt8(offset)
+            case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
+            default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
+            }
+        }
+        UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyMemory(from: values)
+        let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
+        record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
     }
 }
 

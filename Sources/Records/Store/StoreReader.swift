@@ -217,13 +217,21 @@ package class StoreReader {
     static func uniqueKey(
         _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint, _ record: RawSpan
     ) throws -> [UInt8]? {
+        var key: [UInt8] = []
+        return try makeUniqueKey(number, entity, constraint, record, in: &key) ? key : nil
+    }
+
+    /// The same in the memory of another key; false when a value is null.
+    static func makeUniqueKey(
+        _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint, _ record: RawSpan, in key: inout [UInt8]
+    ) throws -> Bool {
         let view = try RecordView(record, of: entity)
-        var key = StoreLayout.uniqueKey(entity: number, constraint)
+        StoreLayout.beginUniqueKey(entity: number, constraint, in: &key)
         for slot in constraint.slots {
-            guard try view.range(of: slot) != nil else { return nil }
+            guard try view.range(of: slot) != nil else { return false }
             try view.appendOrderKey(of: slot, as: entity.type(at: slot), to: &key)
         }
-        return key
+        return true
     }
 
     func wrongUniqueKey(_ constraint: UniqueConstraint, to object: RecordKey) -> StoreError {

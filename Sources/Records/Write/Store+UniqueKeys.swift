@@ -61,9 +61,10 @@ extension Store {
         let entity = snapshot.model.entities[number]
         let constraints = entity.uniqueConstraints
         try scan.forEachBlock(of: number) { thread, block in
+            var key: [UInt8] = []
             try block.forEach { object, record in
                 for constraint in constraints {
-                    guard var key = try StoreReader.uniqueKey(number, entity, constraint, record) else { continue }
+                    guard try StoreReader.makeUniqueKey(number, entity, constraint, record, in: &key) else { continue }
                     key.appendBigEndian(object.number)
                     try sorters[thread].append(key)
                 }
@@ -124,14 +125,15 @@ extension StoreWriter {
 
     /// Writes a unique key that is probably the greatest: then LMDB fills its pages.
     fileprivate func appendUniqueKey(_ key: RawSpan, of object: RecordKey) throws {
-        let value = Self.uniqueValue(of: object, under: key)
-        if canAppendUniqueKeys {
-            do {
-                return try view.put(value.span.bytes, for: key, in: tables.unique, appending: true)
-            } catch let error as LMDBError where error == .keyExists {
-                canAppendUniqueKeys = false
+        try Self.withUniqueValue(of: object, under: key) { value in
+            if canAppendUniqueKeys {
+                do {
+                    return try view.put(value, for: key, in: tables.unique, appending: true)
+                } catch let error as LMDBError where error == .keyExists {
+                    canAppendUniqueKeys = false
+                }
             }
+            try view.put(value, for: key, in: tables.unique)
         }
-        try view.put(value.span.bytes, for: key, in: tables.unique)
     }
 }

@@ -8,23 +8,24 @@ extension StoreWriter {
     /// order, so that the pages with them are read and changed once.
     ///
     /// `merge` makes the new record of an object from its stored one and the batch's; without it, references stay where the batch's
-    /// record has none. `done` is called for each record in order,
-    /// with what became of it, or with the error that its values cause; what it throws ends the batch, and what came before
-    /// is written. O(k log n); O(k) for records that the store has already, where they come in the order of their objects.
+    /// record has none. For each record in order, `done` is called with what became of it, or `refused` with the error that its values
+    /// cause; what they throw ends the batch, and what came before is written. (A `Result` of both, which has room for an error, took a
+    /// tenth of an import's writing.) O(k log n); O(k) for records that the store has already, where they come in the order of their
+    /// objects.
     ///
     /// Returns whether most records were such: then sorting the keys of the next batch beforehand is in vain.
     @discardableResult
     package func put(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
-        merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])?,
-        done: (Int, Result<PutOutcome, StoreError>) throws -> Void
+        merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])? = nil,
+        refused: (Int, StoreError) throws -> Void = { throw $1 }, done: (Int, PutOutcome) throws -> Void
     ) throws -> Bool {
         let stored = model.entities[entity]
         let isSimple =
             !hasDerivations && stored.uniqueConstraints == [constraint].compactMap { $0 }
             && !stored.isAbstract
         guard isSimple else {
-            try putOneByOne(entity, batch, by: constraint, merge, done)
+            try putOneByOne(entity, batch, by: constraint, merge, refused, done)
             return false
         }
         try requireChangeable()
@@ -37,7 +38,14 @@ extension StoreWriter {
         // What was written before an error stays, with its unique keys.
         do {
             for row in 0..<batch.count {
-                try done(row, put(row, of: batch, constraint, &insertion, merge))
+                let outcome: PutOutcome
+                do { outcome = try put(row, of: batch, constraint, &insertion, merge) } catch let error as StoreError
+                    where error.isOfValues
+                {
+                    try refused(row, error)
+                    continue
+                }
+                try done(row, outcome)
             }
         } catch {
             try insertion.end(in: self)
@@ -47,48 +55,33 @@ extension StoreWriter {
         return (unchanged?.count ?? 0) * 2 > batch.count
     }
 
-    /// The same, with the batch's records as they are.
-    @discardableResult
-    package func put(
-        _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
-        done: (Int, Result<PutOutcome, StoreError>) throws -> Void
-    ) throws -> Bool {
-        try put(entity, batch, by: constraint, merge: nil, done: done)
-    }
-
     private func put(
         _ row: Int, of batch: borrowing RecordBatch, _ constraint: UniqueConstraint?,
         _ insertion: inout BatchInsertion, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?
-    ) throws -> Result<PutOutcome, StoreError> {
+    ) throws -> PutOutcome {
         let entity = insertion.entity
         switch insertion.keys.rows[row] {
         case .tooLong:
             let name = model.entities[entity]
             let attribute = constraint.map { name.name(of: $0) } ?? ""
-            return .failure(.uniqueValueTooLong(entity: name.name, attribute: attribute))
+            throw StoreError.uniqueValueTooLong(entity: name.name, attribute: attribute)
         case .new:
-            if hasLinks {
-                do { try checkLinks(of: entity, batch[row]) } catch let error as StoreError where error.isOfValues {
-                    return .failure(error)
-                }
-            }
-            return .success(.inserted(try insertion.insert(batch[row], row, in: self)))
+            if hasLinks { try checkLinks(of: entity, batch[row]) }
+            return .inserted(try insertion.insert(batch[row], row, in: self))
         case .same(let first):
             if let object = insertion.keys.rows[first].object, object.entity == entity {
-                return .success(try update(object, from: batch[row], merge))
+                return try update(object, from: batch[row], merge)
             }
         case .stored(let object):
             if object.entity == entity {
-                return .success(try update(object, from: batch[row], merge, constraint))
+                return try update(object, from: batch[row], merge, constraint)
             }
-        case .unchanged(let object): return .success(.unchanged(object))
+        case .unchanged(let object): return .unchanged(object)
         case .inserted: preconditionFailure("A record is written once.")
         }
         // The value is that of an object of another entity.
         try insertion.noteInserted(in: self)
-        do { return .success(try putOne(entity, batch[row], by: constraint, nil)) } catch let error as StoreError
-            where error.isOfValues
-        { return .failure(error) }
+        return try putOne(entity, batch[row], by: constraint, nil)
     }
 
     private func update(
@@ -124,14 +117,16 @@ extension StoreWriter {
 
     private func putOneByOne(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
-        _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?, _ done: (Int, Result<PutOutcome, StoreError>) throws -> Void
+        _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?, _ refused: (Int, StoreError) throws -> Void,
+        _ done: (Int, PutOutcome) throws -> Void
     ) throws {
         for row in 0..<batch.count {
-            let outcome: Result<PutOutcome, StoreError>
-            do {
-                outcome = .success(try putOne(entity, batch[row], by: constraint, merge))
-            } catch let error as StoreError where error.isOfValues {
-                outcome = .failure(error)
+            let outcome: PutOutcome
+            do { outcome = try putOne(entity, batch[row], by: constraint, merge) } catch let error as StoreError
+                where error.isOfValues
+            {
+                try refused(row, error)
+                continue
             }
             try done(row, outcome)
         }
@@ -291,8 +286,7 @@ private struct BatchKeys {
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             try keys?.forEach { key, row in
                 guard case .inserted(let object) = rows[row] else { return }
-                let value = StoreWriter.uniqueValue(of: object, under: key)
-                try cursor.put(value.span.bytes, for: key)
+                try StoreWriter.withUniqueValue(of: object, under: key) { try cursor.put($0, for: key) }
             }
         }
     }

@@ -101,17 +101,22 @@ extension StoreWriter {
     }
 
     func putUniqueKey(_ key: [UInt8], of object: RecordKey) throws {
-        try view.put(Self.uniqueValue(of: object, under: key.span.bytes), for: key, in: tables.unique)
+        let key = key.span.bytes
+        try Self.withUniqueValue(of: object, under: key) { try view.put($0, for: key, in: tables.unique) }
     }
 
-    /// The value of a unique key that leads to an object.
-    static func uniqueValue(of object: RecordKey, under key: RawSpan) -> [UInt8] {
-        var number: [UInt8] = []
+    /// Calls the body with the value of a unique key that leads to an object: its number without the high bytes that are 0, and a
+    /// checksum. It is no array, which would be allocated for each row of an import.
+    static func withUniqueValue(of object: RecordKey, under key: RawSpan, _ body: (RawSpan) throws -> Void) rethrows {
         let isOwn = StoreLayout.entity(ofUniqueKey: key) == object.entity
-        number.appendNumber(isOwn ? object.number : object.rawValue)
-        while number.last == 0 { number.removeLast() }
-        number.appendChecksum()
-        return number
+        let number = isOwn ? object.number : object.rawValue
+        let length = (UInt64.bitWidth - number.leadingZeroBitCount + 7) / 8
+        var value = (number.littleEndian, UInt64(0))
+        try withUnsafeMutableBytes(of: &value) { value in
+            let checksum = UnsafeRawBufferPointer(rebasing: value[..<length]).bytes.checksum
+            value.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
+            try body(UnsafeRawBufferPointer(rebasing: value[..<(length + 4)]).bytes)
+        }
     }
 
     /// Frees the unique values that an object's new record gives up, so that others may take them before it is updated.

@@ -24,7 +24,8 @@ struct UnchangedRows {
             var isAtRecord = false
             var missed = 0
             for row in 0..<batch.count {
-                if !isAtRecord || !cursor.value.isEqual(to: batch[row]) {
+                var isEqual = isAtRecord && cursor.value.isEqual(to: batch[row])
+                if !isEqual {
                     missed += 1
                     if missed > Self.mostMissed + count / Self.foundPerMissed { return }
                     guard let key = try StoreReader.uniqueKey(entity, description, constraint, batch[row]),
@@ -32,10 +33,11 @@ struct UnchangedRows {
                         object.entity == entity, try cursor.seek(toKeyFrom: object.rawValue)
                     else { continue }
                     isAtRecord = true
+                    isEqual = cursor.value.isEqual(to: batch[row])
                 }
                 let object = RecordKey(rawValue: cursor.integerKey)
                 // A record with a null in its unique attributes is a new object each time.
-                if object.entity == entity, cursor.value.isEqual(to: batch[row]),
+                if isEqual, object.entity == entity,
                     try constraint.isComplete(in: batch[row], of: description)
                 {
                     numbers[row] = object.number

@@ -80,9 +80,7 @@ import Testing
         let writer = try writer()
         var isDeferred = false
         for start in stride(from: 0, to: rows.count, by: 300) {
-            try writer.put(batch(rows[start..<min(start + 300, rows.count)], writer)) { _, outcome in
-                if case .failure(let error) = outcome { throw error }
-            }
+            try writer.put(batch(rows[start..<min(start + 300, rows.count)], writer)) { _, _ in }
             try writer.commitBatch()
             let snapshot = try container.store.snapshot()
             isDeferred = isDeferred || !snapshot.hasUniqueKeys(of: 0)
@@ -179,7 +177,7 @@ import Testing
             batch.append(record.span.bytes)
         }
         var refused: [Int] = []
-        try writer.put(batch) { index, outcome in if case .failure = outcome { refused.append(index) } }
+        try writer.put(batch, refused: { index, _ in refused.append(index) }, done: { _, _ in })
         try writer.commit()
         #expect(refused == [1])
         #expect(writer.counts.inserted == 2 && writer.counts.unchanged == 1)
