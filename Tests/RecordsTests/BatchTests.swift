@@ -107,6 +107,31 @@ import Values
         try pair.expectSameContents("\(prices)")
     }
 
+    /// Of new and of stored objects, and what came before and comes behind is written.
+    @Test func aReferenceToNoObjectIsRefusedInItsPlace() throws {
+        let code = AttributeDescription("code", .string, isUnique: true)
+        let pair = try BatchPair(
+            model: Model(entities: [
+                Entity(
+                    "Part", [code],
+                    relationships: [
+                        RelationshipDescription("whole", toOne: "Part", inverse: "parts"),
+                        RelationshipDescription("parts", toMany: "Part", inverse: "whole"),
+                    ])
+            ]))
+        let entity = try pair.single.store.snapshot().model.entities[0]
+        let slot = try #require(entity.links?.references.first?.slot)
+        func part(_ code: String, of number: UInt64?) throws -> [UInt8] {
+            let whole = number.map { Value.integer(Int64(RecordKey(entity: 0, number: $0).rawValue)) } ?? .null
+            let record = try entity.record([.string(code)])
+            return try entity.record(record.span.bytes, setting: [slot: whole])
+        }
+        try pair.put([part("a", of: nil), part("b", of: 1)], sortingKeys: false, "")
+        try pair.put([part("a", of: 2), part("b", of: 99), part("c", of: 99), part("d", of: 1)], sortingKeys: true, "")
+        #expect(try pair.batched.contents().count == 3)
+        try pair.expectSameContents("")
+    }
+
     /// What was taken before the error is in, with its unique keys.
     @Test func anErrorKeepsWhatCameBefore() throws {
         let test = try TestStore(model: TestStore.books)
