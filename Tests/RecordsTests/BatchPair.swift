@@ -31,7 +31,7 @@ struct BatchPair {
                 outcomes.append(outcome)
             }
             wasRepeated = try writer.put(
-                0, batch, by: constraint, refused: { index, _ in note(index, "refused") },
+                0, batch, by: constraint, refused: { index, error in note(index, error.description) },
                 done: { index, outcome in note(index, text(outcome)) })
         }
         let expectedCommit = try single.write { writer in
@@ -39,7 +39,7 @@ struct BatchPair {
                 do {
                     expected.append(text(try writer.put(0, record.span.bytes, by: [constraint])))
                 } catch let error as StoreError where error.isOfValues {
-                    expected.append("refused")
+                    expected.append(error.description)
                 }
             }
         }

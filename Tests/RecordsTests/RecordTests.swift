@@ -1,4 +1,5 @@
 import Models
+import Bytes
 import Foundation
 import TestSupport
 import Testing
@@ -98,6 +99,50 @@ import Values
             let record = try numbers.record([.integer(number)])
             #expect(record.count == 3 + 1 + 1 + bytes + 4, "\(number)")
             #expect(try numbers.values(of: record.span.bytes) == [.integer(number)])
+        }
+    }
+
+    private func endsWithChecksum(_ record: [UInt8]) -> Bool { record.span.bytes.endsWithChecksum() }
+
+    /// The layout is that of stores that are there.
+    @Test func recordsHaveTheseBytes() {
+        var builder = RecordBuilder()
+        var records: [UInt8] = [0xEE]
+        #expect(RecordBuilder.empty.dropLast(4).elementsEqual([1, 0, 0]))
+        builder.begin()
+        builder.appendInteger(-2)
+        builder.appendNull()
+        builder.appendBytes(Array("ab".utf8).span.bytes)
+        let first = builder.finish()
+        // Width 1 | slots 2 | nulls 1 | three ends | values.
+        #expect(first.dropLast(4).elementsEqual([1, 3, 0, 0b010, 1, 1, 3, 0xFE, 0x61, 0x62]))
+        #expect(endsWithChecksum(first))
+        builder.finish(into: &records)
+        for (length, width) in [(255, 1), (256, 2), (65_536, 4)] {
+            builder.begin()
+            builder.appendBytes([UInt8](repeating: 7, count: length).span.bytes)
+            builder.finish(into: &records)
+            let record = builder.finish()
+            #expect(record.count == 3 + 1 + width + length + 4 && Int(record[0]) == width)
+            #expect(endsWithChecksum(record) && records.suffix(record.count).elementsEqual(record))
+        }
+        #expect(records.dropFirst().prefix(first.count).elementsEqual(first))
+    }
+
+    @Test(arguments: [1, 255, 256, 1 << 40, (1 << 48) - 1] as [UInt64]) func uniqueValuesAreNumbersWithChecksums(
+        number: UInt64
+    ) throws {
+        for (entity, other) in [(0, 0), (3, 3), (3, 0), (0xFFFF, 1)] {
+            let key: [UInt8] = [UInt8(other >> 8), UInt8(other & 0xFF), 0, 0]
+            let object = RecordKey(entity: entity, number: number)
+            var expected: [UInt8] = []
+            expected.appendNumber(entity == other ? number : object.rawValue)
+            while expected.last == 0 { expected.removeLast() }
+            expected.appendChecksum()
+            StoreWriter.withUniqueValue(of: object, under: key.span.bytes) {
+                let isSame = $0.isEqual(to: expected.span.bytes)
+                #expect(isSame)
+            }
         }
     }
 

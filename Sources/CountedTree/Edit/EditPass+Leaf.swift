@@ -4,21 +4,21 @@ extension EditPass {
     private struct EditedLeaf {
         var measure: Measure
         var changes: [CellChange] = []
-        /// Which of the changes insert a key whose rest is not written yet.
-        var longKeys: [Int] = []
+        /// The changes that insert a long key, and their edits. They have no key until its rest is written.
+        var longKeys: [(change: Int, edit: Int)] = []
         /// The overflow nodes of removed keys.
         var freed: [NodeNumber] = []
         /// Whether all that changes are keys behind the last one: ascending keys leave filled nodes.
         var isAppended = true
-        var cells = NewCells.none
+        var contents = NewContents.unchanged
     }
 
-    private enum NewCells {
-        case none
+    private enum NewContents {
+        case unchanged
         /// The leaf's new bytes.
         case node([UInt8])
-        /// Too many for one node, or none.
-        case others(NodeWriter)
+        /// The leaf's new cells, which are too many for one node, or none.
+        case cells(NodeWriter)
     }
 
     mutating func editLeaf(
@@ -32,20 +32,20 @@ extension EditPass {
         }
         if !leaf.longKeys.isEmpty {
             // A read's body writes nothing, so the leaf is read again.
-            for index in leaf.longKeys {
-                guard let key = leaf.changes[index].key else { continue }
-                leaf.changes[index].key = try store.storedForm(of: key.bytes.span.bytes, form)
+            for (change, edit) in leaf.longKeys {
+                let key = edits[edit].key
+                leaf.changes[change].key = try store.storedForm(of: key.span.bytes, form)
             }
             try tree.read(node, level: 0) { try rewrite(&leaf, from: $0) }
         }
         for node in leaf.freed { try store.free(node) }
-        switch leaf.cells {
-        case .none: return .unchanged
+        switch leaf.contents {
+        case .unchanged: return .unchanged
         case .node(let bytes):
             let isUnderfull = bytes.count < store.capacity / 4
             try store.write(node, bytes)
             return .changed(leaf.measure, isUnderfull: isUnderfull)
-        case .others(let writer):
+        case .cells(let writer):
             return try finish(writer, of: node, level: 0, leaf.measure, fillsNodes: leaf.isAppended)
         }
     }
@@ -65,8 +65,9 @@ extension EditPass {
             noteFound(index, rank: before + slot, isPresent: isPresent)
             if !isPresent {
                 guard case .insert(let weight) = edit.change else { continue }
-                if edit.key.count > maximumInlineKey { leaf.longKeys.append(leaf.changes.count) }
-                let key = StoredKey(bytes: edit.key, isLong: false)
+                let isLong = edit.key.count > maximumInlineKey
+                if isLong { leaf.longKeys.append((leaf.changes.count, index)) }
+                let key = isLong ? .empty : StoredKey(bytes: edit.key, isLong: false)
                 leaf.changes.append(
                     CellChange(slot: slot, drops: false, key: key, weight: weight, summary: edit.summary))
                 leaf.measure += Measure(count: 1, weight: weight)
@@ -101,11 +102,11 @@ extension EditPass {
     private func rewrite(_ leaf: inout EditedLeaf, from view: NodeView) throws {
         if leaf.changes.isEmpty { return }
         if let bytes = try view.replacing(leaf.changes, capacity: store.capacity, in: buffer) {
-            leaf.cells = .node(bytes)
+            leaf.contents = .node(bytes)
         } else {
             var writer = NodeWriter(level: 0, form)
             try writer.append(view, leaf.changes)
-            leaf.cells = .others(writer)
+            leaf.contents = .cells(writer)
         }
     }
 }

@@ -32,8 +32,7 @@ package final class ForkNodeStore: NodeStore {
     package var capacity: Int { base.capacity }
 
     package func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
-        // A lookup costs a hash, also of no nodes.
-        switch changes.isEmpty ? nil : changes[node] {
+        switch changes[node] {
         case .written(let bytes): try body(bytes.span.bytes)
         case .freed: throw TreeError.corrupted(node: node, "it is read after it was freed")
         case nil: try base.read(node, body)

@@ -32,7 +32,8 @@ extension BatchWriter {
     }
 
     /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or `refused` the
-    /// error that its values cause; what they throw ends the batch, and the records before are written. `related` are the slots of
+    /// error that its values cause; what these two throw ends the batch, and the records before are written. While unique keys are left
+    /// out, `done` is not called, and errors of repeated values come with `commit`. `related` are the slots of
     /// references that the records have, also where these are null: a stored object keeps its others.
     package func put(
         _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [], relating related: Set<Int> = [],

@@ -8,11 +8,12 @@ extension ManagedObjectContext {
     public func processPendingChanges() {
         while !delivery.isUnderWay, edits.hasUnprocessed {
             undoStack.closeGroup()
+            let base = statesBase
             // Kept only where it is read: else each report would copy it.
-            let before = statesBase == nil ? [:] : edits.reported
+            let before = base == nil ? [:] : edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return edits.didDeliver() }
-            let states = states(from: before, to: edits.reported)
+            let states = base.map { self.states(from: before, to: edits.reported, over: $0) }
             deliver { $0.advance([:], changes) { try $0.edit(changes, states) } }
         }
     }
@@ -25,8 +26,13 @@ extension ManagedObjectContext {
 
     /// The states with some unsaved records and with others, as far as followers need them.
     func states(from old: [RecordKey: [UInt8]?], to new: [RecordKey: [UInt8]?]) -> StateChange? {
-        guard let base = statesBase else { return nil }
-        return StateChange(from: ChangedState(old, over: base), to: ChangedState(new, over: base))
+        statesBase.map { states(from: old, to: new, over: $0) }
+    }
+
+    private func states(
+        from old: [RecordKey: [UInt8]?], to new: [RecordKey: [UInt8]?], over base: Snapshot
+    ) -> StateChange {
+        StateChange(from: ChangedState(old, over: base), to: ChangedState(new, over: base))
     }
 
     private func reportEdits() -> [RecordChange] {

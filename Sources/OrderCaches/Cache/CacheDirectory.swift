@@ -226,7 +226,8 @@ package struct CacheDirectory {
             guard let header = try? header(name, in: writer) else { continue }
             needed = min(needed ?? header.commit, header.commit)
         }
-        guard let needed else { return }
+        // Where a cache that is never opened keeps the log, nothing is left to trim: each save would look at the lock in vain.
+        guard let needed, needed > writer.state.logStart else { return }
         let built = writer.store.commitBeingBuilt() ?? needed
         try writer.trimLog(through: min(needed, built), keeping: kept)
     }

@@ -80,8 +80,8 @@ package struct OrderShape: Sendable {
         return key
     }
 
-    /// Whether sections stand in the order of their rows, given one section's key and value. They do when its value is its name, as the
-    /// name orders: all values are of one type, or null, which stands first in both orders.
+    /// Whether sections stand in the order of their rows, given one section's key and value: when the key begins with the value, which
+    /// is a text then, and its bytes order both. Other sections' values are texts too, or null, which stands first in both orders.
     func hasSectionsInOrderOfRows(_ key: [UInt8], value: [UInt8]) -> Bool {
         guard case .byName(descending: false, _) = sectionOrder, collator == nil, !hasHeadings else { return false }
         return key.starts(with: value)

@@ -103,17 +103,15 @@ package struct RecordBuilder {
 
     /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
     func finish(into finished: inout [UInt8]) {
-        // In place, and from pointers: zeros that are appended first, and arrays that a closure retains, would cost more than the copy.
+        // From pointers, and in memory of its own first: arrays that a closure retains, and zeros that are appended before they are
+        // written over, would cost more than the copy.
         ends.withUnsafeBufferPointer { ends in
             let ends = UnsafeBufferPointer(rebasing: ends[..<slotCount])
             values.bytes.withUnsafeBytes { values in
                 let length = Self.length(ends, values)
-                finished.append(addingCapacity: length) { output in
-                    output.withUnsafeMutableBufferPointer { record, count in
-                        let record = UnsafeMutableRawBufferPointer(start: record.baseAddress, count: length)
-                        Self.write(ends, values, to: record)
-                        count = length
-                    }
+                withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { record in
+                    Self.write(ends, values, to: record)
+                    finished.append(contentsOf: UnsafeRawBufferPointer(record))
                 }
             }
         }

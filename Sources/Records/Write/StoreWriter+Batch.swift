@@ -9,9 +9,8 @@ extension StoreWriter {
     ///
     /// `merge` makes the new record of an object from its stored one and the batch's; without it, references stay where the batch's
     /// record has none. For each record in order, `done` is called with what became of it, or `refused` with the error that its values
-    /// cause; what they throw ends the batch, and what came before is written. (A `Result` of both, which has room for an error, took a
-    /// tenth of an import's writing.) O(k log n); O(k) for records that the store has already, where they come in the order of their
-    /// objects.
+    /// cause: nothing of it is written then. What these two throw ends the batch; the records before are written. O(k log n); O(k) for
+    /// records that the store has already, where they come in the order of their objects.
     ///
     /// Returns whether most records were such: then sorting the keys of the next batch beforehand is in vain.
     @discardableResult
@@ -38,10 +37,11 @@ extension StoreWriter {
         // What was written before an error stays, with its unique keys.
         do {
             for row in 0..<batch.count {
+                // A `Result` has room for an error: to pass it on took a tenth of an import's writing.
                 let outcome: PutOutcome
-                do { outcome = try put(row, of: batch, constraint, &insertion, merge) } catch let error as StoreError
-                    where error.isOfValues
-                {
+                do {
+                    outcome = try put(row, of: batch, constraint, &insertion, merge)
+                } catch let error as StoreError where error.isOfValues {
                     try refused(row, error)
                     continue
                 }
@@ -65,10 +65,14 @@ extension StoreWriter {
             let name = model.entities[entity]
             let attribute = constraint.map { name.name(of: $0) } ?? ""
             throw StoreError.uniqueValueTooLong(entity: name.name, attribute: attribute)
-        case .new:
-            if hasLinks { try checkLinks(of: entity, batch[row]) }
-            return .inserted(try insertion.insert(batch[row], row, in: self))
+        case .new: return .inserted(try insert(row, of: batch, &insertion))
         case .same(let first):
+            // Refused: this is the first record with the value that is taken.
+            if case .new = insertion.keys.rows[first] {
+                let object = try insert(row, of: batch, &insertion)
+                insertion.keys.note(object, insteadOf: first)
+                return .inserted(object)
+            }
             if let object = insertion.keys.rows[first].object, object.entity == entity {
                 return try update(object, from: batch[row], merge)
             }
@@ -82,6 +86,13 @@ extension StoreWriter {
         // The value is that of an object of another entity.
         try insertion.noteInserted(in: self)
         return try putOne(entity, batch[row], by: constraint, nil)
+    }
+
+    private func insert(
+        _ row: Int, of batch: borrowing RecordBatch, _ insertion: inout BatchInsertion
+    ) throws -> RecordKey {
+        if hasLinks { try checkLinks(of: insertion.entity, batch[row]) }
+        return try insertion.insert(batch[row], row, in: self)
     }
 
     private func update(
@@ -122,9 +133,9 @@ extension StoreWriter {
     ) throws {
         for row in 0..<batch.count {
             let outcome: PutOutcome
-            do { outcome = try putOne(entity, batch[row], by: constraint, merge) } catch let error as StoreError
-                where error.isOfValues
-            {
+            do {
+                outcome = try putOne(entity, batch[row], by: constraint, merge)
+            } catch let error as StoreError where error.isOfValues {
                 try refused(row, error)
                 continue
             }
@@ -279,6 +290,9 @@ private struct BatchKeys {
         rows[row] = .inserted(object)
         hasInserted = true
     }
+
+    /// An object was inserted for a later record, because the first one with its unique value was refused.
+    mutating func note(_ object: RecordKey, insteadOf first: Int) { rows[first] = .stored(object) }
 
     /// Writes the keys of the records that were inserted, in their order.
     func write(in writer: StoreWriter) throws {

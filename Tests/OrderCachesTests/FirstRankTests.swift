@@ -1,0 +1,120 @@
+import Bytes
+import CountedTree
+import Foundation
+import Models
+import Records
+import TestSupport
+import Testing
+import Values
+
+@testable import OrderCaches
+
+/// Where a section's rows begin, by its entry and by its rows.
+@Suite struct FirstRankTests {
+    private static let groups: [String?] = [nil, "", "a", "ab", "b", "é"]
+
+    @Test(arguments: TestOrder.all.filter(\.hasSections)) func entriesKnowTheRankOfTheirFirstRows(
+        order: TestOrder
+    ) throws {
+        let placer = order.placer
+        var placement = RowPlacement()
+        func key(_ group: String?, _ number: UInt64) throws -> RowKey? {
+            let record = try TestRow(group: group, rank: Int64(number % 3)).record()
+            return try placer.key(of: RecordKey(entity: 0, number: number), record, in: nil, &placement)
+        }
+        // Each group without rows once, and all with rows.
+        for missing in Self.groups.indices.map({ Optional($0) }) + [nil] {
+            var fork = ForkedOrder(
+                over: SectionedOrder(entity: 0, shape: try order.shape(), in: MemoryNodeStore(capacity: 256)))
+            var rows: [RowChange] = []
+            for (index, group) in Self.groups.enumerated() where index != missing {
+                for number in UInt64(10 * index)...UInt64(12 * index) {
+                    rows.append(
+                        RowChange(
+                            object: RecordKey(entity: 0, number: number), old: nil, new: try key(group, number)))
+                }
+            }
+            try fork.update(OrderEdits(rows))
+            for group in Self.groups {
+                let section = try #require(try key(group, 1)).section
+                let known = try fork.order.entry(of: section).firstRank
+                let counted = try fork.order.firstRank(of: section)
+                #expect(known == nil || known == counted, "\(order), \(group ?? "null")")
+                if case .byName(descending: false, _) = order.sectionOrder, group != nil { #expect(known != nil) }
+            }
+        }
+    }
+
+    /// Of two values of a type, where the shape says so of one of them.
+    @Test func sectionsInOrderOfRowsAre() throws {
+        let texts = ["", "\0", "\u{1}", "a", "a\0b", "aa", "B", "b", "10", "9", "é", "e\u{301}", "日本"]
+        let values: [[Value]] = [
+            [.null] + texts.map(Value.string), [.null] + [-10, 9, 10, 100].map { .integer($0) },
+            [.null] + [-1.5, 0, 2, 10].map { .double($0) }, [.null, .boolean(false), .boolean(true)],
+            [.null] + [0, 1e9, 2e9].map { .date(Date(timeIntervalSinceReferenceDate: $0)) },
+            [.null] + ["http://b", "http://a/1"].compactMap { URL(string: $0).map(Value.url) },
+            [.null] + texts.map { .data(Data($0.utf8)) },
+        ]
+        var held: Set<ValueType?> = []
+        for order: OrderShape.SectionOrder in [
+            .byName(), .byName(descending: true), .byName(.localized("en")), .byCount(), .byFirstRow,
+        ] {
+            let shape = try OrderShape(hasSections: true, sectionOrder: order)
+            for values in values {
+                let sections = values.map { value in
+                    var bytes: [UInt8] = []
+                    OrderKey.append(value, to: &bytes)
+                    return (value: bytes, key: shape.sectionKey(value: bytes, nil, firstRow: [], count: 0))
+                }
+                for (index, one) in sections.enumerated() where shape.hasSectionsInOrderOfRows(one.key, value: one.value) {
+                    held.insert(values[index].type)
+                    for other in sections {
+                        let (byValue, byKey) = (
+                            one.value.span.bytes.compare(other.value.span.bytes),
+                            one.key.span.bytes.compare(other.key.span.bytes)
+                        )
+                        #expect(byValue.signum() == byKey.signum(), "\(order) \(one.value) \(other.value)")
+                    }
+                }
+            }
+        }
+        #expect(held == [.string])
+    }
+
+    /// Damage that no checksum shows: the sections count other rows than there are.
+    @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionsThatCountOtherRowsAreAnError(
+        order: TestOrder
+    ) throws {
+        let placer = order.placer
+        var placement = RowPlacement()
+        func key(_ group: String, _ rank: Int64, _ number: UInt64) throws -> RowKey? {
+            let record = try TestRow(group: group, rank: rank).record()
+            return try placer.key(of: RecordKey(entity: 0, number: number), record, in: nil, &placement)
+        }
+        func change(_ group: String, _ number: UInt64, from old: Int64?, to new: Int64?) throws -> RowChange {
+            RowChange(
+                object: RecordKey(entity: 0, number: number), old: try old.flatMap { try key(group, $0, number) },
+                new: try new.flatMap { try key(group, $0, number) })
+        }
+        var fork = ForkedOrder(
+            over: SectionedOrder(entity: 0, shape: try order.shape(), in: MemoryNodeStore(capacity: 256)))
+        let groups = ["a", "b", "c"]
+        try fork.update(
+            OrderEdits(try (0..<30).map { try change(groups[$0 / 10], UInt64($0 + 1), from: nil, to: Int64($0)) }))
+        var damaged = fork.order
+        let sections = try (0..<3).map { try damaged.section(at: $0) }
+        let places = try sections.map { try #require(try damaged.place(of: $0.value)) }
+        for (place, count) in zip(places, [2, 10, 18]) {
+            try damaged.sections.apply([TreeEdit(place.key, .update(weight: count), summary: place.summary)])
+        }
+        // Rows at both ends of each section, moved within it.
+        for (number, group) in [(1, 0), (10, 0), (11, 1), (20, 1), (21, 2), (30, 2)] {
+            var next = ForkedOrder(over: damaged)
+            let edits = [try change(groups[group], UInt64(number), from: Int64(number - 1), to: 50)]
+            do {
+                let places = try next.update(OrderEdits(edits))
+                _ = try OrderDiff.change(from: damaged, to: next.order, edits, places)
+            } catch  where error.isDamage {}
+        }
+    }
+}
