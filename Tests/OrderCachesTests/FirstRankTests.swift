@@ -107,14 +107,20 @@ import Values
         for (place, count) in zip(places, [2, 10, 18]) {
             try damaged.sections.apply([TreeEdit(place.key, .update(weight: count), summary: place.summary)])
         }
-        // Rows at both ends of each section, moved within it.
-        for (number, group) in [(1, 0), (10, 0), (11, 1), (20, 1), (21, 2), (30, 2)] {
-            var next = ForkedOrder(over: damaged)
-            let edits = [try change(groups[group], UInt64(number), from: Int64(number - 1), to: 50)]
-            do {
-                let places = try next.update(OrderEdits(edits))
-                _ = try OrderDiff.change(from: damaged, to: next.order, edits, places)
-            } catch  where error.isDamage {}
+        // Rows at both ends of each section, changed in their places and moved within it.
+        for isMoved in [false, true] {
+            var found = 0
+            for (number, group) in [(1, 0), (10, 0), (11, 1), (20, 1), (21, 2), (30, 2)] {
+                var next = ForkedOrder(over: damaged)
+                let rank = Int64(number - 1)
+                let edits = [try change(groups[group], UInt64(number), from: rank, to: isMoved ? 50 : rank)]
+                do {
+                    let places = try next.update(OrderEdits(edits))
+                    _ = try OrderDiff.change(from: damaged, to: next.order, edits, places)
+                } catch  where error.isDamage { found += 1 }
+            }
+            // At least in the section that counts fewer rows than it has.
+            #expect(found > 0, "moved: \(isMoved)")
         }
     }
 }
