@@ -34,7 +34,6 @@ let package = Package(
             ]),
         // measures readers beside a writer, for a minute
         .executableTarget(name: "load", dependencies: ["Catalogue", "Stores"]),
-        .executableTarget(name: "prof", dependencies: ["Stores"]),
         // turns the harness's results into a table and JSON
         .executableTarget(name: "report", dependencies: [.product(name: "benchmark-page", package: "FetchIndex")]),
         .executableTarget(
