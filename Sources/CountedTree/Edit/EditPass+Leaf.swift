@@ -8,7 +8,7 @@ extension EditPass {
         var longKeys: [(change: Int, edit: Int)] = []
         /// The overflow nodes of removed keys.
         var freed: [NodeNumber] = []
-        /// Whether all that changes are keys behind the last one: ascending keys leave filled nodes.
+        /// Whether nothing changes but that keys come behind the last one: ascending keys leave filled nodes.
         var isAppended = true
         var contents = NewContents.unchanged
     }
