@@ -66,7 +66,8 @@ import Values
                     OrderKey.append(value, to: &bytes)
                     return (value: bytes, key: shape.sectionKey(value: bytes, nil, firstRow: [], count: 0))
                 }
-                for (index, one) in sections.enumerated() where shape.hasSectionsInOrderOfRows(one.key, value: one.value) {
+                for (index, one) in sections.enumerated()
+                where shape.hasSectionsInOrderOfRows(one.key, value: one.value) {
                     held.insert(values[index].type)
                     for other in sections {
                         let (byValue, byKey) = (

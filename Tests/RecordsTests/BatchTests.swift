@@ -129,12 +129,16 @@ import Values
         try pair.put([part("a", of: nil), part("b", of: 1)], sortingKeys: false, "")
         for sortingKeys in [false, true] {
             try pair.put(
-                [part("b", of: 99), part("a", of: 2), part("c", of: 99), part("d", of: 1)], sortingKeys: sortingKeys, "")
+                [part("b", of: 99), part("a", of: 2), part("c", of: 99), part("d", of: 1)], sortingKeys: sortingKeys, ""
+            )
         }
         #expect(try pair.batched.contents().count == 3)
         // The value of a refused record is that of the next one that has it, in its place.
         try pair.put(
-            [part("e", of: 99), part("e", of: 98), part("e", of: 1), part("f", of: 1), part("e", of: 2), part("f", of: 99)],
+            [
+                part("e", of: 99), part("e", of: 98), part("e", of: 1), part("f", of: 1), part("e", of: 2),
+                part("f", of: 99),
+            ],
             sortingKeys: false, "")
         #expect(try pair.batched.contents().count == 5)
         try pair.expectSameContents("")

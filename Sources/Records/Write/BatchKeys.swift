@@ -1,0 +1,111 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+
+/// What the unique keys of a batch's records lead to.
+struct BatchKeys {
+    enum Row {
+        /// No object has the unique value, or it has a null.
+        case new
+        /// An earlier record of the batch has it.
+        case same(as: Int)
+        case stored(RecordKey)
+        case tooLong
+        case inserted(RecordKey)
+        /// The object has these bytes already, and no other record of the batch changes it.
+        case unchanged(RecordKey)
+
+        var object: RecordKey? {
+            switch self {
+            case .stored(let object), .inserted(let object), .unchanged(let object): object
+            case .new, .same, .tooLong: nil
+            }
+        }
+
+        var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
+    }
+
+    private(set) var rows: [Row]
+    private var hasInserted = false
+    private let keys: RecordBatch.UniqueKeys?
+
+    /// Looks up the keys in their order, of records that are not known to be unchanged.
+    init(
+        _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, _ unchanged: UnchangedRows?,
+        in writer: StoreWriter
+    ) throws {
+        var rows = [Row](repeating: .new, count: batch.count)
+        if let unchanged, unchanged.count > 0 {
+            for (row, number) in unchanged.numbers.enumerated() {
+                if let number { rows[row] = .unchanged(RecordKey(entity: entity, number: number)) }
+            }
+        }
+        if let constraint {
+            let prepared = batch.keys?.constraint == constraint ? batch.keys : nil
+            let keys =
+                try prepared
+                ?? RecordBatch.UniqueKeys(of: batch, entity, writer.model.entities[entity], constraint) {
+                    !rows[$0].isUnchanged
+                }
+            for row in keys.tooLong { rows[row] = .tooLong }
+            try Self.find(keys, &rows, in: writer)
+            if let unchanged, unchanged.count > 0 { Self.giveUpChanged(&rows) }
+            self.keys = keys
+        } else {
+            keys = nil
+        }
+        self.rows = rows
+    }
+
+    /// Where another record of the batch has the key of an unchanged one, each is compared when its turn comes.
+    private static func giveUpChanged(_ rows: inout [Row]) {
+        var found: Set<RecordKey> = []
+        for case .stored(let object) in rows { found.insert(object) }
+        if found.isEmpty { return }
+        for (row, place) in rows.enumerated() {
+            if case .unchanged(let object) = place, found.contains(object) { rows[row] = .stored(object) }
+        }
+    }
+
+    private static func find(_ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter) throws {
+        var last: [UInt8] = []
+        var first = -1
+        try writer.view.withCursor(on: writer.tables.unique) { cursor in
+            var (isAtKey, hasMore) = (false, true)
+            try keys.forEach { key, row in
+                if rows[row].isUnchanged { return }
+                if first >= 0 && key.isEqual(to: last.span.bytes) {
+                    rows[row] = .same(as: first)
+                    return
+                }
+                first = row
+                last.removeAll(keepingCapacity: true)
+                last.appendBytes(key)
+                // The cursor is at the first stored key that is not less than an earlier one of these.
+                if hasMore, !isAtKey || cursor.key.compare(key) < 0 { hasMore = try cursor.seek(toKeyFrom: key) }
+                isAtKey = true
+                guard hasMore, cursor.key.isEqual(to: key) else { return }
+                rows[row] = .stored(try writer.object(unique: last, value: cursor.value))
+            }
+        }
+    }
+
+    mutating func note(_ object: RecordKey, insertedFor row: Int) {
+        rows[row] = .inserted(object)
+        hasInserted = true
+    }
+
+    /// An object was inserted for a later record, because the first one with its unique value was refused.
+    mutating func note(_ object: RecordKey, insteadOf first: Int) { rows[first] = .stored(object) }
+
+    /// Writes the keys of the records that were inserted, in their order.
+    func write(in writer: StoreWriter) throws {
+        guard hasInserted else { return }
+        try writer.view.withCursor(on: writer.tables.unique) { cursor in
+            try keys?.forEach { key, row in
+                guard case .inserted(let object) = rows[row] else { return }
+                try StoreWriter.withUniqueValue(of: object, under: key) { try cursor.put($0, for: key) }
+            }
+        }
+    }
+}
