@@ -152,7 +152,7 @@ private struct KeysInMemory {
 
     init(mostWanted: Int) {
         self.mostWanted = max(1, mostWanted)
-        fullCount = mostWanted > Self.manyWanted ? .max : max(4 * mostWanted, 4096)
+        fullCount = mostWanted > Self.manyWanted ? .max : max(4 * mostWanted, 256)
     }
 
     mutating func countDropped(_ count: Int) { appendedCount += count }

@@ -44,7 +44,6 @@ let benchmarks: @Sendable () -> Void = {
         scans(stores)
         firstRows(stores)
         rangeCount(stores)
-        aggregates(stores)
         for shape in [Shape.files, .shuffledFiles] where rows <= 1_000_000 {
             let stores = Stores(rows: rows, shape)
             if shape == .files {

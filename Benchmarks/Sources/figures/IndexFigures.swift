@@ -45,7 +45,7 @@ struct IndexFigures {
         let savers = try urls.map {
             try Saver(PersistentContainer(at: $0, durability: durability), stores.rows, from: start)
         }
-        return try Self.medians(of: savers, rounds: 400) { try $0.save() }
+        return try medians(rounds: 400, savers.map { $0.save })
     }
 
     /// The first store has a unique key where the other one has an index.
@@ -61,20 +61,7 @@ struct IndexFigures {
             }
         }
         let seekers = containers.map { Seeker($0, stores.rows) }
-        return try Self.medians(of: seekers, rounds: 400) { try $0.lookUp() }
-    }
-
-    /// Calls all of them in turn, and returns the median time of each in microseconds.
-    private static func medians<Subject>(
-        of subjects: [Subject], rounds: Int, _ body: (Subject) throws -> Void
-    ) throws -> [Double] {
-        var times = Array(repeating: [Double](), count: subjects.count)
-        for _ in 0..<rounds {
-            for (number, subject) in subjects.enumerated() {
-                times[number].append(try ContinuousClock().measure { try body(subject) } / .microseconds(1))
-            }
-        }
-        return times.map { $0.sorted()[rounds / 2] }
+        return try medians(rounds: 400, seekers.map { $0.lookUp })
     }
 }
 

@@ -80,7 +80,7 @@ struct RelationshipFigures {
     func measure() throws -> [Figure] {
         defer { try? FileManager.default.removeItem(at: folder) }
         let builds = try builds()
-        let warm = try Self.medians(
+        let warm = try medians(
             rounds: 400,
             [
                 { try controller(sort: ["authorName", "title"], "plain").performFetch() },
@@ -115,19 +115,8 @@ struct RelationshipFigures {
             context: context ?? container.newContext(), sectionKey: section, cacheName: cacheName)
     }
 
-    /// The median time of each body in microseconds; they are called in turn.
-    private static func medians(rounds: Int, _ bodies: [() throws -> Void]) throws -> [Double] {
-        var times = Array(repeating: [Double](), count: bodies.count)
-        for _ in 0..<rounds {
-            for (number, body) in bodies.enumerated() {
-                times[number].append(try ContinuousClock().measure { try body() } / .microseconds(1))
-            }
-        }
-        return times.map { $0.sorted()[rounds / 2] }
-    }
-
     private func builds() throws -> (plain: Double, path: Double) {
-        let times = try Self.medians(
+        let times = try medians(
             rounds: 3,
             [
                 {
@@ -150,7 +139,7 @@ struct RelationshipFigures {
         let authors = try context.fetch(FetchRequest<Author>(sortKeys: [SortKey("name")]))
         let books = try context.fetch(FetchRequest<Book>(sortKeys: []))
         var next = 0
-        let times = try Self.medians(
+        let times = try medians(
             rounds: Self.rounds,
             [
                 {
@@ -177,7 +166,7 @@ struct RelationshipFigures {
         let publishers = try context.fetch(FetchRequest<Publisher>(sortKeys: []))
         let books = try context.fetch(FetchRequest<Book>(sortKeys: []))
         var next = 0
-        let times = try Self.medians(
+        let times = try medians(
             rounds: Self.rounds,
             [
                 {
@@ -215,7 +204,7 @@ struct RelationshipFigures {
             }
         }
         var next = 0
-        return try Self.medians(
+        return try medians(
             rounds: 3,
             [
                 {
@@ -246,7 +235,7 @@ struct RelationshipFigures {
             return try context.fetch(request).count
         }
         var next = 0
-        let found = try Self.medians(
+        let found = try medians(
             rounds: Self.rounds,
             [
                 {
@@ -254,7 +243,7 @@ struct RelationshipFigures {
                     _ = try count("author.name == %@", author(next))
                 }
             ])
-        let scans = try Self.medians(rounds: 5, [{ _ = try count("authorName == %@", author(7)) }])
+        let scans = try medians(rounds: 5, [{ _ = try count("authorName == %@", author(7)) }])
         return (found[0], scans[0])
     }
 
@@ -262,7 +251,7 @@ struct RelationshipFigures {
         let context = container.newContext()
         let authors = try context.fetch(FetchRequest<Author>(sortKeys: [SortKey("name")]))
         var next = 0
-        return try Self.medians(
+        return try medians(
             rounds: 20,
             [
                 {

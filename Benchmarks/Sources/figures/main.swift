@@ -3,7 +3,9 @@ import FetchIndex
 import Foundation
 import Stores
 
-// usage: figures ROWS...      measures memory, size, changes of the model, indexes, relationships, and imports of a million rows; prints JSON
+// usage: figures ROWS...
+//     measures memory, size, changes of the model and indexes of these rows; aggregates of FETCHINDEX_BENCHMARK_ROWS, relationships,
+//     and imports of a million rows; prints JSON
 
 /// Anonymous memory of this process in bytes (Linux); 0 elsewhere. Pages of the mapped file are not private.
 func privateBytes() -> Int {
@@ -71,6 +73,10 @@ for argument in CommandLine.arguments.dropFirst() {
 for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
     figures += try ModelFigures(Stores(rows: rows)).measure()
     figures += try IndexFigures(Stores(rows: rows)).measure()
+}
+let rowCounts = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000"
+for rows in rowCounts.split(separator: " ").compactMap({ Int($0) }) {
+    figures += try AggregateFigures(Stores(rows: rows)).measure()
 }
 figures += try ImportFigures(rows: 1_000_000).measure()
 let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
