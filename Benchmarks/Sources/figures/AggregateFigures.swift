@@ -24,8 +24,8 @@ struct AggregateFigures {
         return [
             figure("warm fetch with three aggregates", fetches[0], "µs"),
             figure("warm fetch with three aggregates, by one without", fetches[0] / fetches[1], limit: 1.3, "times"),
-            figure("one changed row with three aggregates", changes[0], "µs"),
-            figure("one changed row with three aggregates, by one without", changes[0] / changes[1], limit: 1.2, "times"),
+            figure("change 1 row with three aggregates", changes[0], "µs"),
+            figure("change 1 row with three aggregates, by one without", changes[0] / changes[1], limit: 1.2, "times"),
         ]
     }
 

@@ -8,6 +8,8 @@ final class RecordPlacer: RowPlacer {
     private let model: Model
     let table: PathTable
     let paths: [RelatedPath]
+    /// The slots of the references that the table's paths begin with; nil for one that begins with other steps.
+    private let referenceSlots: [Int?]
     /// True for all records when the definition has no predicate.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
@@ -53,6 +55,10 @@ final class RecordPlacer: RowPlacer {
         self.reads = reads
         self.table = table
         paths = table.allPaths
+        referenceSlots = table.paths.map { path in
+            guard case .reference = path.steps[0].kind else { return nil }
+            return path.steps[0].slots[number]
+        }
         missingValues = entity.missingValues
     }
 
@@ -98,15 +104,13 @@ final class RecordPlacer: RowPlacer {
         if paths.isEmpty { return try place(bytes, &placement) }
         let missing = missingValues
         let record = try RecordView(bytes, missing: missing.span.bytes)
-        let place = RelatedPlace(
-            object: object, state: state, paths: table.paths, model: model, usedNames: table.usedNames)
-        let row = RelatedRow(record, bytes, place)
-        if try hasPredicate && !predicate.evaluate(row) { return false }
+        let related = RelatedRecord(object: object, record: record, bytes: bytes, state: state)
+        if try hasPredicate && !predicate.evaluate(row(related)) { return false }
         if let section {
             if headings != nil {
-                try section.appendObject(row.integer(at: section.slot), to: &placement.key)
+                try section.appendObject(row(related).integer(at: section.slot), to: &placement.key)
             } else {
-                try append(section.slot, section.keys, of: record, row, place, to: &placement.key) {
+                try append(section.slot, section.keys, of: related, to: &placement.key) {
                     try section.append($0, slot: $1, to: &$2)
                 }
             }
@@ -115,9 +119,9 @@ final class RecordPlacer: RowPlacer {
         for column in sortColumns {
             let start = placement.key.count
             if let expression = column.expression {
-                try column.append(expression, of: row, to: &placement.key)
+                try column.append(expression, of: row(related), to: &placement.key)
             } else {
-                try append(column.slot, column.keys, of: record, row, place, to: &placement.key) {
+                try append(column.slot, column.keys, of: related, to: &placement.key) {
                     try column.append($0, slot: $1, to: &$2)
                 }
             }
@@ -128,18 +132,41 @@ final class RecordPlacer: RowPlacer {
         return true
     }
 
+    /// An object's record, and the state in which its paths are followed.
+    private struct RelatedRecord: ~Escapable {
+        let object: RecordKey
+        let record: RecordView
+        let bytes: RawSpan
+        let state: any RecordState
+
+        @_lifetime(copy record, copy bytes)
+        init(object: RecordKey, record: RecordView, bytes: RawSpan, state: any RecordState) {
+            self.object = object
+            self.record = record
+            self.bytes = bytes
+            self.state = state
+        }
+    }
+
+    /// What expressions read. Most sort keys do without: what their paths lead to is remembered.
+    @_lifetime(copy related)
+    private func row(_ related: borrowing RelatedRecord) -> RelatedRow {
+        let place = RelatedPlace(
+            object: related.object, state: related.state, paths: table.paths, model: model, usedNames: table.usedNames)
+        return RelatedRow(related.record, related.bytes, place)
+    }
+
     /// Appends what a column makes of a slot, or of the record and slot to which its path leads; null where it leads to nothing.
     private func append(
-        _ slot: Int, _ keys: PathKeys, of record: RecordView, _ row: borrowing RelatedRow, _ place: RelatedPlace,
-        to key: inout [UInt8], _ body: (RecordView, Int, inout [UInt8]) throws -> Void
+        _ slot: Int, _ keys: PathKeys, of related: borrowing RelatedRecord, to key: inout [UInt8],
+        _ body: (RecordView, Int, inout [UInt8]) throws -> Void
     ) throws {
-        guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot, &key) }
-        let first = place.paths[index].steps[0]
-        guard case .reference = first.kind, let own = first.slots[number], let state = place.state.identity else {
-            return try appendEnd(slot, row, to: &key, body)
+        guard let index = PathTable.path(ofSlot: slot) else { return try body(related.record, slot, &key) }
+        guard let own = referenceSlots[index], let state = related.state.identity else {
+            return try appendEnd(slot, row(related), to: &key, body)
         }
-        guard let object = try record.integer(at: own) else { return OrderKey.appendNull(to: &key) }
-        try keys.append(of: object, in: state, to: &key) { try appendEnd(slot, row, to: &$0, body) }
+        guard let object = try related.record.integer(at: own) else { return OrderKey.appendNull(to: &key) }
+        try keys.append(of: object, in: state, to: &key) { try appendEnd(slot, row(related), to: &$0, body) }
     }
 
     private func appendEnd(
