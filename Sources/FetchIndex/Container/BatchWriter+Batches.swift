@@ -4,14 +4,28 @@ internal import Synchronization
 
 // Many records at once. The unique keys of a first import are written at its end, in their order.
 extension BatchWriter {
+    enum DeferralRule {
+        case never
+        /// The import begins: into an entity without objects, from its first batch on where that is not in the order of its keys.
+        case inFirstBatch
+        /// From the next batch on where the keys of the last one were scattered.
+        case whenScattered(wasScattered: Bool)
+    }
+
+    enum Preparation: UInt8, AtomicRepresentable {
+        case nothing, sortedKeys, hashes, both
+    }
+
     struct Deferral {
-        var seen = SeenKeys()
+        var seen: SeenKeys
         /// Records whose unique values, or their hashes, were seen before: they are written when the keys are.
         var repeated = RecordBatch()
         /// The slots whose stored values these keep.
         var kept: Set<Int> = []
         /// The number of the next object.
         var next: UInt64
+        /// Whether there are objects with unique keys, which are looked up.
+        let hasKeyed: Bool
 
         private static let mostRepeated = 50_000
         private static let mostBytes = 32 << 20
@@ -24,11 +38,9 @@ extension BatchWriter {
     /// Prepares a batch for `put`, on any thread.
     package func prepare(_ batch: inout RecordBatch) throws {
         guard let constraint else { return }
-        if isDeferring.load(ordering: .relaxed) {
-            try batch.hashKeys(entityNumber, entity, constraint)
-        } else if !findsInOrder.load(ordering: .relaxed) {
-            try batch.sortKeys(entityNumber, entity, constraint)
-        }
+        let preparation = preparation.load(ordering: .relaxed)
+        if preparation == .hashes || preparation == .both { try batch.hashKeys(entityNumber, entity, constraint) }
+        if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }
     }
 
     /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or `refused` the
@@ -40,7 +52,7 @@ extension BatchWriter {
         refused: (_ index: Int, StoreError) throws -> Void = { throw $1 },
         done: (_ index: Int, _ number: UInt64) throws -> Void
     ) throws {
-        if mayDefer { try beginDeferral(batch) }
+        if deferral == nil { try beginDeferral(batch) }
         deferral?.kept = kept
         if try putDeferred(batch, refused) { return }
         // The batch says which objects are related by these slots, and nothing of others.
@@ -51,24 +63,43 @@ extension BatchWriter {
             : { (old: RawSpan, new: RawSpan) in
                 try self.entity.record(from: new, keeping: kept, of: old)
             }
-        let wasInOrder = try transaction().put(
+        let outcome = try transaction().put(
             entityNumber, batch, by: constraint, merge: merge, refused: refused
         ) { try done($0, note($1)) }
-        findsInOrder.store(wasInOrder, ordering: .relaxed)
+        preparation.store(outcome.areMostUnchanged ? .nothing : .sortedKeys, ordering: .relaxed)
+        if case .whenScattered = deferralRule {
+            deferralRule = .whenScattered(wasScattered: outcome.areKeysScattered)
+        }
     }
 
-    /// Leaves out unique keys until `commit`, where the entity has no objects and the first batch is not in the order of its
-    /// keys: then they fill their pages one after the other anyway. Batches may be committed meanwhile.
-    package func deferUniqueKeys() { mayDefer = true }
+    /// Leaves out unique keys until `commit`, where the entity has no objects yet and records come in another order than that of their
+    /// keys, from the first batch on or from a later one: in that order, keys fill their pages one after the other anyway. Batches may
+    /// be committed meanwhile. When there are `atMost` such keys, they are written, for each takes 8 to 22 bytes of memory.
+    package func deferUniqueKeys(atMost most: Int = 12_000_000) {
+        deferralRule = .inFirstBatch
+        mostDeferred = most
+    }
 
     private func beginDeferral(_ batch: borrowing RecordBatch) throws {
-        mayDefer = false
-        guard let constraint, batch.keys?.areInOrder == false,
-            try transaction().canDeferUniqueKeys(of: entityNumber, constraint)
-        else { return }
-        try transaction().setUnkeyed(entityNumber)
-        deferral = Deferral(next: try transaction().entityState(entityNumber).nextObject)
-        isDeferring.store(true, ordering: .relaxed)
+        if case .never = deferralRule { return }
+        let state = try transaction().entityState(entityNumber)
+        guard let constraint, try transaction().canDeferUniqueKeys(of: entityNumber, constraint) else {
+            deferralRule = .never
+            return
+        }
+        let rule = deferralRule
+        deferralRule = .whenScattered(wasScattered: false)
+        switch rule {
+        case .never, .whenScattered(wasScattered: false): return
+        case .whenScattered(wasScattered: true): break
+        case .inFirstBatch:
+            if state.count > 0 { deferralRule = .never }
+            guard state.count == 0, batch.keys?.areInOrder == false else { return }
+        }
+        try transaction().beginUnkeyed(entityNumber)
+        deferral = Deferral(
+            seen: SeenKeys(most: mostDeferred), next: state.nextObject, hasKeyed: state.count > 0)
+        preparation.store(state.count > 0 ? .both : .hashes, ordering: .relaxed)
     }
 
     /// Writes a batch without unique keys; false when they are not left out, or not any more.
@@ -85,13 +116,15 @@ extension BatchWriter {
             return false
         }
         let hashes = try batch.keyHashes(entityNumber, entity, constraint)
+        let isStored =
+            deferral?.hasKeyed == true ? try writer.findStored(entityNumber, batch, by: constraint) : nil
         var isNew = [Bool](repeating: false, count: hashes.count)
         var failure: (any Error)?
         for (index, hash) in hashes.enumerated() {
             switch hash {
             case .noKey: isNew[index] = true
             case .hash(let hash):
-                isNew[index] = deferral?.seen.insert(hash) ?? false
+                isNew[index] = isStored?[index] != true && deferral?.seen.insert(hash) == true
                 if !isNew[index] { deferral?.repeated.append(batch[index]) }
             case .tooLong:
                 let name = entity.name(of: constraint)
@@ -105,7 +138,11 @@ extension BatchWriter {
         deferral?.next += UInt64(added)
         counts.inserted += added
         if let failure { throw failure }
-        if deferral?.isFull ?? false { try endDeferral() }
+        if let deferral, deferral.isFull {
+            // Many repeated records would end it again and again.
+            if !deferral.seen.isFull { deferralRule = .never }
+            try endDeferral()
+        }
         return true
     }
 
@@ -121,6 +158,6 @@ extension BatchWriter {
 
     func leaveDeferral() {
         deferral = nil
-        isDeferring.store(false, ordering: .relaxed)
+        preparation.store(.sortedKeys, ordering: .relaxed)
     }
 }

@@ -28,12 +28,12 @@ public final class BatchWriter {
     /// How long a transaction waits for a busy writer before it throws `StoreError.writerBusy`. Nil: without limit.
     public var writeTimeout: Duration?
     private var writer: StoreWriter?
-    /// Whether the unique keys of a first import may be left out, and are.
-    var mayDefer = false
+    /// When the unique keys of an import may be left out, and whether they are.
+    var deferralRule = DeferralRule.never
+    var mostDeferred = 0
     var deferral: Deferral?
-    let isDeferring = Atomic(false)
-    /// Whether the last batch had mostly records that were stored already, in the order of their objects.
-    let findsInOrder = Atomic(false)
+    /// What the writer needs of the next batch, as the last ones were.
+    let preparation = Atomic(Preparation.sortedKeys)
     public internal(set) var counts = Counts()
 
     /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws

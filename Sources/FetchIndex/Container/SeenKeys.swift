@@ -1,14 +1,14 @@
 /// Hashes of unique keys, 64 bits each, in an open-addressing table: 8 to 22 bytes a key.
 struct SeenKeys {
-    /// With more, the table would take more memory than an import may.
-    static let most = 12_000_000
-
     private var slots = [UInt64](repeating: 0, count: 1 << 16)
     private(set) var count = 0
 
-    init() {}
+    /// With more, the table would take more memory than an import may.
+    private let most: Int
 
-    var isFull: Bool { count >= Self.most }
+    init(most: Int) { self.most = most }
+
+    var isFull: Bool { count >= most }
 
     /// False when the hash is there: the key was seen, or, with a probability of 1 to 250,000 in 12 million keys, another with
     /// the same hash.

@@ -49,6 +49,10 @@ package struct Cursor: ~Copyable {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
+    /// Where the key lies in memory: those of one page are less than `pageLength` apart.
+    package var keyAddress: Int { Int(bitPattern: currentKey.mv_data) }
+    package static let pageLength = PageBounds.systemPageLength
+
     package mutating func seekToFirst() throws -> Bool {
         hasDeleted = false
         return try step(MDB_FIRST)

@@ -17,7 +17,7 @@ extension StoreWriter {
     private func repairUniqueKeys(progress: (Int) -> Void) throws -> [String] {
         let entered = try enterUniqueKeys(progress: progress)
         let removed = try removeUniqueKeys()
-        if state.unkeyedEntity != nil { setUnkeyed(nil) }
+        if state.unkeyed != nil { endUnkeyed() }
         var done: [String] = []
         if entered > 0 { done.append("\(entered) unique keys were missing or wrong: added") }
         if removed > 0 { done.append("\(removed) unique keys belonged to no object: removed") }

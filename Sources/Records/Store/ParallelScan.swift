@@ -26,23 +26,22 @@ package final class ParallelScan {
     /// What a thread reads with.
     package func reader(ofThread thread: Int) -> StoreReader { thread == 0 ? first : others[thread - 1] }
 
-    /// Calls the body with all records of an entity in blocks, on several threads. Those of one thread ascend. A thread that has had its
-    /// last block calls `finish`. Throws as `scan`. When one body throws, the others end soon.
+    /// Calls the body with the records of an entity in blocks, from a number on, on several threads. Those of one thread ascend. A
+    /// thread that has had its last block calls `finish`. Throws as `scan`. When one body throws, the others end soon.
     package func forEachBlock(
-        of entity: Int, _ body: (_ thread: Int, inout RecordBlock) throws -> Void,
+        of entity: Int, from number: UInt64 = 0, _ body: (_ thread: Int, inout RecordBlock) throws -> Void,
         finish: (_ thread: Int) throws -> Void = { _ in }
     ) throws {
         if others.isEmpty {
-            let scanned = try first.scan(entity, numbers: 0..<RecordKey.maximumNumber + 1) {
+            let scanned = try first.scan(entity, numbers: number..<RecordKey.maximumNumber + 1) {
                 try body(0, &$0)
                 return true
             }
-            try first.requireCount(of: entity, scanned)
-            first.noteVerified(entity)
+            if number == 0 { try noteAll(entity, scanned) }
             return try finish(0)
         }
         // Of a store whose objects were all replaced, the first numbers are free.
-        let (start, end) = try (first.firstNumber(of: entity), first.entityState(entity).nextObject)
+        let (start, end) = try (max(number, first.firstNumber(of: entity)), first.entityState(entity).nextObject)
         let length = (end - min(start, end)) / (UInt64(threadCount) * Self.partsOfThread) + 1
         let progress = Mutex<(part: Int, scanned: UInt64, hasFailed: Bool)>((0, 0, false))
         // Each thread has a reader of its own.
@@ -70,7 +69,12 @@ package final class ParallelScan {
                 throw error
             }
         }
-        try first.requireCount(of: entity, progress.withLock { $0.scanned })
+        if number == 0 { try noteAll(entity, progress.withLock { $0.scanned }) }
+    }
+
+    /// Notes that so many records were verified, which are all of an entity. Throws `corrupted` when there are others.
+    private func noteAll(_ entity: Int, _ scanned: UInt64) throws {
+        try first.requireCount(of: entity, scanned)
         first.noteVerified(entity)
     }
 
@@ -114,9 +118,7 @@ package final class ParallelScan {
                 return shouldContinue
             }
         }
-        guard shouldContinue else { return }
-        try first.requireCount(of: entity, scanned)
-        first.noteVerified(entity)
+        if shouldContinue { try noteAll(entity, scanned) }
     }
 
     private struct PartResult {

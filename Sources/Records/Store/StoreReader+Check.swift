@@ -44,7 +44,7 @@ extension StoreReader {
         let stored = try view.statistics(of: tables.unique).entries - links.end()
         defects += links.defects
         // A first import may have written them, or not.
-        if state.unkeyedEntity == nil, stored != uniqueKeys {
+        if state.unkeyed == nil, stored != uniqueKeys {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")
         }
         return defects + checkLog()
@@ -75,7 +75,7 @@ extension StoreReader {
                 do {
                     guard let key = try uniqueKey(object.entity, constraint, record) else { continue }
                     uniqueKeys += 1
-                    if !hasUniqueKeys(of: object.entity) { continue }
+                    if !mustHaveUniqueKeys(object) { continue }
                     if try key.count > Table.maximumKeyLength || self.object(unique: key) != object {
                         defects.append("\(unique) does not refer to it")
                     }

@@ -188,8 +188,9 @@ package class StoreReader {
     package func object(_ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]) throws -> RecordKey? {
         var key = StoreLayout.uniqueKey(entity: entity, constraint)
         for value in values { OrderKey.append(value, to: &key) }
-        guard hasUniqueKeys(of: entity) else { return try objectByScan(entity, constraint, key) }
-        guard key.count <= Table.maximumKeyLength, let object = try object(unique: key) else { return nil }
+        guard key.count <= Table.maximumKeyLength, let object = try object(unique: key) else {
+            return try unkeyedObject(entity, constraint, key)
+        }
         let isFound = try record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
         if !isFound { throw wrongUniqueKey(constraint, to: object) }
         return object

@@ -16,8 +16,13 @@ package struct StoreState: Equatable, Sendable {
     /// Grows by one whenever the stored model changes.
     var modelVersion: UInt32 = 0
 
-    /// The entity whose objects may lack their unique keys: that of a first import which goes on, or was killed.
-    var unkeyedEntity: Int?
+    /// Objects that may lack their unique keys: those of a first import which goes on, or was killed.
+    struct UnkeyedObjects: Equatable, Sendable {
+        let entity: Int
+        /// The number of the first; those before it have their keys.
+        let first: UInt64
+    }
+    var unkeyed: UnkeyedObjects?
 
     /// The LMDB transaction that wrote the state; 0 in a store of version 2, which did not say.
     private var transaction: UInt64 = 0
@@ -35,7 +40,11 @@ package struct StoreState: Equatable, Sendable {
         logLimit = try reader.uint64()
         modelVersion = try reader.uint32()
         if !reader.isAtEnd { transaction = try reader.uint64() }
-        if !reader.isAtEnd { unkeyedEntity = Int(try reader.uint16()) }
+        if !reader.isAtEnd {
+            // Older programs left out the keys of all objects, and read no further.
+            let entity = Int(try reader.uint16())
+            unkeyed = UnkeyedObjects(entity: entity, first: reader.isAtEnd ? 0 : try reader.uint64())
+        }
         // Checksums find damage, not forgery: no sum of these may overflow.
         guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }) else {
             throw StoreError.corrupted("the store's state has a counter that is out of range")
@@ -47,7 +56,10 @@ package struct StoreState: Equatable, Sendable {
         for number in [commit, logStart, logBytes, logLimit] { bytes.appendNumber(number) }
         bytes.appendNumber(modelVersion)
         bytes.appendNumber(UInt64(view.identifier))
-        if let unkeyedEntity { bytes.appendNumber(UInt16(unkeyedEntity)) }
+        if let unkeyed {
+            bytes.appendNumber(UInt16(unkeyed.entity))
+            bytes.appendNumber(unkeyed.first)
+        }
         bytes.appendChecksum()
         return bytes
     }

@@ -26,6 +26,10 @@ struct BatchKeys {
     }
 
     private(set) var rows: [Row]
+    /// Whether the keys lead to nearly as many pages as there are records: each that is inserted then writes a page.
+    let areScattered: Bool
+    /// With fewer keys for each page that is written, sorting all of them first costs less.
+    private static let keysOfPage = 8
     private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
 
@@ -48,11 +52,12 @@ struct BatchKeys {
                     !rows[$0].isUnchanged
                 }
             for row in keys.tooLong { rows[row] = .tooLong }
-            try Self.find(keys, &rows, in: writer)
+            areScattered = try Self.find(keys, &rows, in: writer) * Self.keysOfPage > batch.count
             if let unchanged, unchanged.count > 0 { Self.giveUpChanged(&rows) }
             self.keys = keys
         } else {
             keys = nil
+            areScattered = false
         }
         self.rows = rows
     }
@@ -67,9 +72,13 @@ struct BatchKeys {
         }
     }
 
-    private static func find(_ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter) throws {
+    /// Returns how many pages it saw.
+    private static func find(
+        _ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter
+    ) throws -> Int {
         var last: [UInt8] = []
         var first = -1
+        var (pages, address) = (0, 0)
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             var (isAtKey, hasMore) = (false, true)
             try keys.forEach { key, row in
@@ -84,10 +93,16 @@ struct BatchKeys {
                 // The cursor is at the first stored key that is not less than an earlier one of these.
                 if hasMore, !isAtKey || cursor.key.compare(key) < 0 { hasMore = try cursor.seek(toKeyFrom: key) }
                 isAtKey = true
-                guard hasMore, cursor.key.isEqual(to: key) else { return }
+                guard hasMore else { return }
+                if abs(cursor.keyAddress - address) >= Cursor.pageLength {
+                    pages += 1
+                    address = cursor.keyAddress
+                }
+                guard cursor.key.isEqual(to: key) else { return }
                 rows[row] = .stored(try writer.object(unique: last, value: cursor.value))
             }
         }
+        return pages
     }
 
     mutating func note(_ object: RecordKey, insertedFor row: Int) {

@@ -43,7 +43,7 @@ extension Store {
         do {
             guard let lock = try FolderLock(FolderLock.writer, inFolder: path, until: end) else { return nil }
             let writer = try StoreWriter(self, author: author, lock)
-            if !changesRecords || writer.state.unkeyedEntity == nil { return writer }
+            if !changesRecords || writer.state.unkeyed == nil { return writer }
             return try StoreWriter(self, author: author, completeUniqueKeys(writer.commitAndKeepLock()))
         } catch {
             do { try environment.requireInPlace() } catch let error as EnvironmentMoved {

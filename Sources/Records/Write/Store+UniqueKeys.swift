@@ -6,23 +6,26 @@ internal import Sorting
 internal import SystemBasics
 
 /// Unique keys that a first import leaves out, and that are written at its end in their order, so that each page with them is
-/// written once. Until then the state names the entity: readers look for a unique value by a scan, and the next writer of records
-/// writes the keys first. So an import that is killed leaves nothing undone.
+/// written once. Until then the state names their objects: readers look for a unique value among these by a scan, and the next writer
+/// of records writes the keys first. So an import that is killed leaves nothing undone.
 extension Store {
     /// Bytes of keys that are sorted in memory, and that one transaction writes: LMDB holds the pages that it changes in memory.
     private static let memoryBudget = 96 << 20
     private static let partLength = 24 << 20
+    /// What a key counts that goes between stored ones, and may change a page alone.
+    private static let lengthAmongOthers = 1024
 
     /// Writes the unique keys that are missing, under a lock that it returns. O(n log n) for the objects of the entity.
     /// Throws `corrupted` when two of them have the same unique value.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
         var writer = try StoreWriter(self, author: "", lock)
-        guard let entity = writer.state.unkeyedEntity, writer.model.entities.indices.contains(entity) else {
-            writer.setUnkeyed(nil)
+        guard let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) else {
+            writer.endUnkeyed()
             return try writer.commitAndKeepLock()
         }
+        let entity = unkeyed.entity
         // Damaged records must not keep those of other entities from being saved.
-        guard let sorters = try unlessDamaged({ try sortedUniqueKeys(of: entity) }) else {
+        guard let sorters = try unlessDamaged({ try sortedUniqueKeys(of: entity, from: unkeyed.first) }) else {
             return try writer.commitAndKeepLock()
         }
         var last: [UInt8] = []
@@ -37,13 +40,13 @@ extension Store {
             }
             last.removeAll(keepingCapacity: true)
             last.appendBytes(key)
-            try writer.appendUniqueKey(key, of: RecordKey(entity: entity, number: number))
-            written += key.byteCount
+            let isLast = try writer.appendUniqueKey(key, of: RecordKey(entity: entity, number: number))
+            written += isLast ? key.byteCount : max(key.byteCount, Self.lengthAmongOthers)
             guard written >= Self.partLength else { return }
             written = 0
             writer = try StoreWriter(self, author: "", writer.commitAndKeepLock())
         }
-        writer.setUnkeyed(nil)
+        writer.endUnkeyed()
         return try writer.commitAndKeepLock()
     }
 
@@ -51,8 +54,9 @@ extension Store {
         do { return try body() } catch  where error.isDamage { return nil }
     }
 
-    /// The keys of an entity, each followed by its object's number. Under the writer's lock, the newest state is that of the writer.
-    private func sortedUniqueKeys(of number: Int) throws -> [KeySorter] {
+    /// The keys of an entity's objects from a number on, each followed by its object's number. Under the writer's lock, the newest
+    /// state is that of the writer.
+    private func sortedUniqueKeys(of number: Int, from first: UInt64) throws -> [KeySorter] {
         let snapshot = try snapshot()
         let scan = try ParallelScan(of: snapshot, objects: snapshot.entityState(number).count)
         let sorters = (0..<scan.threadCount).map { _ in
@@ -60,7 +64,7 @@ extension Store {
         }
         let entity = snapshot.model.entities[number]
         let constraints = entity.uniqueConstraints
-        try scan.forEachBlock(of: number) { thread, block in
+        try scan.forEachBlock(of: number, from: first) { thread, block in
             var key: [UInt8] = []
             try block.forEach { object, record in
                 for constraint in constraints {
@@ -76,12 +80,18 @@ extension Store {
 
 extension StoreReader {
     /// Whether the unique keys of an entity lead to all of its objects.
-    package func hasUniqueKeys(of entity: Int) -> Bool { state.unkeyedEntity != entity }
+    package func hasUniqueKeys(of entity: Int) -> Bool { state.unkeyed?.entity != entity }
 
-    /// The object with a unique key, found by a scan. O(n).
-    func objectByScan(_ entity: Int, _ constraint: UniqueConstraint, _ key: [UInt8]) throws -> RecordKey? {
+    func mustHaveUniqueKeys(_ object: RecordKey) -> Bool {
+        guard let unkeyed = state.unkeyed else { return true }
+        return object.entity != unkeyed.entity || object.number < unkeyed.first
+    }
+
+    /// The object with a unique key among those whose keys are left out, found by a scan. O(n) for these.
+    func unkeyedObject(_ entity: Int, _ constraint: UniqueConstraint, _ key: [UInt8]) throws -> RecordKey? {
+        guard let unkeyed = state.unkeyed, unkeyed.entity == entity else { return nil }
         var found: RecordKey?
-        try scan(entity) { object, record in
+        try scan(entity, from: unkeyed.first) { object, record in
             if try uniqueKey(entity, constraint, record) == key { found = object }
             return found == nil
         }
@@ -90,13 +100,12 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Whether the next objects of an entity may be inserted without unique keys: it has no objects, one constraint, and shares its
-    /// keys with no other entity.
+    /// Whether the next objects of an entity may be inserted without unique keys: it has one constraint, and shares its keys with no
+    /// other entity.
     package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) throws -> Bool {
         let entity = model.entities[number]
-        return try state.unkeyedEntity == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
+        return state.unkeyed == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
             && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
-            && entityState(number).count == 0
     }
 
     /// Throws `corrupted` when unique keys of an entity are missing: damaged records kept them from being written.
@@ -106,9 +115,29 @@ extension StoreWriter {
             "unique keys of \(model.entities[entity].name) are missing, because a record is damaged; repair the store")
     }
 
-    package func setUnkeyed(_ entity: Int?) {
-        state.unkeyedEntity = entity
+    /// Says that the unique keys of the next objects of an entity are left out.
+    package func beginUnkeyed(_ entity: Int) throws {
+        state.unkeyed = StoreState.UnkeyedObjects(entity: entity, first: try entityState(entity).nextObject)
         isStateChanged = true
+    }
+
+    func endUnkeyed() {
+        state.unkeyed = nil
+        isStateChanged = true
+    }
+
+    /// Which records of a batch have unique values of stored objects, but not of those whose keys are left out. O(k log n).
+    package func findStored(
+        _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint
+    ) throws -> [Bool] {
+        let rows = try BatchKeys(batch, entity, constraint, nil, in: self).rows
+        return rows.map { row in
+            switch row {
+            case .stored: true
+            case .same(let first): if case .stored = rows[first] { true } else { false }
+            default: false
+            }
+        }
     }
 
     /// Adds objects whose unique keys are left out. The caller knows that their unique values are all different.
@@ -123,17 +152,19 @@ extension StoreWriter {
         if next > first.number { try noteInserted(first, count: next - first.number) }
     }
 
-    /// Writes a unique key that is probably the greatest: then LMDB fills its pages.
-    fileprivate func appendUniqueKey(_ key: RawSpan, of object: RecordKey) throws {
+    /// Writes a unique key that is probably the greatest: then LMDB fills its pages. Returns whether it was.
+    fileprivate func appendUniqueKey(_ key: RawSpan, of object: RecordKey) throws -> Bool {
         try Self.withUniqueValue(of: object, under: key) { value in
             if canAppendUniqueKeys {
                 do {
-                    return try view.put(value, for: key, in: tables.unique, appending: true)
+                    try view.put(value, for: key, in: tables.unique, appending: true)
+                    return true
                 } catch let error as LMDBError where error == .keyExists {
                     canAppendUniqueKeys = false
                 }
             }
             try view.put(value, for: key, in: tables.unique)
+            return false
         }
     }
 }

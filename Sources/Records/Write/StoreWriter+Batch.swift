@@ -12,20 +12,19 @@ extension StoreWriter {
     /// cause: nothing of it is written then. What these two throw ends the batch; the records before are written. O(k log n); O(k) for
     /// records that the store has already, where they come in the order of their objects.
     ///
-    /// Returns whether most records were such: then sorting the keys of the next batch beforehand is in vain.
     @discardableResult
     package func put(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
         merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])? = nil,
         refused: (Int, StoreError) throws -> Void = { throw $1 }, done: (Int, PutOutcome) throws -> Void
-    ) throws -> Bool {
+    ) throws -> BatchOutcome {
         let stored = model.entities[entity]
         let isSimple =
             !hasDerivations && stored.uniqueConstraints == [constraint].compactMap { $0 }
             && !stored.isAbstract
         guard isSimple else {
             try putOneByOne(entity, batch, by: constraint, merge, refused, done)
-            return false
+            return BatchOutcome()
         }
         try requireChangeable()
         try requireUniqueKeys(of: entity)
@@ -52,7 +51,16 @@ extension StoreWriter {
             throw error
         }
         try insertion.end(in: self)
-        return (unchanged?.count ?? 0) * 2 > batch.count
+        return BatchOutcome(
+            areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count, areKeysScattered: insertion.keys.areScattered)
+    }
+
+    /// What the next batch of an import will probably be like.
+    package struct BatchOutcome {
+        /// Whether the store has most records already, in the order of their objects: then sorting keys beforehand is in vain.
+        package var areMostUnchanged = false
+        /// Whether nearly each key goes to another page.
+        package var areKeysScattered = false
     }
 
     private func put(

@@ -107,15 +107,17 @@ extension StoreWriter {
 
     /// Calls the body with the value of a unique key that leads to an object: its number without the high bytes that are 0, and a
     /// checksum. It is no array, which would be allocated for each row of an import.
-    static func withUniqueValue(of object: RecordKey, under key: RawSpan, _ body: (RawSpan) throws -> Void) rethrows {
+    static func withUniqueValue<Result>(
+        of object: RecordKey, under key: RawSpan, _ body: (RawSpan) throws -> Result
+    ) rethrows -> Result {
         let isOwn = StoreLayout.entity(ofUniqueKey: key) == object.entity
         let number = isOwn ? object.number : object.rawValue
         let length = (UInt64.bitWidth - number.leadingZeroBitCount + 7) / 8
         var value = (number.littleEndian, UInt64(0))
-        try withUnsafeMutableBytes(of: &value) { value in
+        return try withUnsafeMutableBytes(of: &value) { value in
             let checksum = UnsafeRawBufferPointer(rebasing: value[..<length]).bytes.checksum
             value.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
-            try body(UnsafeRawBufferPointer(rebasing: value[..<(length + 4)]).bytes)
+            return try body(UnsafeRawBufferPointer(rebasing: value[..<(length + 4)]).bytes)
         }
     }
 

@@ -17,13 +17,13 @@ import Testing
         Entity("Other", [AttributeDescription("id", .string, isUnique: true)]),
     ])
     private let folder = TemporaryFolder()
-    private let container: PersistentContainer
+    let container: PersistentContainer
 
     init() throws { container = try PersistentContainer(path: folder.path, model: model) }
 
-    private typealias Row = (id: String, size: Int64)
+    typealias Row = (id: String, size: Int64)
 
-    private func batch(_ rows: some Sequence<Row>, _ writer: BatchWriter) throws -> RecordBatch {
+    func batch(_ rows: some Sequence<Row>, _ writer: BatchWriter) throws -> RecordBatch {
         var batch = RecordBatch()
         for row in rows {
             let record = try writer.entity.record([.string(row.id), .integer(row.size)])
@@ -33,34 +33,34 @@ import Testing
         return batch
     }
 
-    private func writer() throws -> BatchWriter {
+    func writer() throws -> BatchWriter {
         let writer = try BatchWriter(container, entity: "Row", key: "id")
         writer.deferUniqueKeys()
         return writer
     }
 
     /// The objects in the order of their numbers.
-    private func stored() throws -> [String] {
+    func stored() throws -> [String] {
         let context = container.newContext()
         return try context.fetch(FetchRequest<ManagedObject>(entityName: "Row")).map {
             "\($0.objectID.number) \($0["id"]) \($0["size"])"
         }
     }
 
-    private func expectWhole() throws {
+    func expectWhole() throws {
         let snapshot = try container.store.snapshot()
         #expect(snapshot.hasUniqueKeys(of: 0))
         #expect(try snapshot.check() == [])
     }
 
-    private func count(of id: String) throws -> Int {
+    func count(of id: String) throws -> Int {
         var request = FetchRequest<ManagedObject>(entityName: "Row")
         request.predicate = try FetchPredicate(format: "id == %@", argumentArray: [id])
         return try container.newContext().count(for: request)
     }
 
     /// What an upsert means: a dictionary, in the order in which its keys came.
-    private func expected(_ rows: [Row]) -> [String] {
+    func expected(_ rows: [Row]) -> [String] {
         var order: [String] = []
         var sizes: [String: Int64] = [:]
         for row in rows {
