@@ -6,9 +6,9 @@ internal import Synchronization
 extension BatchWriter {
     enum DeferralRule {
         case never
-        /// The import begins: into an entity without objects, from its first batch on where that is not in the order of its keys.
+        /// The first batch decides: the entity has no objects, and the batch is not in the order of its keys.
         case inFirstBatch
-        /// From the next batch on where the keys of the last one were scattered.
+        /// From the next batch on, if new keys of the last one went to many pages.
         case whenScattered(wasScattered: Bool)
     }
 
@@ -72,9 +72,9 @@ extension BatchWriter {
         }
     }
 
-    /// Leaves out unique keys until `commit`, where the entity has no objects yet and records come in another order than that of their
-    /// keys, from the first batch on or from a later one: in that order, keys fill their pages one after the other anyway. Batches may
-    /// be committed meanwhile. When there are `atMost` such keys, they are written, for each takes 8 to 22 bytes of memory.
+    /// Leaves out unique keys, where the entity has no objects yet and records come in another order than that of their keys, from the
+    /// first batch on or from a later one: in that order, keys fill their pages one after the other anyway. They are written by `commit`,
+    /// and when there are `atMost` of them, since each takes 8 to 22 bytes of memory. Batches may be committed meanwhile.
     package func deferUniqueKeys(atMost most: Int = 12_000_000) {
         deferralRule = .inFirstBatch
         mostDeferred = most
@@ -82,6 +82,7 @@ extension BatchWriter {
 
     private func beginDeferral(_ batch: borrowing RecordBatch) throws {
         if case .never = deferralRule { return }
+        if batch.count == 0 { return }
         let state = try transaction().entityState(entityNumber)
         guard let constraint, try transaction().canDeferUniqueKeys(of: entityNumber, constraint) else {
             deferralRule = .never
@@ -111,7 +112,8 @@ extension BatchWriter {
         guard !writer.hasUniqueKeys(of: entityNumber),
             try writer.entityState(entityNumber).nextObject == deferral?.next
         else {
-            // Another writer came between two batches, and has written the keys.
+            // Another writer came between two batches, and has written the keys; it may come again.
+            deferralRule = .never
             try endDeferral()
             return false
         }

@@ -26,8 +26,9 @@ package final class ParallelScan {
     /// What a thread reads with.
     package func reader(ofThread thread: Int) -> StoreReader { thread == 0 ? first : others[thread - 1] }
 
-    /// Calls the body with the records of an entity in blocks, from a number on, on several threads. Those of one thread ascend. A
-    /// thread that has had its last block calls `finish`. Throws as `scan`. When one body throws, the others end soon.
+    /// Calls the body with the records of an entity in blocks, on several threads: of all, or of those from a number on where none of
+    /// these was deleted. Those of one thread ascend. A thread that has had its last block calls `finish`. Throws as `scan`, also when
+    /// there are not as many as the entity counts. When one body throws, the others end soon.
     package func forEachBlock(
         of entity: Int, from number: UInt64 = 0, _ body: (_ thread: Int, inout RecordBlock) throws -> Void,
         finish: (_ thread: Int) throws -> Void = { _ in }
@@ -37,7 +38,7 @@ package final class ParallelScan {
                 try body(0, &$0)
                 return true
             }
-            if number == 0 { try noteAll(entity, scanned) }
+            try requireCount(of: entity, scanned, from: number)
             return try finish(0)
         }
         // Of a store whose objects were all replaced, the first numbers are free.
@@ -69,13 +70,12 @@ package final class ParallelScan {
                 throw error
             }
         }
-        if number == 0 { try noteAll(entity, progress.withLock { $0.scanned }) }
+        try requireCount(of: entity, progress.withLock { $0.scanned }, from: number)
     }
 
-    /// Notes that so many records were verified, which are all of an entity. Throws `corrupted` when there are others.
-    private func noteAll(_ entity: Int, _ scanned: UInt64) throws {
-        try first.requireCount(of: entity, scanned)
-        first.noteVerified(entity)
+    private func requireCount(of entity: Int, _ scanned: UInt64, from number: UInt64 = 0) throws {
+        try first.requireCount(of: entity, scanned, from: number)
+        if number == 0 { first.noteVerified(entity) }
     }
 
     /// Calls `select` on several threads with an entity's records in blocks, and the body on this one with those that are left
@@ -118,7 +118,7 @@ package final class ParallelScan {
                 return shouldContinue
             }
         }
-        if shouldContinue { try noteAll(entity, scanned) }
+        if shouldContinue { try requireCount(of: entity, scanned) }
     }
 
     private struct PartResult {

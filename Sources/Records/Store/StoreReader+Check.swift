@@ -75,10 +75,9 @@ extension StoreReader {
                 do {
                     guard let key = try uniqueKey(object.entity, constraint, record) else { continue }
                     uniqueKeys += 1
-                    if !mustHaveUniqueKeys(object) { continue }
-                    if try key.count > Table.maximumKeyLength || self.object(unique: key) != object {
-                        defects.append("\(unique) does not refer to it")
-                    }
+                    let found = key.count > Table.maximumKeyLength ? nil : try self.object(unique: key)
+                    if found == nil && !mustHaveUniqueKeys(object) { continue }
+                    if found != object { defects.append("\(unique) does not refer to it") }
                 } catch {
                     defects.append("\(unique): \(error)")
                 }

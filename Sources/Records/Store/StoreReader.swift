@@ -155,8 +155,8 @@ package class StoreReader {
     }
 
     /// Throws unless an entity counts so many objects.
-    func requireCount(of entity: Int, _ scanned: UInt64) throws {
-        let counted = try entityState(entity).count
+    func requireCount(of entity: Int, _ scanned: UInt64, from number: UInt64 = 0) throws {
+        let counted = try count(of: entity, from: number)
         guard scanned == counted else {
             throw StoreError.corrupted("\(model.entities[entity].name) counts \(counted) objects and has \(scanned)")
         }
@@ -188,9 +188,8 @@ package class StoreReader {
     package func object(_ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]) throws -> RecordKey? {
         var key = StoreLayout.uniqueKey(entity: entity, constraint)
         for value in values { OrderKey.append(value, to: &key) }
-        guard key.count <= Table.maximumKeyLength, let object = try object(unique: key) else {
-            return try unkeyedObject(entity, constraint, key)
-        }
+        guard key.count <= Table.maximumKeyLength else { return nil }
+        guard let object = try object(unique: key) else { return try unkeyedObject(entity, constraint, key) }
         let isFound = try record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
         if !isFound { throw wrongUniqueKey(constraint, to: object) }
         return object

@@ -46,7 +46,9 @@ package struct StoreState: Equatable, Sendable {
             unkeyed = UnkeyedObjects(entity: entity, first: reader.isAtEnd ? 0 : try reader.uint64())
         }
         // Checksums find damage, not forgery: no sum of these may overflow.
-        guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }) else {
+        guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }),
+            unkeyed?.first ?? 0 <= RecordKey.maximumNumber
+        else {
             throw StoreError.corrupted("the store's state has a counter that is out of range")
         }
     }

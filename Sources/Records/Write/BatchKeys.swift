@@ -26,10 +26,10 @@ struct BatchKeys {
     }
 
     private(set) var rows: [Row]
-    /// Whether the keys lead to nearly as many pages as there are records: each that is inserted then writes a page.
+    /// Whether new keys go to many pages, few to each.
     let areScattered: Bool
-    /// With fewer keys for each page that is written, sorting all of them first costs less.
-    private static let keysOfPage = 8
+    /// With fewer new keys for each page, it costs less to sort all of them first, if there are many pages.
+    private static let (keysOfPage, manyPages) = (8, 32)
     private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
 
@@ -52,7 +52,7 @@ struct BatchKeys {
                     !rows[$0].isUnchanged
                 }
             for row in keys.tooLong { rows[row] = .tooLong }
-            areScattered = try Self.find(keys, &rows, in: writer) * Self.keysOfPage > batch.count
+            areScattered = try Self.find(keys, &rows, in: writer)
             if let unchanged, unchanged.count > 0 { Self.giveUpChanged(&rows) }
             self.keys = keys
         } else {
@@ -72,13 +72,13 @@ struct BatchKeys {
         }
     }
 
-    /// Returns how many pages it saw.
+    /// Returns whether the new ones are scattered.
     private static func find(
         _ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter
-    ) throws -> Int {
+    ) throws -> Bool {
         var last: [UInt8] = []
         var first = -1
-        var (pages, address) = (0, 0)
+        var (newKeys, pages, address) = (0, 0, 0)
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             var (isAtKey, hasMore) = (false, true)
             try keys.forEach { key, row in
@@ -93,16 +93,18 @@ struct BatchKeys {
                 // The cursor is at the first stored key that is not less than an earlier one of these.
                 if hasMore, !isAtKey || cursor.key.compare(key) < 0 { hasMore = try cursor.seek(toKeyFrom: key) }
                 isAtKey = true
-                guard hasMore else { return }
-                if abs(cursor.keyAddress - address) >= Cursor.pageLength {
+                if hasMore && cursor.key.isEqual(to: key) {
+                    rows[row] = .stored(try writer.object(unique: last, value: cursor.value))
+                    return
+                }
+                newKeys += 1
+                if hasMore && abs(cursor.keyAddress - address) >= Cursor.pageLength {
                     pages += 1
                     address = cursor.keyAddress
                 }
-                guard cursor.key.isEqual(to: key) else { return }
-                rows[row] = .stored(try writer.object(unique: last, value: cursor.value))
             }
         }
-        return pages
+        return pages >= manyPages && pages * keysOfPage > newKeys
     }
 
     mutating func note(_ object: RecordKey, insertedFor row: Int) {

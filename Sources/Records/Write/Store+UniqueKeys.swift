@@ -12,53 +12,37 @@ extension Store {
     /// Bytes of keys that are sorted in memory, and that one transaction writes: LMDB holds the pages that it changes in memory.
     private static let memoryBudget = 96 << 20
     private static let partLength = 24 << 20
-    /// What a key counts that goes between stored ones, and may change a page alone.
-    private static let lengthAmongOthers = 1024
 
-    /// Writes the unique keys that are missing, under a lock that it returns. O(n log n) for the objects of the entity.
-    /// Throws `corrupted` when two of them have the same unique value.
+    /// Writes the unique keys that are missing, under a lock that it returns. O(n log n) for the objects without them. Damage, as two
+    /// objects with the same unique value, leaves the rest as it is: it must not keep objects of other entities from being saved.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
         var writer = try StoreWriter(self, author: "", lock)
         guard let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) else {
             writer.endUnkeyed()
             return try writer.commitAndKeepLock()
         }
-        let entity = unkeyed.entity
-        // Damaged records must not keep those of other entities from being saved.
-        guard let sorters = try unlessDamaged({ try sortedUniqueKeys(of: entity, from: unkeyed.first) }) else {
-            return try writer.commitAndKeepLock()
-        }
-        var last: [UInt8] = []
+        var block = KeyBlock()
         var written = 0
-        try KeySorter.forEachSorted(of: sorters) { keyAndNumber in
-            let end = keyAndNumber.byteCount - 8
-            let key = keyAndNumber.extracting(first: end)
-            let number = UInt64(bigEndian: keyAndNumber.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
-            guard last.isEmpty || !key.isEqual(to: last.span.bytes) else {
-                throw StoreError.corrupted(
-                    "two objects of \(writer.model.entities[entity].name) have the same unique value")
+        do {
+            try KeySorter.forEachSorted(of: sortedUniqueKeys(of: unkeyed)) { keyAndNumber in
+                block.append(keyAndNumber)
+                guard block.isFull else { return }
+                written += try writer.writeUniqueKeys(block.take(), of: unkeyed.entity)
+                guard written >= Self.partLength else { return }
+                written = 0
+                writer = try StoreWriter(self, author: "", writer.commitAndKeepLock())
             }
-            last.removeAll(keepingCapacity: true)
-            last.appendBytes(key)
-            let isLast = try writer.appendUniqueKey(key, of: RecordKey(entity: entity, number: number))
-            written += isLast ? key.byteCount : max(key.byteCount, Self.lengthAmongOthers)
-            guard written >= Self.partLength else { return }
-            written = 0
-            writer = try StoreWriter(self, author: "", writer.commitAndKeepLock())
-        }
-        writer.endUnkeyed()
+            _ = try writer.writeUniqueKeys(block, of: unkeyed.entity)
+            writer.endUnkeyed()
+        } catch  where error.isDamage {}
         return try writer.commitAndKeepLock()
     }
 
-    private func unlessDamaged<Result>(_ body: () throws -> Result) throws -> Result? {
-        do { return try body() } catch  where error.isDamage { return nil }
-    }
-
-    /// The keys of an entity's objects from a number on, each followed by its object's number. Under the writer's lock, the newest
-    /// state is that of the writer.
-    private func sortedUniqueKeys(of number: Int, from first: UInt64) throws -> [KeySorter] {
+    /// The keys of objects, each followed by its object's number. Under the writer's lock, the newest state is that of the writer.
+    private func sortedUniqueKeys(of unkeyed: StoreState.UnkeyedObjects) throws -> [KeySorter] {
         let snapshot = try snapshot()
-        let scan = try ParallelScan(of: snapshot, objects: snapshot.entityState(number).count)
+        let (number, first) = (unkeyed.entity, unkeyed.first)
+        let scan = try ParallelScan(of: snapshot, objects: snapshot.count(of: number, from: first))
         let sorters = (0..<scan.threadCount).map { _ in
             KeySorter(memoryBudget: Self.memoryBudget / scan.threadCount, folder: path)
         }
@@ -91,18 +75,27 @@ extension StoreReader {
     func unkeyedObject(_ entity: Int, _ constraint: UniqueConstraint, _ key: [UInt8]) throws -> RecordKey? {
         guard let unkeyed = state.unkeyed, unkeyed.entity == entity else { return nil }
         var found: RecordKey?
+        var scanned: UInt64 = 0
         try scan(entity, from: unkeyed.first) { object, record in
+            scanned += 1
             if try uniqueKey(entity, constraint, record) == key { found = object }
             return found == nil
         }
+        if found == nil { try requireCount(of: entity, scanned, from: unkeyed.first) }
         return found
+    }
+
+    /// How many objects an entity has from a number on, where none of these was deleted.
+    func count(of entity: Int, from number: UInt64) throws -> UInt64 {
+        let state = try entityState(entity)
+        return min(state.count, state.nextObject - min(max(number, 1), state.nextObject))
     }
 }
 
 extension StoreWriter {
     /// Whether the next objects of an entity may be inserted without unique keys: it has one constraint, and shares its keys with no
     /// other entity.
-    package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) throws -> Bool {
+    package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) -> Bool {
         let entity = model.entities[number]
         return state.unkeyed == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
             && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
@@ -152,18 +145,47 @@ extension StoreWriter {
         if next > first.number { try noteInserted(first, count: next - first.number) }
     }
 
-    /// Writes a unique key that is probably the greatest: then LMDB fills its pages. Returns whether it was.
-    fileprivate func appendUniqueKey(_ key: RawSpan, of object: RecordKey) throws -> Bool {
-        try Self.withUniqueValue(of: object, under: key) { value in
-            if canAppendUniqueKeys {
-                do {
-                    try view.put(value, for: key, in: tables.unique, appending: true)
-                    return true
-                } catch let error as LMDBError where error == .keyExists {
-                    canAppendUniqueKeys = false
+    /// Writes unique keys in their order, each with its object's number behind it. Returns how many bytes LMDB may hold for them until
+    /// the commit. Where they are the greatest ones, it fills their pages.
+    fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int) throws -> Int {
+        var held = 0
+        var address = 0
+        try view.withCursor(on: tables.unique) { cursor in
+            try block.forEach { keyAndNumber in
+                let end = keyAndNumber.byteCount - 8
+                let key = keyAndNumber.extracting(first: end)
+                let number = UInt64(bigEndian: keyAndNumber.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
+                let object = RecordKey(entity: entity, number: number)
+                held += key.byteCount
+                try Self.withUniqueValue(of: object, under: key) { value in
+                    if try appendUniqueKey(key, value) { return }
+                    if try cursor.seek(toKeyFrom: key) {
+                        if abs(cursor.keyAddress - address) >= Cursor.pageLength {
+                            address = cursor.keyAddress
+                            held += Cursor.pageLength
+                        }
+                        if cursor.key.isEqual(to: key) {
+                            // Written before the completion was killed.
+                            if cursor.value.isEqual(to: value) { return }
+                            let name = model.entities[entity].name
+                            throw StoreError.corrupted("two objects of \(name) have the same unique value")
+                        }
+                    }
+                    try cursor.put(value, for: key)
                 }
             }
-            try view.put(value, for: key, in: tables.unique)
+        }
+        return held
+    }
+
+    /// False when it is not the greatest key.
+    private func appendUniqueKey(_ key: RawSpan, _ value: RawSpan) throws -> Bool {
+        guard canAppendUniqueKeys else { return false }
+        do {
+            try view.put(value, for: key, in: tables.unique, appending: true)
+            return true
+        } catch let error as LMDBError where error == .keyExists {
+            canAppendUniqueKeys = false
             return false
         }
     }

@@ -11,7 +11,6 @@ extension StoreWriter {
     /// record has none. For each record in order, `done` is called with what became of it, or `refused` with the error that its values
     /// cause: nothing of it is written then. What these two throw ends the batch; the records before are written. O(k log n); O(k) for
     /// records that the store has already, where they come in the order of their objects.
-    ///
     @discardableResult
     package func put(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
@@ -59,7 +58,7 @@ extension StoreWriter {
     package struct BatchOutcome {
         /// Whether the store has most records already, in the order of their objects: then sorting keys beforehand is in vain.
         package var areMostUnchanged = false
-        /// Whether nearly each key goes to another page.
+        /// Whether new keys go to many pages, few to each.
         package var areKeysScattered = false
     }
 

@@ -1,23 +1,35 @@
 import FetchIndex
+import Foundation
+import Models
 import Records
 import TestSupport
 import Testing
 
-/// First imports that begin in the order of their keys and go on in another one.
+/// First imports that begin in the order of their keys and go on in another one, as sorted files one after the other.
 extension FirstImportTests {
+    /// So many times as many rows fill the same number of pages.
+    private static let scale = Int(getpagesize()) / 4096
+    private static let batchLength = 200 * scale
+
     /// Long keys, so that few of them fill a page.
     private func longID(_ number: Int) -> String {
-        "id-\(100_000 + number)" + String(repeating: "x", count: 380)
+        "id-\(1_000_000 + number)" + String(repeating: "x", count: 380)
     }
 
-    /// Begins in the order of the keys and goes on in another one, as sorted files one after the other: some keys have come already,
-    /// in the part with keys or in the one without.
+    /// Three batches in the order of their keys and twelve that are not. Some keys come again: those of the first part, or of the other.
     private func interleavedRows(_ generator: inout SeededGenerator) -> [Row] {
-        let first = (0..<600).map { (id: longID($0 * 10), size: Int64($0)) }
-        let others = (0..<2400).map { _ -> Row in
-            (longID(.random(in: 0..<6000, using: &generator)), .random(in: 0...9, using: &generator))
+        let count = 3 * Self.batchLength
+        let first = (0..<count).map { (id: longID($0 * 10), size: Int64($0)) }
+        let others = (0..<4 * count).map { _ -> Row in
+            (longID(.random(in: 0..<10 * count, using: &generator)), .random(in: 0...9, using: &generator))
         }
         return first + others
+    }
+
+    private func batches(_ rows: [Row]) -> [ArraySlice<Row>] {
+        stride(from: 0, to: rows.count, by: Self.batchLength).map {
+            rows[$0..<min($0 + Self.batchLength, rows.count)]
+        }
     }
 
     private func storedSizes() throws -> [String: Value] {
@@ -26,26 +38,31 @@ extension FirstImportTests {
         return Dictionary(uniqueKeysWithValues: objects.map { ("\($0["id"])", $0["size"]) })
     }
 
+    private func sizes(_ rows: [Row]) -> [String: Value] {
+        Dictionary(rows.map { ($0.id, .integer($0.size)) }) { $1 }
+    }
+
+    private var isDeferred: Bool { get throws { try !container.store.snapshot().hasUniqueKeys(of: 0) } }
+
     @Test(arguments: 1...4 as ClosedRange<UInt64>, [300, 100_000])
     func keysThatBecomeScatteredAreLeftOutFromThere(seed: UInt64, most: Int) throws {
         var generator = SeededGenerator(seed: seed)
         let rows = interleavedRows(&generator)
         let writer = try BatchWriter(container, entity: "Row", key: "id")
-        writer.deferUniqueKeys(atMost: most)
+        writer.deferUniqueKeys(atMost: most * Self.scale)
         var wasDeferred: [Bool] = []
-        for start in stride(from: 0, to: rows.count, by: 200) {
-            try writer.put(batch(rows[start..<min(start + 200, rows.count)], writer)) { _, _ in }
+        for part in batches(rows) {
+            try writer.put(batch(part, writer)) { _, _ in }
             try writer.commitBatch()
-            let snapshot = try container.store.snapshot()
-            wasDeferred.append(!snapshot.hasUniqueKeys(of: 0))
-            #expect(try snapshot.check() == [])
+            wasDeferred.append(try isDeferred)
+            #expect(try container.store.snapshot().check() == [])
             // By its key, or by a scan of those that lack theirs.
-            for id in [rows[0].id, rows[start].id] { #expect(try count(of: id) == 1) }
+            for row in [rows[0], part[part.startIndex]] { #expect(try count(of: row.id) == 1) }
         }
         try writer.commit()
         // The first batch with scattered keys is written with them; where few may be left out, they are written in between.
         let changes = zip(wasDeferred, wasDeferred.dropFirst()).count { $0 != $1 }
-        #expect(wasDeferred[..<4] == [false, false, false, false] && wasDeferred[4], "seed \(seed)")
+        #expect(wasDeferred[..<5] == [false, false, false, false, true], "seed \(seed)")
         #expect(most == 300 ? changes > 2 : changes == 1, "\(wasDeferred), seed \(seed)")
         try expectWhole()
         #expect(try stored() == expected(rows), "seed \(seed)")
@@ -54,18 +71,51 @@ extension FirstImportTests {
         for row in rows.suffix(20) { #expect(try count(of: row.id) == 1) }
     }
 
-    /// Scattered keys that are left out are completed by the next writer too: those before them are there.
+    /// Keys that a file has again do not go to new pages: nothing is left out for them.
+    @Test func keysThatAreStoredAreNotScattered() throws {
+        var generator = SeededGenerator(seed: 3)
+        let rows = Array(interleavedRows(&generator)[..<(3 * Self.batchLength)])
+        let writer = try writer()
+        for part in batches(rows + rows.shuffled(using: &generator)) {
+            try writer.put(batch(part, writer)) { _, _ in }
+            try writer.commitBatch()
+            #expect(try !isDeferred)
+        }
+        #expect(writer.counts.unchanged == rows.count)
+        try expectWhole()
+    }
+
+    /// So many that threads share the keys that were left out.
+    @Test func manyScatteredKeysAreCompletedOnThreads() throws {
+        var generator = SeededGenerator(seed: 4)
+        let first = (0..<12_000 * Self.scale).map { (id: "id-\(1_000_000 + 10 * $0)", size: Int64(0)) }
+        let rows = first + (0..<40_000).map { ("id-\(1_000_000 + $0 * 7919 % 120_001)", Int64($0)) }
+        let writer = try writer()
+        for part in [rows[..<first.count], rows[first.count..<first.count + 200], rows[(first.count + 200)...]] {
+            try writer.put(batch(part, writer)) { _, _ in }
+            try writer.commitBatch()
+        }
+        #expect(try isDeferred)
+        try writer.commit()
+        try expectWhole()
+        #expect(try storedSizes() == sizes(rows))
+        for row in (0..<50).map({ _ in rows.randomElement(using: &generator) ?? rows[0] }) {
+            #expect(try count(of: row.id) == 1)
+        }
+    }
+
+    /// What was left out is completed by the next writer too: the keys before it are there.
     @Test func scatteredKeysThatAnImportLeftAreCompleted() throws {
         var generator = SeededGenerator(seed: 7)
         let rows = interleavedRows(&generator)
         do {
             let writer = try writer()
-            for start in stride(from: 0, to: 1600, by: 200) {
-                try writer.put(batch(rows[start..<start + 200], writer)) { _, _ in }
+            for part in batches(rows)[..<8] {
+                try writer.put(batch(part, writer)) { _, _ in }
                 try writer.commitBatch()
             }
         }
-        #expect(try !container.store.snapshot().hasUniqueKeys(of: 0))
+        #expect(try isDeferred)
         let other = try BatchWriter(container, entity: "Row", key: "id")
         #expect(try other.object(key: .string(longID(0))) != nil)
         try other.insert([.string("z"), .integer(-1)])
@@ -75,25 +125,23 @@ extension FirstImportTests {
         try again.put(batch(rows, again)) { _, _ in }
         try again.commit()
         try expectWhole()
-        var expected = ["z": Value.integer(-1)]
-        for row in rows { expected[row.id] = .integer(row.size) }
-        #expect(try storedSizes() == expected)
+        #expect(try storedSizes() == sizes(rows + [("z", -1)]))
     }
 
-    /// What another program has inserted while keys were left out, and before.
+    /// What another program has inserted before keys were left out, and meanwhile.
     @Test func anotherWriterMayComeBetweenScatteredBatches() throws {
         var generator = SeededGenerator(seed: 8)
         let rows = interleavedRows(&generator)
         let writer = try writer()
         var all: [Row] = []
-        for (number, start) in stride(from: 0, to: rows.count, by: 200).enumerated() {
-            let part = rows[start..<min(start + 200, rows.count)]
+        for (number, part) in batches(rows).enumerated() {
             try writer.put(batch(part, writer)) { _, _ in }
             try writer.commitBatch()
             all += part
+            #expect(try isDeferred == (number == 4 || number == 5))
             guard number == 2 || number == 5 else { continue }
             let other = try BatchWriter(container, entity: "Row", key: "id")
-            let row = (id: longID(6000 + number), size: Int64(number))
+            let row = (id: longID(10 * rows.count + number), size: Int64(number))
             try other.insert([.string(row.id), .integer(row.size)])
             try other.commit()
             try expectWhole()
@@ -101,8 +149,46 @@ extension FirstImportTests {
         }
         try writer.commit()
         try expectWhole()
-        var expected: [String: Value] = [:]
-        for row in all { expected[row.id] = .integer(row.size) }
-        #expect(try storedSizes() == expected)
+        #expect(try storedSizes() == sizes(all))
+    }
+
+    /// Nulls, keys that are too long, attributes that the file lacks, and a rollback, where keys are left out.
+    @Test func otherRowsAmongScatteredOnes() throws {
+        var generator = SeededGenerator(seed: 9)
+        let rows = interleavedRows(&generator)
+        let writer = try BatchWriter(container, entity: "Other", key: "id")
+        writer.deferUniqueKeys()
+        var expected: Set<String> = []
+        var (nulls, refused, tooLong) = (0, 0, 0)
+        for (number, part) in batches(rows).enumerated() {
+            var batch = RecordBatch()
+            for row in part {
+                let kind = Int.random(in: 0..<20, using: &generator)
+                let value: Value = kind == 0 ? .null : .string(kind == 1 ? row.id + row.id : row.id)
+                let record = try writer.entity.record([value])
+                batch.append(record.span.bytes)
+                if number == 6 { continue }
+                switch kind {
+                case 0: nulls += 1
+                case 1: tooLong += 1
+                default: expected.insert(row.id)
+                }
+            }
+            try writer.prepare(&batch)
+            try writer.put(batch, refused: { _, _ in refused += number == 6 ? 0 : 1 }, done: { _, _ in })
+            if number == 6 {
+                #expect(try !container.store.snapshot().hasUniqueKeys(of: 1))
+                writer.rollback()
+            } else {
+                try writer.commitBatch()
+            }
+        }
+        try writer.commit()
+        #expect(refused == tooLong && tooLong > 0 && nulls > 0)
+        #expect(try container.store.snapshot().check() == [])
+        let context = container.newContext()
+        let found = try context.fetch(FetchRequest<ManagedObject>(entityName: "Other")).map { $0["id"] }
+        #expect(found.count == expected.count + nulls)
+        #expect(Set(found.filter { !$0.isNull }.map { "\($0)" }) == expected)
     }
 }

@@ -1,0 +1,144 @@
+import Bytes
+import LMDB
+import Models
+import TestSupport
+import Testing
+import Values
+
+@testable import Records
+
+/// Objects whose unique keys a first import has left out.
+@Suite struct UnkeyedTests {
+    private let folder = TemporaryFolder()
+    private let store: Store
+    private let constraint = TestStore.books.entities[0].uniqueConstraints[0]
+
+    init() throws {
+        var options = Store.Options()
+        options.durability = .none
+        store = try Store(at: folder.path, model: TestStore.books, options: options)
+    }
+
+    private func book(_ id: String) throws -> [UInt8] {
+        try TestStore.books.entities[0].record([.string(id), .null, .null])
+    }
+
+    private func write(_ body: (StoreWriter) throws -> Void) throws {
+        let writer = try store.beginWrite()
+        try body(writer)
+        try writer.commit()
+    }
+
+    private func batch(_ ids: some Sequence<String>) throws -> RecordBatch {
+        var batch = RecordBatch()
+        for id in ids {
+            let record = try book(id)
+            batch.append(record.span.bytes)
+        }
+        return batch
+    }
+
+    /// Objects with their keys, and then some without.
+    private func fill(keyed: some Sequence<String>, unkeyed: some Sequence<String>) throws {
+        let (keyed, unkeyed) = try (batch(keyed), batch(unkeyed))
+        try write { writer in
+            try writer.put(0, keyed, by: constraint) { _, _ in }
+            try writer.beginUnkeyed(0)
+            try writer.appendUnkeyed(0, unkeyed) { _ in true }
+        }
+    }
+
+    /// What the next writer of records does first.
+    private func complete() throws { _ = try store.beginWrite() }
+
+    @Test func theStateSaysWhichKeysAreLeftOut() throws {
+        func state(_ more: (inout [UInt8]) -> Void) throws -> StoreState {
+            var bytes: [UInt8] = []
+            for number in [9, 1, 0, 1 << 20] as [UInt64] { bytes.appendNumber(number) }
+            bytes.appendNumber(UInt32(1))
+            bytes.appendNumber(UInt64(12))
+            more(&bytes)
+            bytes.appendChecksum()
+            return try StoreState(decoding: bytes.span.bytes)
+        }
+        #expect(try state { _ in }.unkeyed == nil)
+        // Written by an older program: all objects of the entity.
+        #expect(try state { $0.appendNumber(UInt16(3)) }.unkeyed == .init(entity: 3, first: 0))
+        func withFirst(_ first: UInt64) throws -> StoreState {
+            try state {
+                $0.appendNumber(UInt16(3))
+                $0.appendNumber(first)
+            }
+        }
+        #expect(try withFirst(77).unkeyed == .init(entity: 3, first: 77))
+        #expect(throws: StoreError.self) { try withFirst(RecordKey.maximumNumber + 1) }
+        #expect(throws: StoreError.self) { try withFirst(.max) }
+    }
+
+    /// So many bytes that several transactions write them, among keys of the same entity and below those of another.
+    @Test func manyKeysTakeSeveralTransactions() throws {
+        let end = String(repeating: "x", count: 400)
+        func id(_ number: Int) -> String { "\(100_000 + number)\(end)" }
+        let numbers = 0..<30_000
+        try fill(
+            keyed: numbers.filter { $0 % 10 == 0 }.map(id), unkeyed: numbers.filter { $0 % 10 > 0 }.map(id))
+        let before = try store.snapshot().view.identifier
+        try complete()
+        let snapshot = try store.snapshot()
+        #expect(snapshot.view.identifier > before + 1)
+        #expect(snapshot.hasUniqueKeys(of: 0))
+        #expect(try snapshot.check() == [])
+        #expect(try snapshot.object(0, slot: 0, equalTo: .string(id(12_345))) != nil)
+    }
+
+    /// A completion that was killed has written some of the keys.
+    @Test func keysMayBeThereAlready() throws {
+        try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
+        let transaction = try store.environment.beginWrite()
+        var key = StoreLayout.uniqueKey(entity: 0, constraint)
+        OrderKey.append(.string("c"), to: &key)
+        try StoreWriter.withUniqueValue(of: RecordKey(entity: 0, number: 3), under: key.span.bytes) {
+            try transaction.view.put($0, for: key.span.bytes, in: store.tables.unique)
+        }
+        try transaction.commit()
+        #expect(try store.snapshot().check() == [])
+        #expect(try store.snapshot().object(0, slot: 0, equalTo: .string("a"))?.number == 4)
+        #expect(try store.snapshot().object(0, slot: 0, equalTo: .string("x")) == nil)
+        try complete()
+        #expect(try store.snapshot().check() == [])
+        #expect(try store.snapshot().hasUniqueKeys(of: 0))
+    }
+
+    /// Two objects with one value: the key stays that of the first.
+    @Test(arguments: [(["b"], 3), (["a", "a"], 4)] as [([String], UInt64)])
+    func anotherObjectMayNotTakeAKey(unkeyed: [String], second: UInt64) throws {
+        try fill(keyed: ["b", "d"], unkeyed: unkeyed)
+        try expectOtherEntityAlone()
+        let found = try store.snapshot().object(0, slot: 0, equalTo: .string(unkeyed[0]))
+        #expect(found == RecordKey(entity: 0, number: second == 3 ? 1 : 3))
+        #expect(try store.snapshot().check() == ["Book \(second): its unique id does not refer to it"])
+    }
+
+    /// Objects of another entity can be written, and this one says what is wrong.
+    private func expectOtherEntityAlone() throws {
+        try write { writer in
+            let shop = try TestStore.books.entities[1].record([.string("s")])
+            try writer.insert(1, shop.span.bytes)
+            let book = try book("z")
+            #expect(throws: StoreError.self) { try writer.insert(0, book.span.bytes) }
+        }
+    }
+
+    /// A record that is lost is noticed, by who looks for a value and by who writes the keys.
+    @Test func lostRecordsAreNoticed() throws {
+        try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
+        let transaction = try store.environment.beginWrite()
+        try transaction.view.delete(RecordKey(entity: 0, number: 4).rawValue, in: store.tables.records)
+        try transaction.commit()
+        #expect(throws: StoreError.corrupted("Book counts 3 objects and has 2")) {
+            try store.snapshot().object(0, slot: 0, equalTo: .string("a"))
+        }
+        #expect(try store.snapshot().object(0, slot: 0, equalTo: .string("d"))?.number == 2)
+        try expectOtherEntityAlone()
+    }
+}
