@@ -15,10 +15,10 @@ let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"
 /// Whether a table is wanted soon: each line takes a second at most, and slow ones have few iterations.
 let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
 
-func quick(_ seconds: Int, brief: Duration = .milliseconds(100)) -> Benchmark.Configuration {
+func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
-        maxDuration: isBrief ? brief : .seconds(seconds), maxIterations: 2000)
+        maxDuration: isBrief ? .milliseconds(100) : .seconds(seconds), maxIterations: 2000)
 }
 
 /// With more iterations where there are few rows: each takes some milliseconds, the first ones more.

@@ -4,8 +4,8 @@ import Foundation
 import Stores
 
 // usage: figures ROWS...
-//     measures memory, size, changes of the model and indexes of these rows; aggregates of FETCHINDEX_BENCHMARK_ROWS, relationships,
-//     and imports of a million rows; prints JSON
+//     measures memory, size, changes of the model and indexes of these rows; aggregates and large saves of FETCHINDEX_BENCHMARK_ROWS,
+//     relationships, and imports of a million rows; prints JSON
 
 /// Anonymous memory of this process in bytes (Linux); 0 elsewhere. Pages of the mapped file are not private.
 func privateBytes() -> Int {
@@ -77,6 +77,7 @@ for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
 let rowCounts = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000"
 for rows in rowCounts.split(separator: " ").compactMap({ Int($0) }) {
     figures += try AggregateFigures(Stores(rows: rows)).measure()
+    figures += try LargeSaveFigures(Stores(rows: rows)).measure()
 }
 figures += try ImportFigures(rows: 1_000_000).measure()
 let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil

@@ -1,0 +1,45 @@
+import Foundation
+public import FetchIndex
+import GRDB
+
+/// A database whose ordered ids and sections are observed.
+public final class ObservedDatabase: @unchecked Sendable {
+    private let queue: DatabaseQueue
+    private var observation: AnyDatabaseCancellable?
+    private let arrived = DispatchSemaphore(value: 0)
+
+    public init(_ stores: Stores) throws {
+        queue = try stores.database()
+        let request = ValueObservation.tracking { database in
+            try OrderedRow.fetchAll(database, sql: "SELECT section, id FROM package ORDER BY section, name")
+        }
+        observation = request.start(
+            in: queue, scheduling: .async(onQueue: DispatchQueue(label: "observer")),
+            onError: { fatalError("\($0)") }, onChange: { [arrived] _ in arrived.signal() })
+        arrived.wait()
+    }
+
+    private struct OrderedRow: FetchableRecord, Sendable {
+        let section: String
+        let id: Int64
+
+        init(row: Row) {
+            section = row[0]
+            id = row[1]
+        }
+    }
+
+    /// Returns once the observer has the new rows.
+    public func update(_ changes: [(column: String, value: Value, id: Int)]) throws {
+        try queue.write { database in
+            for (column, value, id) in changes {
+                let statement = try database.cachedStatement(sql: "UPDATE package SET \(column) = ? WHERE id = ?")
+                switch value {
+                case .integer(let number): try statement.execute(arguments: [number, id])
+                default: try statement.execute(arguments: [value.description, id])
+                }
+            }
+        }
+        arrived.wait()
+    }
+}
