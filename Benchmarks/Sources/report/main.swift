@@ -99,8 +99,9 @@ func printTable(_ report: Report) {
         print(cells.joined(separator: "  "))
     }
     for figure in report.figures {
-        let limit = figure.limit.map { " (at most \($0))" } ?? ""
-        print("\(figure.question), \(figure.rows) rows: \(String(format: "%.2f", figure.value)) \(figure.unit)\(limit)")
+        let limit = figure.limit.map { String(format: " (at most %.3g)", $0) } ?? ""
+        let value = String(format: figure.value < 0.1 ? "%.3f" : "%.2f", figure.value)
+        print("\(figure.question), \(figure.rows) rows: \(value) \(figure.unit)\(limit)")
     }
 }
 

@@ -1,9 +1,12 @@
-/// Hashes of unique keys, 64 bits each, in an open-addressing table: 8 to 22 bytes a key.
+/// Hashes of unique keys, 64 bits each, in open-addressing tables: 8 to 22 bytes a key.
 struct SeenKeys {
-    private var slots = [UInt64](repeating: 0, count: 1 << 16)
-    private(set) var count = 0
+    /// A table that grows is there twice for a while; so only a part of all.
+    private static let partBits = 4
 
-    /// With more, the table would take more memory than an import may.
+    /// By the first bits of the hashes.
+    private var parts = [Part](repeating: Part(), count: 1 << partBits)
+    private(set) var count = 0
+    /// With more, the tables would take more memory than an import may.
     private let most: Int
 
     init(most: Int) { self.most = most }
@@ -13,27 +16,38 @@ struct SeenKeys {
     /// False when the hash is there: the key was seen, or, with a probability of 1 to 250,000 in 12 million keys, another with
     /// the same hash.
     mutating func insert(_ hash: UInt64) -> Bool {
-        if 4 * count >= 3 * slots.count { grow() }
-        // 0 is an empty slot.
-        guard Self.insert(max(hash, 1), into: &slots) else { return false }
+        guard parts[Int(hash >> (64 - UInt64(Self.partBits)))].insert(hash) else { return false }
         count += 1
         return true
     }
 
-    private static func insert(_ hash: UInt64, into slots: inout [UInt64]) -> Bool {
-        let mask = slots.count - 1
-        var index = Int(truncatingIfNeeded: hash) & mask
-        while slots[index] != 0 {
-            if slots[index] == hash { return false }
-            index = (index + 1) & mask
-        }
-        slots[index] = hash
-        return true
-    }
+    private struct Part {
+        private var slots = [UInt64](repeating: 0, count: 1 << 12)
+        private var count = 0
 
-    private mutating func grow() {
-        var grown = [UInt64](repeating: 0, count: 2 * slots.count)
-        for hash in slots where hash != 0 { _ = Self.insert(hash, into: &grown) }
-        slots = grown
+        mutating func insert(_ hash: UInt64) -> Bool {
+            if 4 * count >= 3 * slots.count { grow() }
+            // 0 is an empty slot.
+            guard Self.insert(max(hash, 1), into: &slots) else { return false }
+            count += 1
+            return true
+        }
+
+        private static func insert(_ hash: UInt64, into slots: inout [UInt64]) -> Bool {
+            let mask = slots.count - 1
+            var index = Int(truncatingIfNeeded: hash) & mask
+            while slots[index] != 0 {
+                if slots[index] == hash { return false }
+                index = (index + 1) & mask
+            }
+            slots[index] = hash
+            return true
+        }
+
+        private mutating func grow() {
+            var grown = [UInt64](repeating: 0, count: 2 * slots.count)
+            for hash in slots where hash != 0 { _ = Self.insert(hash, into: &grown) }
+            slots = grown
+        }
     }
 }
