@@ -50,11 +50,11 @@ private func change(_ count: Int, _ stores: Stores) {
         observed = nil
     }
 
-    Benchmark(
-        "save \(count) row\(count == 1 ? "" : "s"), no controller | \(rows) | ours", configuration: quick(5)
-    ) { benchmark in
+    // Of 1,000 rows, another program measures it in turn with the first line.
+    if count > 1 { return }
+    Benchmark("save 1 row, no controller | \(rows) | ours", configuration: quick(5)) { benchmark in
         for _ in benchmark.scaledIterations {
-            scene!.edit(count == 1 ? [scene!.renaming()] : scene!.changes(count))
+            scene!.edit([scene!.renaming()])
             benchmark.startMeasurement()
             try scene!.context.save()
             benchmark.stopMeasurement()
