@@ -75,7 +75,7 @@ import Values
         #expect(throws: StoreError.self) { try withFirst(.max) }
     }
 
-    /// So many bytes that several transactions write them, among keys of the same entity and below those of another.
+    /// So many bytes that several transactions write them, among keys of the same entity.
     @Test func manyKeysTakeSeveralTransactions() throws {
         let end = String(repeating: "x", count: 400)
         func id(_ number: Int) -> String { "\(100_000 + number)\(end)" }

@@ -72,9 +72,9 @@ extension BatchWriter {
         }
     }
 
-    /// Leaves out unique keys, where the entity has no objects yet and records come in another order than that of their keys, from the
-    /// first batch on or from a later one: in that order, keys fill their pages one after the other anyway. They are written by `commit`,
-    /// and when there are `atMost` of them, since each takes 8 to 22 bytes of memory. Batches may be committed meanwhile.
+    /// Leaves out unique keys, where the entity has no objects yet and records do not come in the order of their keys, from the first
+    /// batch on or from a later one. Keys that come in order fill their pages one after the other anyway. Those left out are written by
+    /// `commit`, and when there are `atMost` of them, since each takes 11 to 22 bytes of memory. Batches may be committed meanwhile.
     package func deferUniqueKeys(atMost most: Int = 12_000_000) {
         deferralRule = .inFirstBatch
         mostDeferred = most
@@ -140,11 +140,11 @@ extension BatchWriter {
         deferral?.next += UInt64(added)
         counts.inserted += added
         if let failure { throw failure }
-        if let deferral, deferral.isFull {
-            // Many repeated records would end it again and again.
-            if !deferral.seen.isFull { deferralRule = .never }
-            try endDeferral()
-        }
+        // No copy of the hashes: their memory is needed for sorting the keys.
+        let isFull = deferral?.isFull == true
+        // Many repeated records would end it again and again.
+        if isFull && deferral?.seen.isFull == false { deferralRule = .never }
+        if isFull { try endDeferral() }
         return true
     }
 

@@ -1,4 +1,4 @@
-/// Hashes of unique keys, 64 bits each, in open-addressing tables: 8 to 22 bytes a key.
+/// Hashes of unique keys, 64 bits each, in open-addressing tables: 11 to 22 bytes a key.
 struct SeenKeys {
     /// A table that grows is there twice for a while; so only a part of all.
     private static let partBits = 4

@@ -49,7 +49,7 @@ package struct Cursor: ~Copyable {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
-    /// Where the key lies in memory: those of one page are less than `pageLength` apart.
+    /// Where the key lies in memory: those of one page are less than `pageLength` apart, and few of different pages are.
     package var keyAddress: Int { Int(bitPattern: currentKey.mv_data) }
     package static let pageLength = PageBounds.systemPageLength
 

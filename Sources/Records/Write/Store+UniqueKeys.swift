@@ -13,29 +13,36 @@ extension Store {
     private static let memoryBudget = 96 << 20
     private static let partLength = 24 << 20
 
-    /// Writes the unique keys that are missing, under a lock that it returns. O(n log n) for the objects without them. Damage, as two
-    /// objects with the same unique value, leaves the rest as it is: it must not keep objects of other entities from being saved.
+    /// Writes the unique keys that are missing, under a lock that it returns. O(n log n) for the objects without them. Where a record is
+    /// damaged, or two objects have the same unique value, the state keeps its note: objects of other entities can still be saved, and
+    /// these wait for a repair.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
         var writer = try StoreWriter(self, author: "", lock)
         guard let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) else {
             writer.endUnkeyed()
             return try writer.commitAndKeepLock()
         }
+        guard let sorters = try unlessDamaged({ try sortedUniqueKeys(of: unkeyed) }) else {
+            return try writer.commitAndKeepLock()
+        }
         var block = KeyBlock()
         var written = 0
-        do {
-            try KeySorter.forEachSorted(of: sortedUniqueKeys(of: unkeyed)) { keyAndNumber in
-                block.append(keyAndNumber)
-                guard block.isFull else { return }
-                written += try writer.writeUniqueKeys(block.take(), of: unkeyed.entity)
-                guard written >= Self.partLength else { return }
-                written = 0
-                writer = try StoreWriter(self, author: "", writer.commitAndKeepLock())
-            }
-            _ = try writer.writeUniqueKeys(block, of: unkeyed.entity)
-            writer.endUnkeyed()
-        } catch  where error.isDamage {}
+        var isWhole = true
+        try KeySorter.forEachSorted(of: sorters) { keyAndNumber in
+            block.append(keyAndNumber)
+            guard block.isFull else { return }
+            written += try writer.writeUniqueKeys(block.take(), of: unkeyed.entity, isWhole: &isWhole)
+            guard written >= Self.partLength else { return }
+            written = 0
+            writer = try StoreWriter(self, author: "", writer.commitAndKeepLock())
+        }
+        _ = try writer.writeUniqueKeys(block, of: unkeyed.entity, isWhole: &isWhole)
+        if isWhole { writer.endUnkeyed() }
         return try writer.commitAndKeepLock()
+    }
+
+    private func unlessDamaged<Result>(_ body: () throws -> Result) throws -> Result? {
+        do { return try body() } catch  where error.isDamage { return nil }
     }
 
     /// The keys of objects, each followed by its object's number. Under the writer's lock, the newest state is that of the writer.
@@ -101,11 +108,12 @@ extension StoreWriter {
             && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
     }
 
-    /// Throws `corrupted` when unique keys of an entity are missing: damaged records kept them from being written.
+    /// Throws `corrupted` when unique keys of an entity are missing: damage kept them from being written.
     func requireUniqueKeys(of entity: Int) throws {
         guard !hasUniqueKeys(of: entity) else { return }
         throw StoreError.corrupted(
-            "unique keys of \(model.entities[entity].name) are missing, because a record is damaged; repair the store")
+            "unique keys of \(model.entities[entity].name) are missing, because a record is damaged, or two have the same "
+                + "unique value; repair the store")
     }
 
     /// Says that the unique keys of the next objects of an entity are left out.
@@ -145,9 +153,10 @@ extension StoreWriter {
         if next > first.number { try noteInserted(first, count: next - first.number) }
     }
 
-    /// Writes unique keys in their order, each with its object's number behind it. Returns how many bytes LMDB may hold for them until
-    /// the commit. Where they are the greatest ones, it fills their pages.
-    fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int) throws -> Int {
+    /// Writes unique keys in their order, each with its object's number behind it. Returns about how many bytes LMDB holds for them until
+    /// the commit. Where they are the greatest ones, it fills their pages. A key that leads to another object stays, and then the keys
+    /// are not whole.
+    fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int, isWhole: inout Bool) throws -> Int {
         var held = 0
         var address = 0
         try view.withCursor(on: tables.unique) { cursor in
@@ -165,10 +174,9 @@ extension StoreWriter {
                             held += Cursor.pageLength
                         }
                         if cursor.key.isEqual(to: key) {
-                            // Written before the completion was killed.
-                            if cursor.value.isEqual(to: value) { return }
-                            let name = model.entities[entity].name
-                            throw StoreError.corrupted("two objects of \(name) have the same unique value")
+                            // Its own key was written before a completion was killed.
+                            isWhole = isWhole && cursor.value.isEqual(to: value)
+                            return
                         }
                     }
                     try cursor.put(value, for: key)

@@ -168,6 +168,8 @@ package final class StoreWriter: StoreReader {
     package func remove(_ object: RecordKey) throws -> [UInt8]? {
         try requireChangeable()
         guard let old = try copy(of: object) else { return nil }
+        // None of the objects that lack their keys is deleted: they are counted by their numbers.
+        if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
         try view.delete(object.rawValue, in: tables.records)
