@@ -102,6 +102,14 @@ public struct Stores: Sendable {
         return copy
     }
 
+    /// Calls the body with copies, and removes them then. They are on the disk before it begins.
+    public func withCopies<Result>(_ count: Int, _ body: ([URL]) throws -> Result) throws -> Result {
+        let urls = try (0..<count).map { _ in try copyStore() }
+        defer { for url in urls { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) } }
+        sync()
+        return try body(urls)
+    }
+
     // MARK: Empty ones
 
     /// A new folder beside the stores.

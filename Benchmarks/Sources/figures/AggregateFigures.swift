@@ -11,10 +11,9 @@ struct AggregateFigures {
 
     init(_ stores: Stores) { self.stores = stores }
 
-    func measure() throws -> [Figure] {
-        let urls = try (0..<2).map { _ in try stores.copyStore() }
-        defer { for url in urls { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) } }
-        sync()
+    func measure() throws -> [Figure] { try stores.withCopies(2) { try measure(at: $0) } }
+
+    private func measure(at urls: [URL]) throws -> [Figure] {
         let with = try AggregatedOrder(stores, at: urls[0], [.sum("size"), .average("size"), .max("size")])
         let without = try AggregatedOrder(stores, at: urls[1], [])
         let fetches = try medians(rounds: Self.rounds, [with.fetch, without.fetch])

@@ -14,9 +14,9 @@ struct IndexFigures {
         Figure(question: question, rows: stores.rows, value: value, limit: limit, unit: unit)
     }
 
-    func measure() throws -> [Figure] {
-        let urls = try (0..<2).map { _ in try stores.copyStore() }
-        defer { for url in urls { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) } }
+    func measure() throws -> [Figure] { try stores.withCopies(2) { try measure(at: $0) } }
+
+    private func measure(at urls: [URL]) throws -> [Figure] {
         let build = try buildIndexes(at: urls[1])
         let durable = try saves(at: urls, .full, from: 0)
         let quick = try saves(at: urls, .none, from: 1000)

@@ -11,10 +11,9 @@ struct LargeSaveFigures {
 
     init(_ stores: Stores) { self.stores = stores }
 
-    func measure() throws -> [Figure] {
-        let urls = try (0..<2).map { _ in try stores.copyStore() }
-        defer { for url in urls { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) } }
-        sync()
+    func measure() throws -> [Figure] { try stores.withCopies(2) { try measure(at: $0) } }
+
+    private func measure(at urls: [URL]) throws -> [Figure] {
         let seed = UInt64(Date().timeIntervalSince1970 * 1000)
         let with = try LiveScene(stores, at: urls[0], hasController: true, seed: seed)
         let without = try LiveScene(stores, at: urls[1], hasController: false, seed: seed)
