@@ -28,9 +28,10 @@ public final class BatchWriter {
     /// How long a transaction waits for a busy writer before it throws `StoreError.writerBusy`. Nil: without limit.
     public var writeTimeout: Duration?
     private var writer: StoreWriter?
-    /// When the unique keys of an import may be left out, and whether they are.
+    /// When the unique keys of an import may be left out, and at most how many of them.
     var deferralRule = DeferralRule.never
     var mostDeferred = 0
+    /// Not nil while they are left out.
     var deferral: Deferral?
     /// What the writer needs of the next batch, as the last ones were.
     let preparation = Atomic(Preparation.sortedKeys)
