@@ -28,14 +28,7 @@ import Testing
             try cursor.read(into: &block, through: last)
             while block.count > 0 {
                 #expect(block.count <= EntryBlock.capacity)
-                let start = entries.count
                 for place in 0..<block.count { entries.append((block.keys[place], [UInt8](block.values[place]))) }
-                var place = start
-                block.forEachWhilePrefetching { key, value in
-                    #expect(key == entries[place].key && value.elementsEqual(entries[place].value))
-                    place += 1
-                }
-                #expect(place == entries.count)
                 try cursor.read(into: &block, through: last)
             }
         }

@@ -19,11 +19,10 @@ struct PageLoader {
     private var first: UInt = 0
     private var end: UInt = 0
     private var ahead = leastAhead
-    /// Accumulates the bytes that are loaded, so that the compiler does not remove the loads.
-    private var loaded: UInt8 = 0
+    /// The page behind the current one, where the processor was asked for it.
+    private var prefetched: UInt = 0
 
-    /// Loads the page of a value in the map; nothing when it is the same as the last time. Does not reach out of the map, because
-    /// LMDB's pages are whole multiples of these.
+    /// Loads the page of a value in the map; nothing when it is the same as the last time.
     @inline(__always)
     mutating func load(_ value: MDB_val) {
         let page = UInt(bitPattern: value.mv_data) / Self.pageLength
@@ -34,13 +33,18 @@ struct PageLoader {
         let passed = page &- self.page
         self.page = page
         if passed <= Self.gap { readAhead(of: page) }
-        guard let start = UnsafeRawPointer(bitPattern: page * Self.pageLength) else { return }
-        // All lines at once, so that the misses overlap.
-        var loaded: UInt8 = 0
-        for line in stride(from: 0, to: Int(Self.pageLength), by: Self.cacheLine) {
-            loaded &+= start.load(fromByteOffset: line, as: UInt8.self)
+        if page != prefetched { Self.prefetch(page) }
+        // The next page, so that it is there when the walk comes to it. Few walks go on once they have jumped.
+        if passed == 1 {
+            prefetched = page + 1
+            Self.prefetch(prefetched)
         }
-        self.loaded &+= loaded
+    }
+
+    /// Asks the processor to load all lines of a page at once, and does not wait. Nothing happens where there is no page.
+    private static func prefetch(_ page: UInt) {
+        let start = page &* pageLength
+        for line in stride(from: start, to: start &+ pageLength, by: cacheLine) { fi_prefetch(line) }
     }
 
     /// A hint: where it fails, or reaches beyond the file, nothing happens.

@@ -55,13 +55,12 @@ package struct RecordBlock: ~Copyable {
         for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// Checks all records, and loads those behind the block into the processor's cache. At an error, the block ends before the record
-    /// that it is of, and the error is returned.
+    /// Checks all records. At an error, the block ends before the record that it is of, and the error is returned.
     mutating func checkAll(_ check: (RecordKey, RawSpan) throws -> Void) -> (any Error)? {
         var checked = 0
         do {
-            try entries.forEachWhilePrefetching {
-                try check(RecordKey(rawValue: $0), $1.bytes)
+            while checked < count {
+                try check(RecordKey(rawValue: keys[checked]), records[checked].bytes)
                 checked += 1
             }
             return nil
