@@ -32,8 +32,8 @@ import Values
         let long = String(repeating: "a", count: 20_000)
         for comparison in [
             // Of a and e, a is the rarer one, which is looked for.
-            "LIKE '*\(long)b'", "CONTAINS '\(long)e'", "MATCHES '(a+)+b'",
-            "LIKE '*\(String(repeating: "?a", count: 5000))b'",
+            "LIKE '*\(long)e*'", "CONTAINS '\(long)e'", "MATCHES '(a+)+b'",
+            "LIKE '*\(String(repeating: "?a", count: 5000))?b*'",
         ] {
             do {
                 #expect(try !holds("t \(comparison)", [], text), "\(comparison.prefix(20))")

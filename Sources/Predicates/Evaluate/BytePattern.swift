@@ -31,24 +31,51 @@ struct BytePattern: Sendable {
     /// O(length of the text) unless it repeats the rarest byte.
     func isContained(in text: RawSpan) throws -> Bool {
         try text.withUnsafeBytes { text in
-            try bytes.withUnsafeBytes { wanted in
-                guard !wanted.isEmpty, let pattern = wanted.baseAddress else { return true }
-                var left = text.count - wanted.count + 1
-                guard left > 0, var place = text.baseAddress.map({ $0 + rarest }) else { return false }
-                let rare = Int32(wanted[rarest])
-                var comparisons = 0
-                while left > 0, let found = memchr(place, rare, left) {
-                    let start = UnsafeRawPointer(found) - rarest
-                    if memcmp(start, pattern, wanted.count) == 0 { return true }
-                    comparisons += 1 + wanted.count / 64
-                    if comparisons > LikePattern.maximumComparisons {
-                        throw LikePattern.tooMuch("CONTAINS", textLength: text.count)
-                    }
-                    left -= place.distance(to: UnsafeRawPointer(found)) + 1
-                    place = UnsafeRawPointer(found) + 1
-                }
-                return false
+            var budget = ComparisonBudget("CONTAINS", of: text)
+            return try firstPlace(in: text, from: 0, &budget) != nil
+        }
+    }
+
+    /// Where the bytes first stand in a text, from a place on; nil when they do not.
+    func firstPlace(in text: UnsafeRawBufferPointer, from start: Int, _ budget: inout ComparisonBudget) throws -> Int? {
+        try bytes.withUnsafeBytes { wanted in
+            guard !wanted.isEmpty, let pattern = wanted.baseAddress else { return start }
+            var left = text.count - start - wanted.count + 1
+            guard left > 0, let base = text.baseAddress else { return nil }
+            var place = base + start + rarest
+            let rare = Int32(wanted[rarest])
+            while left > 0, let found = memchr(place, rare, left) {
+                let candidate = UnsafeRawPointer(found) - rarest
+                if memcmp(candidate, pattern, wanted.count) == 0 { return base.distance(to: candidate) }
+                try budget.spend(1 + wanted.count / 64)
+                left -= place.distance(to: UnsafeRawPointer(found)) + 1
+                place = UnsafeRawPointer(found) + 1
             }
+            return nil
+        }
+    }
+}
+
+/// How much may be compared in one text, about a second: beyond it, a pattern goes back too often.
+struct ComparisonBudget {
+    /// Comparisons of 64 bytes.
+    private static let most = 50_000_000
+
+    private let comparator: StaticString
+    private let textLength: Int
+    private var left = most
+
+    init(_ comparator: StaticString, of text: UnsafeRawBufferPointer) {
+        self.comparator = comparator
+        textLength = text.count
+    }
+
+    /// Throws when there is nothing left.
+    mutating func spend(_ comparisons: Int) throws {
+        left -= comparisons
+        if left < 0 {
+            throw FetchPredicateError.patternTimeout(
+                "\(comparator) takes too much time on a text of \(textLength) bytes")
         }
     }
 }

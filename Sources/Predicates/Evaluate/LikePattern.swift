@@ -4,33 +4,28 @@ internal import Values
 /// A pattern of LIKE: `?` is one character, `*` any number of them, a backslash escapes the next
 /// character. Characters are grapheme clusters, as Swift's are.
 struct LikePattern: Sendable {
-    private enum Piece: Equatable, Sendable {
+    private enum Piece: Sendable {
         /// Folded UTF-8.
-        case text([UInt8])
+        case text(BytePattern)
         case oneCharacter
         case anyCharacters
 
         var comparisons: Int {
-            if case .text(let bytes) = self { 1 + bytes.count / 64 } else { 1 }
+            if case .text(let pattern) = self { 1 + pattern.bytes.count / 64 } else { 1 }
         }
-    }
 
-    /// The maximum number of comparisons of 64 bytes that one text may take, about a second: beyond it, the pattern
-    /// backtracks excessively.
-    static let maximumComparisons = 50_000_000
-
-    /// The error of a test that takes too long.
-    static func tooMuch(_ comparator: String, textLength: Int) -> FetchPredicateError {
-        .patternTimeout("\(comparator) takes too much time on a text of \(textLength) bytes")
+        var isAnyCharacters: Bool { if case .anyCharacters = self { true } else { false } }
     }
 
     private let pieces: [Piece]
+    /// The longest text among the pieces: most texts that do not match lack it.
+    private let longest: BytePattern?
 
     init(_ pattern: String, _ folding: TextFolding) {
         var pieces: [Piece] = []
         var literal = ""
         func close() {
-            if !literal.isEmpty { pieces.append(.text(folding.fold(literal))) }
+            if !literal.isEmpty { pieces.append(.text(BytePattern(folding.fold(literal)))) }
             literal = ""
         }
         var isEscaped = false
@@ -44,7 +39,7 @@ struct LikePattern: Sendable {
                 pieces.append(.oneCharacter)
             case "*" where !isEscaped:
                 close()
-                if pieces.last != .anyCharacters { pieces.append(.anyCharacters) }
+                if pieces.last?.isAnyCharacters != true { pieces.append(.anyCharacters) }
             default: literal.unicodeScalars.append(scalar)
             }
             isEscaped = false
@@ -52,41 +47,62 @@ struct LikePattern: Sendable {
         if isEscaped { literal.append("\\") }
         close()
         self.pieces = pieces
+        longest = pieces.compactMap { if case .text(let pattern) = $0 { pattern } else { nil } }
+            .max { $0.bytes.count < $1.bytes.count }
     }
 
-    /// Takes folded UTF-8, all of which must match. Goes back only to the last `*`: O(length of text and pattern) for
-    /// most, their product at worst. Throws when that takes too long.
+    /// Takes folded UTF-8, all of which must match. Goes back only to the last `*`, and from there to the next place where the text
+    /// behind it stands: O(length of text and pattern) for most, their product at worst. Throws when that takes too long.
     func matches(_ text: RawSpan) throws -> Bool {
         try text.withUnsafeBytes { text in
+            var budget = ComparisonBudget("LIKE", of: text)
+            // What costs less than to find the bounds of characters.
+            if case .text(let ending)? = pieces.last, !text.ends(with: ending.bytes) { return false }
+            if let longest, try longest.firstPlace(in: text, from: 0, &budget) == nil { return false }
             let bounds = CharacterBounds(text)
-            var left = Self.maximumComparisons
-            var piece = 0
-            var place = 0
-            var star: (piece: Int, place: Int)?
+            var (piece, place) = (0, 0)
+            // The piece behind the last `*`, and where it was tried.
+            var last: (piece: Int, place: Int)?
             while place < text.count || piece < pieces.count {
+                var start: Int?
                 if piece < pieces.count {
-                    if pieces[piece] == .anyCharacters {
-                        star = (piece, place)
+                    if pieces[piece].isAnyCharacters {
                         piece += 1
-                        continue
-                    }
-                    left -= pieces[piece].comparisons
-                    if left < 0 {
-                        throw Self.tooMuch("LIKE", textLength: text.count)
-                    }
-                    if let next = end(of: pieces[piece], at: place, in: text, bounds) {
-                        place = next
-                        piece += 1
-                        continue
+                        if piece == pieces.count { return true }
+                        start = place
+                    } else {
+                        try budget.spend(pieces[piece].comparisons)
+                        if let end = end(of: pieces[piece], at: place, in: text, bounds) {
+                            (piece, place) = (piece + 1, end)
+                            continue
+                        }
                     }
                 }
-                guard let last = star, last.place < text.count else { return false }
-                let retried = bounds.next(after: last.place)
-                star = (last.piece, retried)
-                (piece, place) = (last.piece + 1, retried)
+                if start == nil, let last, last.place < text.count {
+                    piece = last.piece
+                    start = bounds.next(after: last.place)
+                }
+                guard let start, let found = try firstPlace(of: pieces[piece], in: text, from: start, bounds, &budget)
+                else { return false }
+                place = found
+                last = (piece, place)
             }
             return true
         }
+    }
+
+    /// The first place, from a bound on, where a piece may match; nil when there is none.
+    private func firstPlace(
+        of piece: Piece, in text: UnsafeRawBufferPointer, from start: Int, _ bounds: CharacterBounds,
+        _ budget: inout ComparisonBudget
+    ) throws -> Int? {
+        guard case .text(let pattern) = piece else { return start }
+        var start = start
+        while let found = try pattern.firstPlace(in: text, from: start, &budget) {
+            if bounds.isBound(found) { return found }
+            start = found + 1
+        }
+        return nil
     }
 
     /// Where a piece that matches at a place ends; nil when it does not match there.
@@ -95,13 +111,20 @@ struct LikePattern: Sendable {
         switch piece {
         case .anyCharacters: return place
         case .oneCharacter: return place < text.count ? bounds.next(after: place) : nil
-        case .text(let bytes):
-            let end = place + bytes.count
-            guard end <= text.count, UnsafeRawBufferPointer(rebasing: text[place..<end]).bytes.isEqual(to: bytes) else {
-                return nil
-            }
+        case .text(let pattern):
+            let end = place + pattern.bytes.count
+            guard end <= text.count,
+                UnsafeRawBufferPointer(rebasing: text[place..<end]).bytes.isEqual(to: pattern.bytes)
+            else { return nil }
             return bounds.isBound(end) ? end : nil
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func ends(with other: [UInt8]) -> Bool {
+        count >= other.count
+            && UnsafeRawBufferPointer(rebasing: self[(count - other.count)...]).bytes.isEqual(to: other)
     }
 }
 

@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+import Values
+
+@testable import Predicates
+
+/// LIKE beside a matcher that tries all ways to cut a text.
+@Suite struct LikeTests {
+    private enum Piece {
+        case text(String)
+        case oneCharacter
+        case anyCharacters
+
+        var format: String {
+            switch self {
+            case .text(let text): text
+            case .oneCharacter: "?"
+            case .anyCharacters: "*"
+            }
+        }
+    }
+
+    private func matches(_ text: ArraySlice<Character>, _ pieces: ArraySlice<Piece>) -> Bool {
+        guard let piece = pieces.first else { return text.isEmpty }
+        return (text.startIndex...text.endIndex).contains { end in
+            let part = text[..<end]
+            let isMatched =
+                switch piece {
+                case .text(let literal): String(part).utf8.elementsEqual(literal.utf8)
+                case .oneCharacter: part.count == 1
+                case .anyCharacters: true
+                }
+            return isMatched && matches(text[end...], pieces.dropFirst())
+        }
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func aPatternMatchesWhatAPlainMatcherMatches(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        // Texts whose characters are scalars, and such that they are not.
+        let alphabets: [[String]] = [
+            ["a", "b"], ["a", "b", "影", "か"], ["e", "\u{301}", "か", "\u{3099}", "\r", "\n"],
+        ]
+        var matchedCount = 0
+        for _ in 0..<1000 {
+            let alphabet = alphabets.randomElement(using: &generator)!
+            func text(_ lengths: ClosedRange<Int>) -> String {
+                (0..<Int.random(in: lengths, using: &generator)).map { _ in alphabet.randomElement(using: &generator)! }
+                    .joined()
+            }
+            var pieces: [Piece] = []
+            for _ in 0..<Int.random(in: 0...6, using: &generator) {
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: pieces.append(.oneCharacter)
+                case 1: pieces.append(.anyCharacters)
+                default:
+                    // Texts that stand side by side are one.
+                    if case .text? = pieces.last { continue }
+                    pieces.append(.text(text(1...2)))
+                }
+            }
+            let (pattern, value) = (pieces.map(\.format).joined(), text(0...9))
+            let isMatched = matches(Array(value)[...], pieces[...])
+            matchedCount += isMatched ? 1 : 0
+            let found = try LikePattern(pattern, []).matches(Array(value.utf8).span.bytes)
+            #expect(found == isMatched, "seed \(seed): \(pattern.debugDescription), \(value.debugDescription)")
+        }
+        #expect((100...900).contains(matchedCount), "\(matchedCount)")
+    }
+}
