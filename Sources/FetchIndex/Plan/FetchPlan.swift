@@ -5,7 +5,7 @@ public struct FetchPlan: Equatable, Sendable {
         case scan
         /// The rows of a cache whose leading attribute the predicate bounds.
         case order(name: String, attribute: String)
-        /// The objects of some values of a unique attribute.
+        /// The objects of some values of a unique attribute, or of a range of them.
         case uniqueKey(attribute: String)
         /// The objects from which a key path leads to those that the predicate wants at its end.
         case related(path: String)

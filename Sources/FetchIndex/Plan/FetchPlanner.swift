@@ -12,6 +12,8 @@ internal import Values
 struct FetchPlanner {
     /// A record found by its number costs about this many times as much as the next one of a scan.
     private static let lookUpCost = 4
+    /// The same for one that a unique key leads to, and is checked to have its value.
+    private static let uniqueLookUpCost = 64
 
     let reader: StoreReader
     let entityNumber: Int
@@ -125,8 +127,12 @@ struct FetchPlanner {
 
     /// Looks up at most `limit` keys: a scan is cheaper than more of them.
     private func uniqueKeys(_ limit: Int) throws -> [Candidates] {
-        guard reader.hasUniqueKeys(of: entityNumber) else { return [] }
-        return try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
+        guard entities.allSatisfy(reader.hasUniqueKeys) else { return [] }
+        return try uniqueValues(limit) + uniqueRanges(limit * Self.lookUpCost / Self.uniqueLookUpCost)
+    }
+
+    private func uniqueValues(_ limit: Int) throws -> [Candidates] {
+        try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
             guard case .values(let values) = constraint.demand, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
                 values.count <= limit, !values.contains(where: \.isNull)
             else { return nil }
@@ -136,6 +142,33 @@ struct FetchPlanner {
             return Candidates(
                 source: .uniqueKey(attribute: entity.attribute(at: constraint.slot).name),
                 found: .objects(Array(Set(objects))), isExact: false)
+        }
+    }
+
+    /// Counts at most so many keys in the range that the predicate leaves to a unique attribute.
+    private func uniqueRanges(_ limit: Int) throws -> [Candidates] {
+        try entity.uniqueConstraints.compactMap { constraint -> Candidates? in
+            let slot = constraint.slots[0]
+            guard constraint.slots.count == 1, !hasValues(slot),
+                let intervals = bounds(of: constraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
+            else { return nil }
+            var found: [RecordKey] = []
+            for interval in intervals {
+                guard
+                    let objects = try reader.objects(
+                        entityNumber, constraint, from: interval.lower, to: interval.upper, atMost: limit - found.count)
+                else { return nil }
+                found += objects
+            }
+            return Candidates(
+                source: .uniqueKey(attribute: entity.attribute(at: slot).name), found: .objects(found), isExact: false)
+        }
+    }
+
+    /// Whether the predicate names the values that an attribute may have.
+    private func hasValues(_ slot: Int) -> Bool {
+        constraints.contains {
+            $0?.contains { if $0.slot == slot, case .values = $0.demand { true } else { false } } ?? false
         }
     }
 
