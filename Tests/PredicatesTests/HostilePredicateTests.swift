@@ -32,7 +32,7 @@ import Values
         let long = String(repeating: "a", count: 20_000)
         for comparison in [
             // Of a and e, a is the rarer one, which is looked for.
-            "LIKE '*\(long)e*'", "CONTAINS '\(long)e'", "MATCHES '(a+)+b'",
+            "LIKE '*\(long)e*'", "LIKE '\(long)*\(long)e*a'", "CONTAINS '\(long)e'", "MATCHES '(a+)+b'",
             "LIKE '*\(String(repeating: "?a", count: 5000))?b*'",
         ] {
             do {
@@ -48,11 +48,27 @@ import Values
         }
     }
 
+    /// One character of a million scalars has the pattern at each of them, and nowhere at a character's bound.
+    @Test func placesWithinACharacterAreGivenUp() throws {
+        let marks = String(repeating: "\u{301}", count: 500_000)
+        let error = #expect(throws: FetchPredicateError.self) {
+            try holds("t LIKE '*\(marks)*'", [], "e" + marks + marks)
+        }
+        guard case .patternTimeout? = error else {
+            Issue.record("\(String(describing: error).prefix(100))")
+            return
+        }
+    }
+
     @Test func longPatternsThatAreCheapAreCompared() throws {
         let text = String(repeating: "ab", count: 100_000)
         #expect(try holds("t LIKE '*\(text)*'", [], text + "c"))
         #expect(try holds("t CONTAINS '\(text)'", [], "c" + text))
         #expect(try holds("t LIKE '\(String(repeating: "?", count: 200_000))'", [], text))
+        // What the text begins with decides, though the pattern's rarest character is everywhere.
+        let long = String(repeating: "a", count: 1_000_000)
+        #expect(try !holds("t LIKE 'e\(long.prefix(20_000))?'", [], "c" + long))
+        #expect(try holds("t LIKE '*?\(long.prefix(20_000))*'", [], long))
     }
 
     @Test func anErrorCitesNoMoreThanItMust() {

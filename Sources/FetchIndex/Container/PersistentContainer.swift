@@ -271,7 +271,7 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// How a fetch of this definition would find its rows now. O(caches x log n). Throws as `withOrder`.
+    /// How a fetch of this definition would find its rows now. O(caches x log n + k) for k unique keys. Throws as `withOrder`.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()

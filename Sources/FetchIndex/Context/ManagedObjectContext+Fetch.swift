@@ -156,19 +156,21 @@ extension ManagedObjectContext {
         _ definition: OrderDefinition, includesPending: Bool, atMost most: Int = .max,
         _ body: (RecordKey) throws -> Bool
     ) throws {
-        let (request, source) = try plan(definition)
+        let (request, source) = try plan(definition, endsEarly: most < .max && definition.sortKeys.isEmpty)
         try request.builder.walkMembers(
             of: try snapshot(), from: source, replacing: includesPending ? edits.reported : [:],
             isSorted: !definition.sortKeys.isEmpty, atMost: most, body)
     }
 
     /// A definition's request, and the records of the context's state among which its members are.
-    func plan(_ definition: OrderDefinition) throws -> (request: OrderRequest, source: RecordSource) {
+    func plan(
+        _ definition: OrderDefinition, endsEarly: Bool = false
+    ) throws -> (request: OrderRequest, source: RecordSource) {
         let snapshot = try snapshot()
         let entity = try snapshot.model.number(of: definition.entity)
         let entities = try definition.entities(in: snapshot.model)
         let orders = definition.predicate == nil ? [] : try leadingOrders(of: entity, among: entities)
-        return try definition.plan(in: snapshot, leadingOrders: orders)
+        return try definition.plan(in: snapshot, leadingOrders: orders, endsEarly: endsEarly)
     }
 
     /// The saved record of an object, as the context's state has it; nil when there is none or it cannot be read.

@@ -8,12 +8,15 @@ internal import Values
 /// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up where that
 /// attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.
 ///
-/// Two ranks give the number of rows in a range before any row is read, so plans are compared by exact counts.
+/// Two ranks give the number of rows in a range of a cache, and unique keys are counted, so plans are compared by exact counts
+/// before a record is read.
 struct FetchPlanner {
-    /// A record found by its number costs about this many times as much as the next one of a scan.
-    private static let lookUpCost = 4
-    /// The same for one that a unique key leads to, and is checked to have its value.
-    private static let uniqueLookUpCost = 64
+    /// A record found by its number costs about this many times as much as the next one of a scan by two threads.
+    private static let lookUpCost = 32
+    /// So many are looked up also where a scan costs less: it is some ten microseconds less.
+    private static let fewLookUps = 256
+    /// Of so many records, one is looked up at most.
+    private static let leastScanned = 4
 
     let reader: StoreReader
     let entityNumber: Int
@@ -29,13 +32,15 @@ struct FetchPlanner {
 
     /// The caches of the reader's state that are current.
     private let leadingOrders: [LeadingOrder]
+    /// Whether the fetch ends when it has some objects, in the order of their numbers.
+    private let endsEarly: Bool
 
     /// `compiled` is the predicate for the entity, `entities` it and its subentities, where these are wanted. `leadingOrders` are read from the reader unless they are given.
     init(
         _ predicate: FetchPredicate, _ compiled: CompiledPredicate, _ table: PathTable, entity number: Int,
-        among entities: [Int], in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil
+        among entities: [Int], in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil, endsEarly: Bool = false
     ) throws {
-        (self.reader, self.table) = (reader, table)
+        (self.reader, self.table, self.endsEarly) = (reader, table, endsEarly)
         self.leadingOrders = try leadingOrders ?? LeadingOrder.all(of: number, among: entities, in: reader)
         entityNumber = number
         self.entities = entities
@@ -51,10 +56,13 @@ struct FetchPlanner {
     private enum Found {
         case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
+        /// So many unique keys in an interval.
+        case keys(UniqueConstraint, KeyInterval, count: Int)
 
         var count: Int {
             switch self {
             case .objects(let objects): objects.count
+            case .keys(_, _, let count): count
             case .rows(let ranges, _): ranges.reduce(0) { $0 + $1.count }
             }
         }
@@ -87,6 +95,8 @@ struct FetchPlanner {
         guard let best = try candidates() else { return nil }
         switch best.found {
         case .objects(let objects): return objects.sorted()
+        case .keys(let constraint, let interval, _):
+            return try reader.objects(entityNumber, constraint, from: interval.lower, to: interval.upper).sorted()
         case .rows(let ranges, let order):
             var objects: [RecordKey] = []
             objects.reserveCapacity(best.found.count)
@@ -109,9 +119,10 @@ struct FetchPlanner {
     /// The fewest candidates, if there are few enough to look them up one by one.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
-        let limit = Int(clamping: try reader.count(of: entities)) / Self.lookUpCost
+        let count = Int(clamping: try reader.count(of: entities))
+        let limit = max(count / Self.lookUpCost, min(count / Self.leastScanned, Self.fewLookUps))
         let others =
-            try uniqueKeys(limit)
+            try uniqueValues(limit)
             + related(limit).map {
                 Candidates(source: .related(path: $0.path), found: .objects($0.objects), isExact: false)
             }
@@ -119,20 +130,18 @@ struct FetchPlanner {
             let (count, otherCount) = (left.found.count, right.found.count)
             return count < otherCount || count == otherCount && left.isExact && !right.isExact
         }
-        guard let best, best.found.count <= limit else { return nil }
+        // A key's record is also checked to have its value.
+        let range = try uniqueRange(min(limit / 2, best.map { $0.found.count - 1 } ?? .max))
+        guard let best = range ?? best, best.found.count <= limit else { return nil }
         return best
     }
 
     // MARK: Sources
 
     /// Looks up at most `limit` keys: a scan is cheaper than more of them.
-    private func uniqueKeys(_ limit: Int) throws -> [Candidates] {
-        guard entities.allSatisfy(reader.hasUniqueKeys) else { return [] }
-        return try uniqueValues(limit) + uniqueRanges(limit * Self.lookUpCost / Self.uniqueLookUpCost)
-    }
-
     private func uniqueValues(_ limit: Int) throws -> [Candidates] {
-        try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
+        guard entities.allSatisfy(reader.hasUniqueKeys) else { return [] }
+        return try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
             guard case .values(let values) = constraint.demand, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
                 values.count <= limit, !values.contains(where: \.isNull)
             else { return nil }
@@ -140,30 +149,37 @@ struct FetchPlanner {
                 try reader.object(entityNumber, slot: constraint.slot, equalTo: $0)
             }
             return Candidates(
-                source: .uniqueKey(attribute: entity.attribute(at: constraint.slot).name),
-                found: .objects(Array(Set(objects))), isExact: false)
+                source: source(of: constraint.slot), found: .objects(Array(Set(objects))), isExact: false)
         }
     }
 
-    /// Counts at most so many keys in the range that the predicate leaves to a unique attribute.
-    private func uniqueRanges(_ limit: Int) throws -> [Candidates] {
-        try entity.uniqueConstraints.compactMap { constraint -> Candidates? in
+    /// The shortest range that the predicate leaves to a unique attribute, of those with at most `limit` keys. O(log n + limit) for
+    /// each attribute.
+    private func uniqueRange(_ limit: Int) throws -> Candidates? {
+        // Where the first objects are enough, it would cost more to read all keys.
+        guard !endsEarly, entities.allSatisfy(reader.hasUniqueKeys) else { return nil }
+        var (limit, shortest) = (limit, Candidates?.none)
+        for constraint in entity.uniqueConstraints where constraint.slots.count == 1 && limit >= 0 {
             let slot = constraint.slots[0]
-            guard constraint.slots.count == 1, !hasValues(slot),
+            // Relations and prefixes leave one interval, or none.
+            guard !hasValues(slot),
                 let intervals = bounds(of: constraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
-            else { return nil }
-            var found: [RecordKey] = []
-            for interval in intervals {
-                guard
-                    let objects = try reader.objects(
-                        entityNumber, constraint, from: interval.lower, to: interval.upper, atMost: limit - found.count)
-                else { return nil }
-                found += objects
+            else { continue }
+            guard let interval = intervals.first else {
+                return Candidates(source: source(of: slot), found: .objects([]), isExact: false)
             }
-            return Candidates(
-                source: .uniqueKey(attribute: entity.attribute(at: slot).name), found: .objects(found), isExact: false)
+            guard
+                let count = try reader.keyCount(
+                    entityNumber, constraint, from: interval.lower, to: interval.upper, atMost: limit)
+            else { continue }
+            shortest = Candidates(
+                source: source(of: slot), found: .keys(constraint, interval, count: count), isExact: false)
+            limit = count - 1
         }
+        return shortest
     }
+
+    private func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
 
     /// Whether the predicate names the values that an attribute may have.
     private func hasValues(_ slot: Int) -> Bool {

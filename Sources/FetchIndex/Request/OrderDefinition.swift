@@ -40,14 +40,15 @@ public struct OrderDefinition: Hashable, Sendable {
         return includesSubentities ? model.hierarchy(of: number) : [number]
     }
 
-    /// As `compile`, with the records among which the members are in a reader's state. O(caches x log n).
+    /// As `compile`, with the records among which the members are in a reader's state. O(caches x log n), and O(k log n) where k
+    /// unique keys are looked up.
     package func plan(in reader: StoreReader) throws -> (request: OrderRequest, source: RecordSource) {
         try plan(in: reader, leadingOrders: nil)
     }
 
-    /// As above, with the leading orders of the reader's state.
+    /// As above, with the leading orders of the reader's state, and for a fetch that may end when it has some objects.
     func plan(
-        in reader: StoreReader, leadingOrders: [LeadingOrder]?
+        in reader: StoreReader, leadingOrders: [LeadingOrder]?, endsEarly: Bool = false
     ) throws -> (request: OrderRequest, source: RecordSource) {
         let number = try reader.model.number(of: entity)
         let placer = try RecordPlacer(self, number, in: reader.model)
@@ -55,7 +56,7 @@ public struct OrderDefinition: Hashable, Sendable {
         guard let predicate else { return (request, .all) }
         let planner = try FetchPlanner(
             predicate, placer.predicate, placer.table, entity: number, among: request.builder.entities, in: reader,
-            leadingOrders)
+            leadingOrders, endsEarly: endsEarly)
         return (request, try planner.source())
     }
 

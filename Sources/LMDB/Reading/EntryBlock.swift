@@ -1,5 +1,3 @@
-internal import CLMDB
-
 /// Entries of a table of integer keys that are read together, in place: valid until their transaction writes or ends.
 package struct EntryBlock: ~Copyable {
     /// Few enough that the entries of a usual table fit into a core's cache.

@@ -251,12 +251,9 @@ extension StoreReader {
         // By number, so that those of an entity stand together.
         let first = objects.indices.firstNumber { objects[$0].entity >= entity }
         let end = objects.indices.firstNumber { objects[$0].entity > entity }
-        var shouldContinue = true
-        for object in objects[first..<max(first, end)] where shouldContinue {
-            let isFound = try record(object) { shouldContinue = try body(object, $0) }
-            if !isFound && !mayBeGone(object) {
-                throw SectionedOrder.corrupted("a cache or unique key names object \(object.number), which is gone")
-            }
+        try forEachRecord(of: objects[first..<max(first, end)], body) { object in
+            if mayBeGone(object) { return }
+            throw SectionedOrder.corrupted("a cache or unique key names object \(object.number), which is gone")
         }
     }
 }

@@ -46,8 +46,8 @@ struct BytePattern: Sendable {
             let rare = Int32(wanted[rarest])
             while left > 0, let found = memchr(place, rare, left) {
                 let candidate = UnsafeRawPointer(found) - rarest
-                if memcmp(candidate, pattern, wanted.count) == 0 { return base.distance(to: candidate) }
                 try budget.spend(1 + wanted.count / 64)
+                if memcmp(candidate, pattern, wanted.count) == 0 { return base.distance(to: candidate) }
                 left -= place.distance(to: UnsafeRawPointer(found)) + 1
                 place = UnsafeRawPointer(found) + 1
             }
@@ -63,10 +63,11 @@ struct ComparisonBudget {
 
     private let comparator: StaticString
     private let textLength: Int
-    private var left = most
+    private var left: Int
 
-    init(_ comparator: StaticString, of text: UnsafeRawBufferPointer) {
+    init(_ comparator: StaticString, of text: UnsafeRawBufferPointer, _ most: Int = most) {
         self.comparator = comparator
+        left = most
         textLength = text.count
     }
 

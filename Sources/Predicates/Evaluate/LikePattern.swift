@@ -20,6 +20,7 @@ struct LikePattern: Sendable {
     private let pieces: [Piece]
     /// The longest text among the pieces: most texts that do not match lack it.
     private let longest: BytePattern?
+    private static let mostComparisonsOfLongest = 1_000_000
 
     init(_ pattern: String, _ folding: TextFolding) {
         var pieces: [Piece] = []
@@ -55,11 +56,10 @@ struct LikePattern: Sendable {
     /// behind it stands: O(length of text and pattern) for most, their product at worst. Throws when that takes too long.
     func matches(_ text: RawSpan) throws -> Bool {
         try text.withUnsafeBytes { text in
-            var budget = ComparisonBudget("LIKE", of: text)
-            // What costs less than to find the bounds of characters.
-            if case .text(let ending)? = pieces.last, !text.ends(with: ending.bytes) { return false }
-            if let longest, try longest.firstPlace(in: text, from: 0, &budget) == nil { return false }
+            // First what costs less than finding where characters begin.
+            if lacksText(text) { return false }
             let bounds = CharacterBounds(text)
+            var budget = ComparisonBudget("LIKE", of: text)
             var (piece, place) = (0, 0)
             // The piece behind the last `*`, and where it was tried.
             var last: (piece: Int, place: Int)?
@@ -89,6 +89,15 @@ struct LikePattern: Sendable {
             }
             return true
         }
+    }
+
+    /// Whether a text lacks one that the pattern demands; false as well where that takes long to find out.
+    private func lacksText(_ text: UnsafeRawBufferPointer) -> Bool {
+        if case .text(let beginning)? = pieces.first, !text.starts(with: beginning.bytes) { return true }
+        if case .text(let ending)? = pieces.last, !text.ends(with: ending.bytes) { return true }
+        guard let longest else { return false }
+        var budget = ComparisonBudget("LIKE", of: text, Self.mostComparisonsOfLongest)
+        do { return try longest.firstPlace(in: text, from: 0, &budget) == nil } catch { return false }
     }
 
     /// The first place, from a bound on, where a piece may match; nil when there is none.
@@ -122,6 +131,10 @@ struct LikePattern: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
+    fileprivate func starts(with other: [UInt8]) -> Bool {
+        count >= other.count && UnsafeRawBufferPointer(rebasing: self[..<other.count]).bytes.isEqual(to: other)
+    }
+
     fileprivate func ends(with other: [UInt8]) -> Bool {
         count >= other.count
             && UnsafeRawBufferPointer(rebasing: self[(count - other.count)...]).bytes.isEqual(to: other)

@@ -2,25 +2,27 @@ internal import Bytes
 internal import LMDB
 package import Models
 
+/// The objects whose value of a unique attribute has an OrderKey from one on that is less than another. Null has none.
 extension StoreReader {
-    /// The objects whose value of a unique attribute has an OrderKey from `lower` on that is less than `upper`; nil when these are more
-    /// than `most`. Null has none. Throws `corrupted` when a key leads to an object that is not there, or has another
-    /// value. O(log n + k) for k keys, and O(k log n) unless they are too many.
-    package func objects(
+    /// How many there are; nil when these are more than `most`. O(log n + most).
+    package func keyCount(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8], atMost most: Int
-    ) throws -> [RecordKey]? {
-        let prefix = StoreLayout.uniqueKey(entity: entity, constraint)
-        let (lower, upper) = (prefix + lower, prefix + upper)
-        // To read a record costs much more than to count its key.
+    ) throws -> Int? {
         var count = 0
-        try forEachUniqueKey(from: lower, to: upper) { _, _ in
+        try forEachUniqueKey(entity, constraint, from: lower, to: upper) { _, _ in
             count += 1
             return count <= most
         }
-        guard count <= most else { return nil }
+        return count <= most ? count : nil
+    }
+
+    /// In the order of their values. Throws `corrupted` when a key leads to an object that is not there, or has another value.
+    /// O(k log n) for k objects.
+    package func objects(
+        _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8]
+    ) throws -> [RecordKey] {
         var objects: [RecordKey] = []
-        objects.reserveCapacity(count)
-        try forEachUniqueKey(from: lower, to: upper) { key, value in
+        try forEachUniqueKey(entity, constraint, from: lower, to: upper) { key, value in
             let key = [UInt8](copying: key)
             let object = try object(unique: key, value: value)
             guard try record(object, { try requireUniqueKey(key, constraint, of: object, $0) }) else {
@@ -32,16 +34,18 @@ extension StoreReader {
         return objects
     }
 
-    /// Calls the body with the unique keys from one on that are less than another, until it returns false.
+    /// Calls the body with the unique keys, until it returns false.
     private func forEachUniqueKey(
-        from lower: [UInt8], to upper: [UInt8], _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+        _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8],
+        _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
     ) throws {
+        let prefix = StoreLayout.uniqueKey(entity: entity, constraint)
+        let (lower, upper) = (prefix + lower, prefix + upper)
         try view.withCursor(on: tables.unique) { cursor in
-            // No key is longer, and none that is less than the wanted ones begins with so many bytes of theirs but few.
-            let start = lower.prefix(Table.maximumKeyLength)
-            var isFound = try cursor.seek(toKeyFrom: Array(start).span.bytes)
-            while isFound, cursor.key.compare(upper.span.bytes) < 0 {
-                if try cursor.key.compare(lower.span.bytes) >= 0 && !body(cursor.key, cursor.value) { return }
+            // LMDB seeks no longer bound. Keys that begin with so much of it may be less than the whole of it.
+            var isFound = try cursor.seek(toKeyFrom: Array(lower.prefix(Table.maximumKeyLength)).span.bytes)
+            while isFound, cursor.key.compare(lower.span.bytes) < 0 { isFound = try cursor.seekToNext() }
+            while isFound, try cursor.key.compare(upper.span.bytes) < 0 && body(cursor.key, cursor.value) {
                 isFound = try cursor.seekToNext()
             }
         }

@@ -80,7 +80,7 @@ package class StoreReader {
     }
 
     /// What LMDB says of damaged pages.
-    private func damaged(_ error: LMDBError, among entity: Int) -> StoreError {
+    func damaged(_ error: LMDBError, among entity: Int) -> StoreError {
         let name = model.entities.indices.contains(entity) ? model.entities[entity].name : "an entity"
         return .corrupted("pages with records of \(name): \(error.reason)")
     }
