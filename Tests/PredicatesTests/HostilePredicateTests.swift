@@ -69,6 +69,7 @@ import Values
         let long = String(repeating: "a", count: 1_000_000)
         #expect(try !holds("t LIKE 'e\(long.prefix(20_000))?'", [], "c" + long))
         #expect(try holds("t LIKE '*?\(long.prefix(20_000))*'", [], long))
+        #expect(try holds("t LIKE '*\(long.prefix(20_000))'", [], long))
     }
 
     @Test func anErrorCitesNoMoreThanItMust() {

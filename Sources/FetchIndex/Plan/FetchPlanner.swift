@@ -8,15 +8,15 @@ internal import Values
 /// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up where that
 /// attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.
 ///
-/// Two ranks give the number of rows in a range of a cache, and unique keys are counted, so plans are compared by exact counts
-/// before a record is read.
+/// Two ranks give the number of rows in a range of a cache, and the unique keys in a range are counted, so plans are compared by
+/// exact counts.
 struct FetchPlanner {
     /// A record found by its number costs about this many times as much as the next one of a scan by two threads.
     private static let lookUpCost = 32
-    /// So many are looked up also where a scan costs less: it is some ten microseconds less.
+    /// So many records are looked up also in a small store: that takes some hundred microseconds.
     private static let fewLookUps = 256
-    /// Of so many records, one is looked up at most.
-    private static let leastScanned = 4
+    /// At most one of so many records is looked up.
+    private static let recordsOfLookUp = 4
 
     let reader: StoreReader
     let entityNumber: Int
@@ -119,8 +119,7 @@ struct FetchPlanner {
     /// The fewest candidates, if there are few enough to look them up one by one.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
-        let count = Int(clamping: try reader.count(of: entities))
-        let limit = max(count / Self.lookUpCost, min(count / Self.leastScanned, Self.fewLookUps))
+        let limit = try limit()
         let others =
             try uniqueValues(limit)
             + related(limit).map {
@@ -130,10 +129,18 @@ struct FetchPlanner {
             let (count, otherCount) = (left.found.count, right.found.count)
             return count < otherCount || count == otherCount && left.isExact && !right.isExact
         }
-        // A key's record is also checked to have its value.
-        let range = try uniqueRange(min(limit / 2, best.map { $0.found.count - 1 } ?? .max))
+        // A key costs twice as much: its record is also checked to have its value.
+        let range = try uniqueRange(min(limit, best.map { $0.found.count - 1 } ?? .max) / 2)
         guard let best = range ?? best, best.found.count <= limit else { return nil }
         return best
+    }
+
+    /// The most candidates that are looked up.
+    private func limit() throws -> Int {
+        let count = Int(clamping: try reader.count(of: entities))
+        let most = count / Self.recordsOfLookUp
+        // A scan follows the paths of each record, which costs as much as to look it up.
+        return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most
     }
 
     // MARK: Sources
@@ -156,9 +163,10 @@ struct FetchPlanner {
     /// The shortest range that the predicate leaves to a unique attribute, of those with at most `limit` keys. O(log n + limit) for
     /// each attribute.
     private func uniqueRange(_ limit: Int) throws -> Candidates? {
-        // Where the first objects are enough, it would cost more to read all keys.
-        guard !endsEarly, entities.allSatisfy(reader.hasUniqueKeys) else { return nil }
-        var (limit, shortest) = (limit, Candidates?.none)
+        guard entities.allSatisfy(reader.hasUniqueKeys) else { return nil }
+        // Where the first objects are enough, a scan may meet them before so many keys are counted.
+        var limit = endsEarly ? min(limit, Self.fewLookUps / 2) : limit
+        var shortest: Candidates?
         for constraint in entity.uniqueConstraints where constraint.slots.count == 1 && limit >= 0 {
             let slot = constraint.slots[0]
             // Relations and prefixes leave one interval, or none.

@@ -3,7 +3,7 @@ package struct WantedRows {
     package static let all = WantedRows(most: .max, countsAll: true)
 
     /// The first rows, so many.
-    let most: Int
+    package let most: Int
     /// Whether it also wants to know how many rows there are.
     let countsAll: Bool
 

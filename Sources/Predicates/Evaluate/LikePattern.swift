@@ -18,8 +18,9 @@ struct LikePattern: Sendable {
     }
 
     private let pieces: [Piece]
-    /// The longest text among the pieces: most texts that do not match lack it.
+    /// The longest text of the pieces between the first one and the last one: most texts that do not match lack it.
     private let longest: BytePattern?
+    /// To find out whether a text lacks it: more is left to the whole pattern.
     private static let mostComparisonsOfLongest = 1_000_000
 
     init(_ pattern: String, _ folding: TextFolding) {
@@ -48,7 +49,7 @@ struct LikePattern: Sendable {
         if isEscaped { literal.append("\\") }
         close()
         self.pieces = pieces
-        longest = pieces.compactMap { if case .text(let pattern) = $0 { pattern } else { nil } }
+        longest = pieces.dropFirst().dropLast().compactMap { if case .text(let pattern) = $0 { pattern } else { nil } }
             .max { $0.bytes.count < $1.bytes.count }
     }
 
@@ -82,8 +83,15 @@ struct LikePattern: Sendable {
                     piece = last.piece
                     start = bounds.next(after: last.place)
                 }
-                guard let start, let found = try firstPlace(of: pieces[piece], in: text, from: start, bounds, &budget)
-                else { return false }
+                guard let start else { return false }
+                // The text has the ending, as it was asked first; it may stand nowhere else.
+                if piece == pieces.count - 1, case .text(let ending) = pieces[piece] {
+                    let place = text.count - ending.bytes.count
+                    return place >= start && bounds.isBound(place)
+                }
+                guard let found = try firstPlace(of: pieces[piece], in: text, from: start, bounds, &budget) else {
+                    return false
+                }
                 place = found
                 last = (piece, place)
             }
@@ -91,7 +99,7 @@ struct LikePattern: Sendable {
         }
     }
 
-    /// Whether a text lacks one that the pattern demands; false as well where that takes long to find out.
+    /// Whether a text lacks a text that the pattern demands; false as well where that takes long to find out.
     private func lacksText(_ text: UnsafeRawBufferPointer) -> Bool {
         if case .text(let beginning)? = pieces.first, !text.starts(with: beginning.bytes) { return true }
         if case .text(let ending)? = pieces.last, !text.ends(with: ending.bytes) { return true }

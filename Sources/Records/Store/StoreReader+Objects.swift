@@ -2,12 +2,14 @@ internal import LMDB
 package import Models
 
 extension StoreReader {
-    /// Hands out the records of some objects, by ascending number, until the body returns false, and those that have none to
-    /// `missing`. Throws as `record`. Records that stand near each other are found without a search from the root.
+    /// Hands out the records of some objects, by ascending number, until the body returns false, and the objects that have none to
+    /// `missing`. The body writes nothing to the store. Throws as `record`. O(k log n); a record on the same page as the one before it
+    /// is found in this page.
     package func forEachRecord(
         of objects: ArraySlice<RecordKey>, _ body: (RecordKey, RawSpan) throws -> Bool,
         missing: (RecordKey) throws -> Void
     ) throws {
+        if objects.isEmpty { return }
         try view.withCursor(on: tables.records) { cursor in
             for object in objects {
                 let isFound: Bool

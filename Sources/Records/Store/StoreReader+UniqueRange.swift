@@ -2,9 +2,9 @@ internal import Bytes
 internal import LMDB
 package import Models
 
-/// The objects whose value of a unique attribute has an OrderKey from one on that is less than another. Null has none.
 extension StoreReader {
-    /// How many there are; nil when these are more than `most`. O(log n + most).
+    /// The number of objects whose value of a unique attribute, as an OrderKey, is `lower` or greater, and less than `upper`; nil when there are
+    /// more than `most`. Objects without a value do not count. O(log n + most).
     package func keyCount(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8], atMost most: Int
     ) throws -> Int? {
@@ -16,7 +16,7 @@ extension StoreReader {
         return count <= most ? count : nil
     }
 
-    /// In the order of their values. Throws `corrupted` when a key leads to an object that is not there, or has another value.
+    /// These objects, in the order of their values. Throws `corrupted` when a key leads to an object that is not there, or has another value.
     /// O(k log n) for k objects.
     package func objects(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8]
@@ -42,7 +42,7 @@ extension StoreReader {
         let prefix = StoreLayout.uniqueKey(entity: entity, constraint)
         let (lower, upper) = (prefix + lower, prefix + upper)
         try view.withCursor(on: tables.unique) { cursor in
-            // LMDB seeks no longer bound. Keys that begin with so much of it may be less than the whole of it.
+            // LMDB takes no longer key than this. A key that equals the beginning of the bound is less than the whole of it.
             var isFound = try cursor.seek(toKeyFrom: Array(lower.prefix(Table.maximumKeyLength)).span.bytes)
             while isFound, cursor.key.compare(lower.span.bytes) < 0 { isFound = try cursor.seekToNext() }
             while isFound, try cursor.key.compare(upper.span.bytes) < 0 && body(cursor.key, cursor.value) {

@@ -3,6 +3,7 @@ import FetchIndex
 import Foundation
 import LMDB
 import Models
+import OrderCaches
 import TestSupport
 import Testing
 import Values
@@ -169,6 +170,29 @@ import Values
         }
     }
 
+    /// In a large store, 1/64 of the objects; where the first ones are enough, no more than in a small one.
+    @Test func longRangesAreNotLookedUp() throws {
+        let container = try container()
+        try insert((0..<20_000).map { Item(key: nil, weight: Double($0), size: Int64($0 / 2)) }, into: container)
+        let bySize = OrderDefinition(entity: "Item", sortKeys: [SortKey("size")])
+        try container.withOrder(bySize, .init(cacheName: "by size")) { _ in }
+        func found(_ format: String, endsEarly: Bool = false) throws -> Int? {
+            let definition = OrderDefinition(entity: "Item", predicate: try FetchPredicate(format))
+            let source = try definition.plan(in: container.store.snapshot(), endsEarly: endsEarly).source
+            return if case .objects(let objects) = source { objects.count } else { nil }
+        }
+        #expect(try found("weight < 312") == 312)
+        #expect(try found("weight < 313") == nil)
+        #expect(try found("weight < 128", endsEarly: true) == 128)
+        #expect(try found("weight < 129", endsEarly: true) == nil)
+        #expect(try found("weight > 5 AND weight < 5", endsEarly: true) == 0)
+        // A cache's candidates are not checked to have their values.
+        #expect(try found("size < 312") == 624)
+        #expect(try found("size < 313") == nil)
+        #expect(try found("weight < 100 AND size < 100") == 200)
+        #expect(try found("weight < 99 AND size < 100") == 99)
+    }
+
     /// A key that leads to another object, or to none, is passed over by a look at all objects.
     @Test(arguments: [0, 1, 2]) func aDamagedKeyDoesNotHideAnObject(kind: Int) throws {
         let container = try container()
@@ -217,6 +241,9 @@ import Values
             #expect(try plan(format).rowsRead == count, "\(format)")
         }
         #expect(try plan("key BEGINSWITH 'k0'").source == .scan)
+        // In so small a store, 128 keys are looked up.
+        #expect(try plan("weight >= 0 AND weight < 128").source == .uniqueKey(attribute: "weight"))
+        #expect(try plan("weight >= 0 AND weight <= 128").source == .scan)
         let context = container.newContext()
         var request = FetchRequest<ManagedObject>(entityName: "Item")
         request.predicate = try FetchPredicate("key >= 'k0010' AND key < 'k0013'")
