@@ -135,7 +135,8 @@ import Testing
         try connection.execute("UPDATE public.books SET price = price + 1; DELETE FROM public.books WHERE id < 20")
         let errors = followed.folder.path + ".errors"
         defer { unlink(errors) }
-        for limit in [isUnderSanitizer ? 200 : 40, 400, 2000, 6000] {
+        // The thread sanitizer has a file of its own, which it reads beyond its end when it does not fit.
+        for limit in (isUnderSanitizer ? [] : [40]) + [400, 2000, 6000] {
             let follower = try Child(
                 "/bin/bash", ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Self.executable, followed.store],
                 errors: errors)
