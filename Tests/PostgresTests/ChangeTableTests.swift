@@ -121,6 +121,7 @@ import Testing
             others.append(other)
         }
         let traffic = Traffic(followed.address, writers: 3, seed: seed)
+        defer { traffic.letEnd() }
         try followed.follow(Self.books)
         for other in others { try other.follow(Self.books) }
         for point in 0..<(TestSettings.isLong ? 60 : 5) {

@@ -60,6 +60,7 @@ import Testing
         let seed = 18 &+ TestSettings.seed
         let followed = try start(TestServer.shared())
         let traffic = Traffic(followed.address, writers: 3, seed: seed)
+        defer { traffic.letEnd() }
         try followed.follow(["books=Book", "notes"])
         try fetchOrders(followed)
         for point in 0..<points {
@@ -93,6 +94,7 @@ import Testing
             try Connection(followed.address).execute(Follower.setup(followed.address, choices))
         }
         let traffic = Traffic(followed.address, writers: 2, seed: seed)
+        defer { traffic.letEnd() }
         let tables = ["--table", "public.books=Book", "--table", "notes"] + (usesChangeTable ? ["--change-table"] : [])
         for round in 0..<(TestSettings.isLong ? 200 : 12) {
             // In each third round, the store may not grow far.
@@ -160,6 +162,7 @@ import Testing
         let followed = try start(server)
         try followed.follow(["books=Book", "notes"])
         let traffic = Traffic(followed.address, writers: 2, seed: seed)
+        defer { traffic.letEnd() }
         let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")
         for round in 0..<(TestSettings.isLong ? 20 : 3) {
             usleep(400_000)

@@ -72,9 +72,12 @@ final class Traffic: @unchecked Sendable {
 
     struct Stuck: Error {}
 
-    /// Waits until the writers have ended.
+    /// Lets the writers end, also those of a test that failed: they would slow down all tests behind it.
+    func letEnd() { ended.store(true, ordering: .relaxed) }
+
+    /// Waits until the writers have ended. Throws the first error that one of them met.
     func stop() throws {
-        ended.store(true, ordering: .relaxed)
+        letEnd()
         guard done.wait(timeout: .now() + 120) == .success else { throw Stuck() }
         if let failure = failure.withLock({ $0 }) { throw failure }
     }
