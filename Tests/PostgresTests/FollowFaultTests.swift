@@ -120,7 +120,7 @@ import Testing
         if !usesChangeTable { try requireSingleTransactions(followed) }
     }
 
-    /// What does not fit on the disk ends with a sentence, and goes on where it was.
+    /// What does not fit on the disk ends with a sentence, and goes on where it was. A sanitizer's own file must fit.
     @Test(arguments: [false, true]) func aFullDiskLosesNothing(usesChangeTable: Bool) throws {
         var followed = try start(TestServer.shared())
         followed.usesChangeTable = usesChangeTable
@@ -137,7 +137,6 @@ import Testing
         try connection.execute("UPDATE public.books SET price = price + 1; DELETE FROM public.books WHERE id < 20")
         let errors = followed.folder.path + ".errors"
         defer { unlink(errors) }
-        // The thread sanitizer has a file of its own, which it reads beyond its end when it does not fit.
         for limit in (isUnderSanitizer ? [] : [40]) + [400, 2000, 6000] {
             let follower = try Child(
                 "/bin/bash", ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Self.executable, followed.store],
