@@ -120,8 +120,9 @@ struct FetchPlanner {
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = try limit()
+        let hasUniqueKeys = entities.allSatisfy(reader.hasUniqueKeys)
         let others =
-            try uniqueValues(limit)
+            try (hasUniqueKeys ? uniqueValues(limit) : [])
             + related(limit).map {
                 Candidates(source: .related(path: $0.path), found: .objects($0.objects), isExact: false)
             }
@@ -130,7 +131,8 @@ struct FetchPlanner {
             return count < otherCount || count == otherCount && left.isExact && !right.isExact
         }
         // A key costs twice as much: its record is also checked to have its value.
-        let range = try uniqueRange(min(limit, best.map { $0.found.count - 1 } ?? .max) / 2)
+        let shorter = min(limit, best.map { $0.found.count - 1 } ?? .max) / 2
+        let range = hasUniqueKeys ? try uniqueRange(shorter) : nil
         guard let best = range ?? best, best.found.count <= limit else { return nil }
         return best
     }
@@ -147,8 +149,7 @@ struct FetchPlanner {
 
     /// Looks up at most `limit` keys: a scan is cheaper than more of them.
     private func uniqueValues(_ limit: Int) throws -> [Candidates] {
-        guard entities.allSatisfy(reader.hasUniqueKeys) else { return [] }
-        return try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
+        try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
             guard case .values(let values) = constraint.demand, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
                 values.count <= limit, !values.contains(where: \.isNull)
             else { return nil }
@@ -163,7 +164,6 @@ struct FetchPlanner {
     /// The shortest range that the predicate leaves to a unique attribute, of those with at most `limit` keys. O(log n + limit) for
     /// each attribute.
     private func uniqueRange(_ limit: Int) throws -> Candidates? {
-        guard entities.allSatisfy(reader.hasUniqueKeys) else { return nil }
         // Where the first objects are enough, a scan may meet them before so many keys are counted.
         var limit = endsEarly ? min(limit, Self.fewLookUps / 2) : limit
         var shortest: Candidates?

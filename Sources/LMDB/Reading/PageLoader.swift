@@ -35,7 +35,7 @@ struct PageLoader {
         self.page = page
         if passed <= Self.gap { readAhead(of: page) }
         if page != prefetched { prefetch(page) }
-        // The next page, so that it is there when the walk comes to it. Few walks go on once they have jumped.
+        // The next page, so that it is there when the walk comes to it. A walk that jumped here may well jump again.
         if passed == 1 {
             prefetched = page + 1
             prefetch(prefetched)

@@ -90,7 +90,7 @@ import Values
         func texts(_ format: String, _ arguments: String..., holds: @escaping (String) -> Bool) throws -> Condition {
             (
                 try FetchPredicate(format: format, argumentArray: arguments),
-                { item in item.key.map { !$0.isEmpty || !format.contains("BEGINSWITH") ? holds($0) : false } ?? false }
+                { item in item.key.map(holds) ?? false }
             )
         }
         switch Int.random(in: 0..<8, using: &generator) {
