@@ -1,7 +1,9 @@
 import Foundation
 
-// usage: report RESULTS.influx.csv FIGURES.json OUT.json | --compare OLD.json NEW.json
-// Pairs the results of both sides, prints a table, and writes it as JSON.
+// usage: report RESULTS.influx.csv FIGURES.json OUT.json
+//        report --compare | --regressions OLD.json NEW.json [AGAIN.influx.csv...]
+// Pairs the results of both sides, prints a table, and writes it as JSON. --compare prints what became slower or faster
+// since another run; --regressions only patterns of the benchmarks that are to be measured again, whose results follow.
 
 /// The times of one benchmark, in seconds by percentile.
 ///
@@ -10,9 +12,9 @@ struct Result {
     let name: String
     var seconds: [Int: Double] = [:]
 
-    static func all(in csv: String) -> [Result] {
+    static func all(at path: String) throws -> [Result] {
         var results: [String: Result] = [:]
-        for line in csv.split(separator: "\n") {
+        for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
             // measurement,host,processor,processors,memory,kernel,metric,unit,NAME,percentile,value,average,iterations,warm-up,time:
             // a name with commas stands in quotation marks, and the fields around it have neither.
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)
@@ -106,18 +108,22 @@ func printTable(_ report: Report) {
 }
 
 let arguments = Array(CommandLine.arguments.dropFirst())
-if arguments.first == "--compare", arguments.count == 3 {
+if arguments.count >= 3, let option = arguments.first, ["--compare", "--regressions"].contains(option) {
     func read(_ path: String) throws -> Report {
         try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
-    let isSlower = try Comparison(of: read(arguments[1]), with: read(arguments[2])).print()
-    exit(isSlower ? 1 : 0)
+    let again = try arguments.dropFirst(3).flatMap { pairs(try Result.all(at: $0)) }
+    let comparison = try Comparison(of: read(arguments[1]), with: read(arguments[2]), again: again)
+    if option == "--compare" { exit(comparison.print() ? 1 : 0) }
+    for pattern in comparison.regressions { print(pattern) }
+    exit(0)
 }
 guard arguments.count == 3 else {
-    print("usage: report RESULTS.influx.csv FIGURES.json OUT.json | --compare OLD.json NEW.json")
+    print("usage: report RESULTS.influx.csv FIGURES.json OUT.json")
+    print("       report --compare | --regressions OLD.json NEW.json [AGAIN.influx.csv...]")
     exit(2)
 }
-let results = Result.all(in: try String(contentsOfFile: arguments[0], encoding: .utf8))
+let results = try Result.all(at: arguments[0])
 let figures = try JSONDecoder().decode([Figure].self, from: Data(contentsOf: URL(fileURLWithPath: arguments[1])))
 let environment = ProcessInfo.processInfo.environment
 let report = Report(
