@@ -16,7 +16,7 @@ import Testing
         text = "a,b\n" + (0..<20_000).map { "\($0),text \($0 * 7919 % 20_011)\n" }.joined()
     }
 
-    private static func gzip(_ data: Data) -> Data {
+    static func gzip(_ data: Data) -> Data {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)
         #expect(deflateInit2_(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK)
@@ -34,7 +34,7 @@ import Testing
         return Data(output.prefix(count))
     }
 
-    private static func zstd(_ data: Data, hasChecksum: Bool = true) -> Data {
+    static func zstd(_ data: Data, hasChecksum: Bool = true) -> Data {
         let input = [UInt8](data)
         var output = [UInt8](repeating: 0, count: ZSTD_compressBound(input.count))
         let context = ZSTD_createCCtx()

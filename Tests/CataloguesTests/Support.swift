@@ -15,7 +15,11 @@ struct Reading: Equatable {
         _ format: CatalogueFormat, _ bytes: some Sequence<UInt8>, longestLine: Int = CatalogueInput.longestLine,
         pieceLength: Int = 1 << 16
     ) {
-        let input = CatalogueInput("f", bytes: Array(bytes), longestLine: longestLine, pieceLength: pieceLength)
+        self.init(
+            format, CatalogueInput("f", bytes: Array(bytes), longestLine: longestLine, pieceLength: pieceLength))
+    }
+
+    init(_ format: CatalogueFormat, _ input: CatalogueInput) {
         do {
             let source = try format.open(input)
             columns = source.columns

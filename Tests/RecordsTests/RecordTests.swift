@@ -129,6 +129,37 @@ import Values
         #expect(records.dropFirst().prefix(first.count).elementsEqual(first))
     }
 
+    /// From little room, and after longer and shorter records.
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func oneBuilderMakesManyRecords(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var builder = RecordBuilder(slots: 0, byteCount: 0)
+        for round in 0..<500 {
+            let count = Int.random(in: 0...40, using: &generator)
+            let length = [3, 30, 3000].randomElement(using: &generator) ?? 3
+            let values = (0..<count).map { _ -> [UInt8]? in
+                if Int.random(in: 0..<4, using: &generator) == 0 { return nil }
+                return [UInt8](
+                    repeating: UInt8.random(in: 0...255, using: &generator),
+                    count: Int.random(in: 0...length, using: &generator))
+            }
+            // A copy is a builder of its own.
+            var copy = builder
+            builder.begin()
+            copy.begin()
+            for value in values {
+                copy.appendInteger(.max)
+                if let value { builder.appendBytes(value.span.bytes) } else { builder.appendNull() }
+            }
+            let record = builder.finish()
+            let view = try RecordView(record.span.bytes)
+            for (slot, value) in values.enumerated() {
+                let stored = try view.range(of: slot).map { [UInt8](copying: view.bytes($0)) }
+                #expect(stored == value, "seed \(seed), round \(round), slot \(slot)")
+            }
+            #expect(endsWithChecksum(record))
+        }
+    }
+
     @Test(arguments: [1, 255, 256, 1 << 40, (1 << 48) - 1] as [UInt64]) func uniqueValuesAreNumbersWithChecksums(
         number: UInt64
     ) throws {

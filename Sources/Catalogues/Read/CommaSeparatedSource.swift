@@ -40,7 +40,7 @@ package final class CommaSeparatedSource: RowSource {
         try handOut(body)
         if let fault { throw fault }
         var plainRow = FieldRow()
-        while try reader.readPiece({ try split($0, &plainRow, body) }) {}
+        try reader.forEachPiece { try split($0, &plainRow, body) }
         try finish()
         try handOut(body)
     }

@@ -6,7 +6,8 @@ package final class FileReader {
     /// Of the file as it is stored; 0 where that is not known.
     package let length: Int
     private let input: CatalogueInput
-    private var bytePosition = 0
+    /// Bytes of the file that were handed out so far.
+    package private(set) var position = 0
     /// Nil where bytes stand for the file.
     private let source: (any ByteSource)?
     private var buffer: [UInt8]
@@ -34,28 +35,53 @@ package final class FileReader {
 
     private func skipByteOrderMark(_ first: [UInt8]) throws {
         if first == Self.byteOrderMark {
-            bytePosition = 3
+            position = 3
         } else if first.starts(with: [0xFF, 0xFE]) || first.starts(with: [0xFE, 0xFF]) {
             throw UnreadableFile(path: path, reason: "is in UTF-16 by its byte-order mark; convert it to UTF-8 first")
         }
     }
 
-    /// Bytes of the file that were read so far.
-    package var position: Int { source?.position ?? bytePosition }
-
     /// Hands out the next piece; false at the end of the file.
     package func readPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         if let bytes = input.bytes {
-            let start = bytePosition
-            bytePosition = min(start + max(input.pieceLength, 1), bytes.count)
-            if start == bytePosition { return false }
-            try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start..<bytePosition])) }
+            let start = position
+            position = min(start + max(input.pieceLength, 1), bytes.count)
+            if start == position { return false }
+            try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start..<position])) }
             return true
         }
+        guard let source else { return false }
         return try buffer.withUnsafeMutableBytes { buffer in
-            guard let count = try source?.read(into: buffer), count > 0 else { return false }
+            let count = try source.read(into: buffer)
+            guard count > 0 else { return false }
+            position = source.position
             try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             return true
         }
     }
+
+    /// Hands out the pieces that are left; of a file that is read ahead, while another thread reads the next ones.
+    func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        // A pipe may have nothing to read for long: an error in a row must not wait for that.
+        guard input.readsAhead, let source, input.pipe == nil, length > Self.lengthAhead else {
+            while try readPiece(body) {}
+            return
+        }
+        try Threads.pipe(2, capacity: Self.mostAhead) { deliver in
+            while true {
+                let bytes = try [UInt8](unsafeUninitializedCapacity: Self.lengthAhead) { buffer, count in
+                    count = try source.read(into: UnsafeMutableRawBufferPointer(buffer))
+                }
+                if bytes.isEmpty { return }
+                try deliver((bytes, end: source.position))
+            }
+        } consume: { (piece: (bytes: [UInt8], end: Int)) in
+            position = piece.end
+            try piece.bytes.withUnsafeBytes(body)
+        }
+    }
+
+    /// Bytes of a piece that is read ahead, and how many such pieces wait.
+    private static let lengthAhead = 1 << 18
+    private static let mostAhead = 4
 }

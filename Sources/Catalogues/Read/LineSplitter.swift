@@ -23,7 +23,7 @@ package final class LineSplitter {
     package func forEachLine(
         _ body: (UnsafeRawBufferPointer, Int) throws -> Void, tooLong: (BadInput) throws -> Void
     ) throws {
-        while try reader.readPiece({ try split($0, body, tooLong) }) {}
+        try reader.forEachPiece { try split($0, body, tooLong) }
         if !rest.isEmpty && !isSkippingLine { try rest.withUnsafeBytes { try body($0, line) } }
         rest = []
     }

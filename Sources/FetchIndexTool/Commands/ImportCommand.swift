@@ -84,7 +84,8 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
         let source: any RowSource
-        let input = try CatalogueInput.opening(file)
+        var input = try CatalogueInput.opening(file)
+        input.readsAhead = threads.count > 1
         do { source = try format.open(input) } catch let error as UnreadableFile
             where error.isEmpty && !replace
         {

@@ -5,19 +5,16 @@ package import Values
 
 /// Assembles a record from values in the order of their slots. One builder serves many records.
 package struct RecordBuilder {
-    private struct End {
-        let offset: UInt32
-        let isNull: Bool
-    }
-
-    /// Where each value ends, in the order of the slots.
-    private var ends: [End] = []
-    /// How many slots have a value or null so far. Behind their ends there may be some of the record before.
+    /// Owns what `room` points to.
+    private var memory: RecordMemory
+    private var room: RecordMemory.Room
+    /// How many slots have a value or null so far.
     package private(set) var slotCount = 0
-    private var values = ReusedBytes()
+    private var byteCount = 0
+    private var hasNulls = false
     private var finished: [UInt8] = []
 
-    package init() {}
+    package init() { self.init(slots: 16, byteCount: 256) }
 
     /// A record without values: an object has the default values of its entity.
     package static let empty: [UInt8] = {
@@ -27,40 +24,75 @@ package struct RecordBuilder {
 
     /// With room for one record of some slots and bytes.
     package init(slots: Int, byteCount: Int) {
-        ends.reserveCapacity(slots)
-        values = ReusedBytes(capacity: byteCount)
-        finished.reserveCapacity(byteCount)
+        memory = RecordMemory(slots: slots, byteCount: byteCount)
+        room = memory.room
     }
 
+    /// Forgets the record before. From here to its end, a record must not be copied with its builder: copies share memory until they begin
+    /// one of their own.
     package mutating func begin() {
-        slotCount = 0
-        values.removeAll()
+        if !isKnownUniquelyReferenced(&memory) {
+            memory = RecordMemory(slots: room.slots, byteCount: room.byteCount)
+            room = memory.room
+        }
+        (slotCount, byteCount, hasNulls) = (0, 0, false)
     }
 
-    package mutating func appendNull() { endValue(isNull: true) }
+    package mutating func appendNull() {
+        endValue(isNull: true)
+        hasNulls = true
+    }
 
     package mutating func appendInteger(_ number: Int64) {
         // With one bit for the sign; zero takes no byte.
         let bits = Int64.bitWidth - (number ^ (number >> 63)).leadingZeroBitCount + 1
-        let length = number == 0 ? 0 : (bits + 7) / 8
-        withUnsafeBytes(of: number.littleEndian) { values.append(UnsafeRawBufferPointer(rebasing: $0[..<length])) }
-        endValue(isNull: false)
+        append(UInt64(bitPattern: number), length: number == 0 ? 0 : (bits + 7) / 8)
     }
 
-    package mutating func appendDouble(_ number: Double) {
-        withUnsafeBytes(of: number.bitPattern.littleEndian) { values.append($0) }
-        endValue(isNull: false)
-    }
+    package mutating func appendDouble(_ number: Double) { append(number.bitPattern, length: 8) }
 
-    package mutating func appendBoolean(_ value: Bool) {
-        withUnsafeBytes(of: value ? 1 as UInt8 : 0) { values.append($0) }
-        endValue(isNull: false)
-    }
+    package mutating func appendBoolean(_ value: Bool) { append(value ? 1 : 0, length: 1) }
 
     /// The bytes of a string, URL, data, UUID or decimal text.
-    package mutating func appendBytes(_ bytes: RawSpan) {
-        bytes.withUnsafeBytes { values.append($0) }
+    package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
+
+    /// The first bytes of a number, the lowest one first.
+    @inline(__always)
+    private mutating func append(_ number: UInt64, length: Int) {
+        // All eight are written, which costs less than to copy some.
+        if room.byteCount - byteCount < 8 { makeRoom(slots: 0, byteCount: 8) }
+        room.values.storeBytes(of: number.littleEndian, toByteOffset: byteCount, as: UInt64.self)
+        byteCount += length
         endValue(isNull: false)
+    }
+
+    @inline(__always)
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if let start = bytes.baseAddress {
+            if room.byteCount - byteCount < bytes.count { makeRoom(slots: 0, byteCount: bytes.count) }
+            (room.values + byteCount).copyMemory(from: start, byteCount: bytes.count)
+            byteCount += bytes.count
+        }
+        endValue(isNull: false)
+    }
+
+    @inline(__always)
+    private mutating func endValue(isNull: Bool) {
+        if slotCount == room.slots { makeRoom(slots: 1, byteCount: 0) }
+        room.ends[slotCount] = RecordMemory.End(offset: UInt32(truncatingIfNeeded: byteCount), isNull: isNull)
+        slotCount += 1
+    }
+
+    /// At least doubles what there is room for.
+    @inline(never)
+    private mutating func makeRoom(slots: Int, byteCount: Int) {
+        let larger = RecordMemory(
+            slots: room.slots + (slots == 0 ? 0 : max(slots, room.slots)),
+            byteCount: room.byteCount + (byteCount == 0 ? 0 : max(byteCount, room.byteCount)))
+        larger.room.ends.update(from: room.ends, count: slotCount)
+        larger.room.values.copyMemory(from: room.values, byteCount: self.byteCount)
+        memory = larger
+        room = larger.room
     }
 
     package mutating func append(_ value: Value) {
@@ -73,25 +105,14 @@ package struct RecordBuilder {
         case .string(let value): appendUTF8(value)
         case .url(let value): appendUTF8(value.absoluteString)
         case .decimal(let value): appendUTF8(value.description)
-        case .data(let value):
-            value.withUnsafeBytes { values.append($0) }
-            endValue(isNull: false)
-        case .uuid(let value):
-            withUnsafeBytes(of: value.uuid) { values.append($0) }
-            endValue(isNull: false)
+        case .data(let value): value.withUnsafeBytes { append($0) }
+        case .uuid(let value): withUnsafeBytes(of: value.uuid) { append($0) }
         }
     }
 
     private mutating func appendUTF8(_ text: String) {
         var text = text
-        text.withUTF8 { values.append(UnsafeRawBufferPointer($0)) }
-        endValue(isNull: false)
-    }
-
-    private mutating func endValue(isNull: Bool) {
-        let end = End(offset: UInt32(truncatingIfNeeded: values.count), isNull: isNull)
-        if slotCount < ends.count { ends[slotCount] = end } else { ends.append(end) }
-        slotCount += 1
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
     /// The finished record.
@@ -103,53 +124,57 @@ package struct RecordBuilder {
 
     /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
     func finish(into finished: inout [UInt8]) {
-        // From pointers, and in memory of its own first: arrays that a closure retains, and zeros that are appended before they are
-        // written over, would cost more than the copy.
-        ends.withUnsafeBufferPointer { ends in
-            let ends = UnsafeBufferPointer(rebasing: ends[..<slotCount])
-            values.bytes.withUnsafeBytes { values in
-                let length = Self.length(ends, values)
-                withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { record in
-                    Self.write(ends, values, to: record)
-                    finished.append(contentsOf: UnsafeRawBufferPointer(record))
-                }
-            }
+        // Not the builder itself: the closure would take a copy of it.
+        let (room, slotCount, byteCount, hasNulls) = (room, slotCount, byteCount, hasNulls)
+        let width = byteCount < 1 << 8 ? 1 : byteCount < 1 << 16 ? 2 : 4
+        let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount)
+        let valuesStart = endsStart + width * slotCount
+        let length = valuesStart + byteCount
+        // In memory of its own first: zeros that are appended before they are written over would cost more than the copy.
+        withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { buffer in
+            guard let record = buffer.baseAddress else { return }
+            record.storeBytes(of: UInt8(width), as: UInt8.self)
+            record.storeBytes(of: UInt16(truncatingIfNeeded: slotCount).littleEndian, toByteOffset: 1, as: UInt16.self)
+            room.writeNulls(of: slotCount, hasNulls, to: record + RecordLayout.headerLength)
+            room.writeEnds(of: slotCount, width: width, to: record + endsStart)
+            (record + valuesStart).copyMemory(from: room.values, byteCount: byteCount)
+            let checksum = UnsafeRawBufferPointer(start: record, count: length).bytes.checksum
+            record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
+            finished.append(contentsOf: UnsafeRawBufferPointer(buffer))
+        }
+        withExtendedLifetime(memory) {}
+    }
+}
+
+extension RecordMemory.Room {
+    /// The bitmap of the slots that are null.
+    fileprivate func writeNulls(of slots: Int, _ hasNulls: Bool, to bitmap: UnsafeMutableRawPointer) {
+        bitmap.initializeMemory(as: UInt8.self, repeating: 0, count: RecordLayout.nullBitmapLength(slots: slots))
+        if !hasNulls { return }
+        for slot in 0..<slots where ends[slot].isNull {
+            let byte = bitmap.load(fromByteOffset: slot >> 3, as: UInt8.self)
+            bitmap.storeBytes(of: byte | 1 << UInt8(slot & 7), toByteOffset: slot >> 3, as: UInt8.self)
         }
     }
 
-    /// The bytes that an end takes.
-    private static func width(_ values: UnsafeRawBufferPointer) -> Int {
-        values.count < 1 << 8 ? 1 : values.count < 1 << 16 ? 2 : 4
-    }
-
-    /// Of a record, with its checksum.
-    private static func length(_ ends: UnsafeBufferPointer<End>, _ values: UnsafeRawBufferPointer) -> Int {
-        RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count) + width(values) * ends.count
-            + values.count + RecordLayout.checksumLength
-    }
-
-    private static func write(
-        _ ends: UnsafeBufferPointer<End>, _ values: UnsafeRawBufferPointer, to record: UnsafeMutableRawBufferPointer
-    ) {
-        let width = width(values)
-        let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: ends.count)
-        let valuesStart = endsStart + width * ends.count
-        let length = valuesStart + values.count
-        record[0] = UInt8(width)
-        record.storeBytes(of: UInt16(truncatingIfNeeded: ends.count).littleEndian, toByteOffset: 1, as: UInt16.self)
-        for place in RecordLayout.headerLength..<endsStart { record[place] = 0 }
-        for (slot, end) in ends.enumerated() {
-            if end.isNull { record[RecordLayout.headerLength + slot >> 3] |= 1 << UInt8(slot & 7) }
-            let (place, offset) = (endsStart + width * slot, end.offset)
-            switch width {
-            case 1: record[place] = UInt8(offset)
-            case 2: record.storeBytes(of: UInt16(offset).littleEndian, toByteOffset: place, as: UInt16.self)
-            default: record.storeBytes(of: offset.littleEndian, toByteOffset: place, as: UInt32.self)
+    fileprivate func writeEnds(of slots: Int, width: Int, to place: UnsafeMutableRawPointer) {
+        // A loop for each width: most records have one byte.
+        switch width {
+        case 1:
+            for slot in 0..<slots {
+                let offset = UInt8(truncatingIfNeeded: ends[slot].offset)
+                place.storeBytes(of: offset, toByteOffset: slot, as: UInt8.self)
+            }
+        case 2:
+            for slot in 0..<slots {
+                let offset = UInt16(truncatingIfNeeded: ends[slot].offset).littleEndian
+                place.storeBytes(of: offset, toByteOffset: 2 * slot, as: UInt16.self)
+            }
+        default:
+            for slot in 0..<slots {
+                place.storeBytes(of: ends[slot].offset.littleEndian, toByteOffset: 4 * slot, as: UInt32.self)
             }
         }
-        UnsafeMutableRawBufferPointer(rebasing: record[valuesStart...]).copyMemory(from: values)
-        let checksum = UnsafeRawBufferPointer(rebasing: record[..<length]).bytes.checksum
-        record.storeBytes(of: checksum.littleEndian, toByteOffset: length, as: UInt32.self)
     }
 }
 
