@@ -3,12 +3,11 @@
 @usableFromInline
 package struct ReusedBytes {
     /// The bytes, and behind them some that were removed.
-    @usableFromInline var storage: [UInt8]
+    @usableFromInline var storage: [UInt8] = []
     @usableFromInline var end = 0
 
-    /// With room for so many bytes.
     @inlinable
-    package init(capacity: Int = 0) { storage = [UInt8](repeating: 0, count: capacity) }
+    package init() {}
 
     @inlinable
     package var count: Int { end }

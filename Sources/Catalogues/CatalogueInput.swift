@@ -22,8 +22,6 @@ package struct CatalogueInput {
     let longestLine: Int
     /// Bytes that are handed out at a time.
     let pieceLength: Int
-    /// Whether the rows of a file are used on one thread while another reads and decompresses what comes after them.
-    package var readsAhead = false
 
     package init(
         _ path: String, bytes: [UInt8]? = nil, longestLine: Int = Self.longestLine, pieceLength: Int = 1 << 16

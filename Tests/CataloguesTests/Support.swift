@@ -19,9 +19,10 @@ struct Reading: Equatable {
             format, CatalogueInput("f", bytes: Array(bytes), longestLine: longestLine, pieceLength: pieceLength))
     }
 
-    init(_ format: CatalogueFormat, _ input: CatalogueInput) {
+    init(_ format: CatalogueFormat, _ input: CatalogueInput, decompressesAhead: Bool = false) {
         do {
             let source = try format.open(input)
+            source.decompressesAhead = decompressesAhead
             columns = source.columns
             try source.forEachRow(
                 { row in

@@ -118,7 +118,7 @@ import Values
         #expect(first.dropLast(4).elementsEqual([1, 3, 0, 0b010, 1, 1, 3, 0xFE, 0x61, 0x62]))
         #expect(endsWithChecksum(first))
         builder.finish(into: &records)
-        for (length, width) in [(255, 1), (256, 2), (65_536, 4)] {
+        for (length, width) in [(255, 1), (256, 2), (65_535, 2), (65_536, 4)] {
             builder.begin()
             builder.appendBytes([UInt8](repeating: 7, count: length).span.bytes)
             builder.finish(into: &records)
@@ -129,34 +129,46 @@ import Values
         #expect(records.dropFirst().prefix(first.count).elementsEqual(first))
     }
 
-    /// From little room, and after longer and shorter records.
+    /// From little room, and after longer and shorter records; copies of the builder among them.
     @Test(arguments: 1...3 as ClosedRange<UInt64>) func oneBuilderMakesManyRecords(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        var builder = RecordBuilder(slots: 0, byteCount: 0)
-        for round in 0..<500 {
-            let count = Int.random(in: 0...40, using: &generator)
-            let length = [3, 30, 3000].randomElement(using: &generator) ?? 3
-            let values = (0..<count).map { _ -> [UInt8]? in
-                if Int.random(in: 0..<4, using: &generator) == 0 { return nil }
-                return [UInt8](
-                    repeating: UInt8.random(in: 0...255, using: &generator),
-                    count: Int.random(in: 0...length, using: &generator))
+        func randomValues() -> [Value] {
+            let types: [ValueType?] = [.integer, .double, .boolean, .string, .data, nil]
+            return (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+                guard let type = types.randomElement(using: &generator) ?? nil else { return .null }
+                return Int.random(in: 0..<9, using: &generator) == 0
+                    ? .data(Data(repeating: 7, count: Int.random(in: 0...3000, using: &generator)))
+                    : randomValue(type, using: &generator)
             }
-            // A copy is a builder of its own.
+        }
+        func check(_ builder: RecordBuilder, _ values: [Value], _ round: Int) throws {
+            let record = builder.finish()
+            let view = try RecordView(record.span.bytes)
+            #expect(view.slotCount == values.count && endsWithChecksum(record))
+            let wrong = try values.enumerated().first { slot, value in
+                let stored = try value.type.map { try view.value(at: slot, as: $0) } ?? .null
+                return try stored != value || (view.range(of: slot) == nil) != value.isNull
+            }
+            #expect(wrong == nil, "seed \(seed), round \(round), slot \(wrong?.offset ?? 0)")
+        }
+        var builder = RecordBuilder(slots: 0, byteCount: 0)
+        for round in 0..<200 {
+            let values = [randomValues(), randomValues()]
+            builder.begin()
+            guard round % 3 == 0 else {
+                for value in values[0] { builder.append(value) }
+                try check(builder, values[0], round)
+                continue
+            }
             var copy = builder
             builder.begin()
             copy.begin()
-            for value in values {
-                copy.appendInteger(.max)
-                if let value { builder.appendBytes(value.span.bytes) } else { builder.appendNull() }
+            for slot in 0..<max(values[0].count, values[1].count) {
+                if slot < values[0].count { builder.append(values[0][slot]) }
+                if slot < values[1].count { copy.append(values[1][slot]) }
             }
-            let record = builder.finish()
-            let view = try RecordView(record.span.bytes)
-            for (slot, value) in values.enumerated() {
-                let stored = try view.range(of: slot).map { [UInt8](copying: view.bytes($0)) }
-                #expect(stored == value, "seed \(seed), round \(round), slot \(slot)")
-            }
-            #expect(endsWithChecksum(record))
+            try check(builder, values[0], round)
+            try check(copy, values[1], round)
         }
     }
 

@@ -1,7 +1,8 @@
 import Foundation
 
-/// Two reports, line by line. The peers' times say how fast the machine was: a line's change is that of its ratio to its own
-/// peer, or to the median of all peers: the smaller of both, and none if one says slower and the other faster.
+/// Two reports, line by line. SQLite's times say how fast the machine was: a line's change is that of its ratio to its own
+/// peer, or to the median of all peers: the smaller of both, and none if one says slower and the other faster. Where the peer
+/// is this program in another way, it says nothing of the machine.
 ///
 /// Now and then a process is slow for as long as it lives. So what looks slower may be measured again, by other processes,
 /// and the best of all counts: a program that became slower is slower each time.
@@ -13,7 +14,7 @@ struct Comparison {
 
     private struct Line {
         let name: String
-        /// Matches the names of its benchmarks, of all sides.
+        /// A regular expression of the names of its benchmarks, those of the peer among them.
         let pattern: String
         let old: Double
         let new: Double
@@ -67,9 +68,11 @@ struct Comparison {
         self.missing = missing
     }
 
-    /// The peer's time against that of before.
+    /// SQLite's time against that of before.
     private static func peerChange(_ before: Pair, _ after: Pair) -> Double? {
-        guard let old = before.peer, let new = after.peer, old > 0, new > 0 else { return nil }
+        guard [before.peerName, after.peerName].allSatisfy({ $0 == Pair.sqlite }), let old = before.peer,
+            let new = after.peer, old > 0, new > 0
+        else { return nil }
         return new / old
     }
 

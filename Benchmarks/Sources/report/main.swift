@@ -37,6 +37,8 @@ struct Figure: Codable {
 }
 
 struct Pair: Codable {
+    static let sqlite = "SQLite"
+
     let question: String
     let rows: Int
     /// Median seconds.
@@ -79,7 +81,7 @@ func pairs(_ results: [Result]) -> [Pair] {
             }
         } else {
             pair.peer = median
-            pair.peerName = parts[2] == "peer" ? "SQLite" : parts[2]
+            pair.peerName = parts[2] == "peer" ? Pair.sqlite : parts[2]
         }
         if let ours = pair.ours, let peer = pair.peer, ours > 0 { pair.ratio = peer / ours }
         pairs["\(name) \(rows)"] = pair

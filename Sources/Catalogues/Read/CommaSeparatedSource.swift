@@ -36,6 +36,11 @@ package final class CommaSeparatedSource: RowSource {
 
     package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
+    package var decompressesAhead: Bool {
+        get { reader.decompressesAhead }
+        set { reader.decompressesAhead = newValue }
+    }
+
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         try handOut(body)
         if let fault { throw fault }

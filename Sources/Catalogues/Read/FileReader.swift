@@ -6,8 +6,11 @@ package final class FileReader {
     /// Of the file as it is stored; 0 where that is not known.
     package let length: Int
     private let input: CatalogueInput
-    /// Bytes of the file that were handed out so far.
+    /// Bytes of the file that were read for the pieces so far.
     package private(set) var position = 0
+    /// See `RowSource`.
+    var decompressesAhead = false
+    private let isCompressedFile: Bool
     /// Nil where bytes stand for the file.
     private let source: (any ByteSource)?
     private var buffer: [UInt8]
@@ -17,13 +20,14 @@ package final class FileReader {
         path = input.path
         let opened: any ByteSource
         if let bytes = input.bytes {
-            (source, length, buffer) = (nil, bytes.count, [])
+            (source, length, buffer, isCompressedFile) = (nil, bytes.count, [], false)
             try skipByteOrderMark([UInt8](bytes.prefix(3)))
             return
         } else if let pipe = input.pipe {
-            (opened, length) = (ReplayedBytes.Reader(pipe), 0)
+            (opened, length, isCompressedFile) = (ReplayedBytes.Reader(pipe), 0, false)
         } else {
             (opened, length) = try openBytes(path, mayBePipe: false)
+            isCompressedFile = opened is GzipSource || opened is ZstdSource
         }
         let first = try opened.read(upTo: 3)
         source = PeekedSource(first == Self.byteOrderMark ? [] : first, before: opened)
@@ -60,16 +64,17 @@ package final class FileReader {
         }
     }
 
-    /// Hands out the pieces that are left; of a file that is read ahead, while another thread reads the next ones.
+    /// Hands out the pieces that are left.
     func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        // A pipe may have nothing to read for long: an error in a row must not wait for that.
-        guard input.readsAhead, let source, input.pipe == nil, length > Self.lengthAhead else {
+        // To read a file that is not compressed costs less than to pass its bytes to another thread.
+        guard decompressesAhead, isCompressedFile, let source else {
             while try readPiece(body) {}
             return
         }
+        let length = buffer.count
         try Threads.pipe(2, capacity: Self.mostAhead) { deliver in
             while true {
-                let bytes = try [UInt8](unsafeUninitializedCapacity: Self.lengthAhead) { buffer, count in
+                let bytes = try [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
                     count = try source.read(into: UnsafeMutableRawBufferPointer(buffer))
                 }
                 if bytes.isEmpty { return }
@@ -81,7 +86,6 @@ package final class FileReader {
         }
     }
 
-    /// Bytes of a piece that is read ahead, and how many such pieces wait.
-    private static let lengthAhead = 1 << 18
-    private static let mostAhead = 4
+    /// Pieces that wait at most.
+    private static let mostAhead = 16
 }

@@ -25,6 +25,11 @@ package final class JSONLinesSource: RowSource {
 
     package var progress: (done: Int, total: Int) { splitter.progress }
 
+    package var decompressesAhead: Bool {
+        get { splitter.decompressesAhead }
+        set { splitter.decompressesAhead = newValue }
+    }
+
     private struct Sampled: Error {}
 
     /// Returns the error of the first bad line: without columns no row is read, so that it would never be reported.

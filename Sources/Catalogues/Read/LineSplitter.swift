@@ -18,6 +18,11 @@ package final class LineSplitter {
     /// Bytes of the file read so far, and in all.
     package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
+    var decompressesAhead: Bool {
+        get { reader.decompressesAhead }
+        set { reader.decompressesAhead = newValue }
+    }
+
     /// Hands out the lines that are left with their numbers from 1, and the error of each line that is too long, whose
     /// bytes are passed over.
     package func forEachLine(

@@ -4,6 +4,9 @@ package protocol RowSource: AnyObject {
     var columns: [String] { get }
     /// Bytes of the file read so far, and in all.
     var progress: (done: Int, total: Int) { get }
+    /// Whether another thread decompresses what comes next while rows are used. Files alone: a pipe may have nothing to read for long, and
+    /// an error in a row must not wait for that.
+    var decompressesAhead: Bool { get set }
 
     /// Hands out the rows that are left, and lines that are no rows. A body that throws ends the reading.
     func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws

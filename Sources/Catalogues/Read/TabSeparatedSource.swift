@@ -21,6 +21,11 @@ package final class TabSeparatedSource: RowSource {
 
     package var progress: (done: Int, total: Int) { splitter.progress }
 
+    package var decompressesAhead: Bool {
+        get { splitter.decompressesAhead }
+        set { splitter.decompressesAhead = newValue }
+    }
+
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         var row = FieldRow()
         try splitter.forEachLine(

@@ -84,8 +84,7 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
         let source: any RowSource
-        var input = try CatalogueInput.opening(file)
-        input.readsAhead = threads.count > 1
+        let input = try CatalogueInput.opening(file)
         do { source = try format.open(input) } catch let error as UnreadableFile
             where error.isEmpty && !replace
         {
@@ -108,6 +107,7 @@ struct ImportCommand: ParsableCommand {
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
         let count = try container.count(ofEntity: entity)
+        source.decompressesAhead = threads.count > 1
         let related = try RelatedColumns(
             source.columns, to: writer.entity, in: container.store.snapshot().model, relations,
             insertsMissing: createRelated)
@@ -146,7 +146,7 @@ struct ImportCommand: ParsableCommand {
         try printReport(report)
     }
 
-    /// Rows are read and converted on one thread, and written on another.
+    /// Rows are read and converted on one thread, and written on another; a third decompresses them before.
     private func importRows(
         of source: any RowSource, _ related: RelatedColumns, with writer: BatchWriter, replacing count: Int,
         _ report: inout Report

@@ -12,7 +12,6 @@ package struct RecordBuilder {
     package private(set) var slotCount = 0
     private var byteCount = 0
     private var hasNulls = false
-    private var finished: [UInt8] = []
 
     package init() { self.init(slots: 16, byteCount: 256) }
 
@@ -28,8 +27,8 @@ package struct RecordBuilder {
         room = memory.room
     }
 
-    /// Forgets the record before. From here to its end, a record must not be copied with its builder: copies share memory until they begin
-    /// one of their own.
+    /// Forgets the record before. Do not copy a builder between its first value and `finish`: the copy would write into the same memory.
+    /// Once it begins a record, a copy has memory of its own.
     package mutating func begin() {
         if !isKnownUniquelyReferenced(&memory) {
             memory = RecordMemory(slots: room.slots, byteCount: room.byteCount)
@@ -78,6 +77,7 @@ package struct RecordBuilder {
 
     @inline(__always)
     private mutating func endValue(isNull: Bool) {
+        assert(isKnownUniquelyReferenced(&memory), "A copy begins a record of its own.")
         if slotCount == room.slots { makeRoom(slots: 1, byteCount: 0) }
         room.ends[slotCount] = RecordMemory.End(offset: UInt32(truncatingIfNeeded: byteCount), isNull: isNull)
         slotCount += 1
@@ -89,7 +89,7 @@ package struct RecordBuilder {
         let larger = RecordMemory(
             slots: room.slots + (slots == 0 ? 0 : max(slots, room.slots)),
             byteCount: room.byteCount + (byteCount == 0 ? 0 : max(byteCount, room.byteCount)))
-        larger.room.ends.update(from: room.ends, count: slotCount)
+        larger.room.ends.initialize(from: room.ends, count: slotCount)
         larger.room.values.copyMemory(from: room.values, byteCount: self.byteCount)
         memory = larger
         room = larger.room
@@ -116,10 +116,10 @@ package struct RecordBuilder {
     }
 
     /// The finished record.
-    package mutating func finish() -> [UInt8] {
-        finished.removeAll(keepingCapacity: true)
-        finish(into: &finished)
-        return finished
+    package func finish() -> [UInt8] {
+        var record: [UInt8] = []
+        finish(into: &record)
+        return record
     }
 
     /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
@@ -132,7 +132,7 @@ package struct RecordBuilder {
         let length = valuesStart + byteCount
         // In memory of its own first: zeros that are appended before they are written over would cost more than the copy.
         withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { buffer in
-            guard let record = buffer.baseAddress else { return }
+            guard let record = buffer.baseAddress else { preconditionFailure("A record has a header.") }
             record.storeBytes(of: UInt8(width), as: UInt8.self)
             record.storeBytes(of: UInt16(truncatingIfNeeded: slotCount).littleEndian, toByteOffset: 1, as: UInt16.self)
             room.writeNulls(of: slotCount, hasNulls, to: record + RecordLayout.headerLength)
