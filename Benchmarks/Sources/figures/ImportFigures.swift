@@ -53,7 +53,9 @@ struct ImportFigures {
         func importOurs() throws {
             let arguments = ["import", store.path, catalogue, "--entity", "File", "--key", "path"]
             times.ours = try seconds(Self.tool, arguments)
-            times.again = try seconds(Self.tool, arguments)
+            // As short as it is, a single one says little.
+            let again = try (0..<3).map { _ in try seconds(Self.tool, arguments) }
+            times.again = again.sorted()[1]
         }
         func importPeers() throws {
             let command = ".import --csv --skip 1 '\(catalogue)' \(shape.table)"
