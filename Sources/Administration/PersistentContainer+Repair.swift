@@ -14,7 +14,7 @@ package struct StoreRepair: Encodable, Sendable {
 }
 
 extension PersistentContainer {
-    /// Checks a store, and repairs what can be derived from its records, which are never changed: unique keys, counters, the
+    /// Checks a store, and repairs what can be derived from its records, which are never changed: unique keys, counters, zones, the
     /// log, which is trimmed up to the last damaged commit, and caches, which are rebuilt. All of it is one transaction,
     /// except for a damaged state, which is repaired first. Then checks again. Changes nothing when pages are damaged.
     /// Throws `StoreError` when the store's model cannot be read. O(n log n).

@@ -2,10 +2,10 @@
 import Models
 import Foundation
 import OrderCaches
-import Records
 import TestSupport
 
 @testable import LMDB
+@testable import Records
 
 /// Where a value of one of the store's tables lies in the data file.
 struct ValuePlace {
@@ -79,6 +79,7 @@ extension SampleStore {
             return "cache \"\(String(decoding: place.key, as: UTF8.self))\": its header is unusable: damaged"
         default: break
         }
+        if let zone = ZoneKey(place.key.span.bytes) { return mismatch(zone.name) }
         switch String(decoding: place.key.prefix(6), as: UTF8.self) {
         case "format": return mismatch("the format version")
         case "model": return mismatch("the model")

@@ -37,8 +37,9 @@ extension BatchWriter {
 
     /// Prepares a batch for `put`, on any thread.
     package func prepare(_ batch: inout RecordBatch) throws {
-        guard let constraint else { return }
         let preparation = preparation.load(ordering: .relaxed)
+        if preparation != .nothing { try batch.findBounds(entity) }
+        guard let constraint else { return }
         if preparation == .hashes || preparation == .both { try batch.hashKeys(entityNumber, entity, constraint) }
         if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }
     }

@@ -8,6 +8,8 @@ internal import Values
 /// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up where that
 /// attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.
 ///
+/// Where there are none, or too many, the records are scanned, except those in zones that cannot have members.
+///
 /// Two ranks give the number of rows in a range of a cache, and the unique keys in a range are counted, so plans are compared by
 /// exact counts.
 struct FetchPlanner {
@@ -78,21 +80,30 @@ struct FetchPlanner {
 
     func plan() throws -> FetchPlan {
         let rowCount = Int(clamping: try reader.count(of: entities))
-        var best: Candidates?
-        do { best = try candidates() } catch  where error.isDamage {}
-        return FetchPlan(
-            source: best?.source ?? .scan, rowsRead: best?.found.count ?? rowCount, rowCount: rowCount,
-            isExact: best?.isExact ?? false)
+        let choice: Choice
+        do { choice = try self.choice() } catch  where error.isDamage { choice = .scan(.all) }
+        switch choice {
+        case .candidates(let best):
+            return FetchPlan(
+                source: best.source, rowsRead: best.found.count, rowCount: rowCount, isExact: best.isExact)
+        case .scan(let source):
+            let rowsRead = max(0, rowCount - Int(clamping: source.skippedCount))
+            return FetchPlan(source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false)
+        }
     }
 
-    /// The records to evaluate. All of the entity when a cache or a unique key is damaged.
+    /// The records to evaluate. All of the entity when a cache, a unique key or a zone is damaged.
     func source() throws -> RecordSource {
-        do { return try objects().map(RecordSource.objects) ?? .all } catch  where error.isDamage { return .all }
+        do {
+            switch try choice() {
+            case .candidates(let best): return .objects(try objects(of: best))
+            case .scan(let source): return source
+            }
+        } catch  where error.isDamage { return .all }
     }
 
-    /// By number; nil: all of the entity.
-    private func objects() throws -> [RecordKey]? {
-        guard let best = try candidates() else { return nil }
+    /// By number.
+    private func objects(of best: Candidates) throws -> [RecordKey] {
         switch best.found {
         case .objects(let objects): return objects.sorted()
         case .keys(let constraint, let interval, _):
@@ -116,7 +127,21 @@ struct FetchPlanner {
         return nil
     }
 
-    /// The fewest candidates, if there are few enough to look them up one by one.
+    private enum Choice {
+        case candidates(Candidates)
+        case scan(RecordSource)
+    }
+
+    /// Candidates are read one by one, where there are few enough. The zones are read only where they may decide.
+    private func choice() throws -> Choice {
+        let best = try candidates()
+        if let best, best.found.count <= Self.fewLookUps { return .candidates(best) }
+        let source = try zonesToScan()
+        if let best, try best.found.count <= limit(skipping: source.skippedCount) { return .candidates(best) }
+        return .scan(source)
+    }
+
+    /// The fewest candidates, if there are few enough to look them up one by one rather than to read all records.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = try limit()
@@ -138,8 +163,8 @@ struct FetchPlanner {
     }
 
     /// The most candidates that are looked up.
-    private func limit() throws -> Int {
-        let count = Int(clamping: try reader.count(of: entities))
+    private func limit(skipping skipped: UInt64 = 0) throws -> Int {
+        let count = max(0, Int(clamping: try reader.count(of: entities)) - Int(clamping: skipped))
         let most = count / Self.recordsOfLookUp
         // A scan follows the paths of each record, which costs as much as to look it up.
         return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most

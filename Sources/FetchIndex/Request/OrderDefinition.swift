@@ -41,7 +41,8 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     /// As `compile`, with the records among which the members are in a reader's state. `endsEarly` says that a fetch may end when it
-    /// has some objects. O(caches x log n), and O(k log n) where k unique keys are looked up: at most 1/64 of the objects.
+    /// has some objects. O(caches x log n), and O(k log n) where k unique keys are looked up: at most 1/64 of the objects; O(zones) for
+    /// a scan.
     package func plan(
         in reader: StoreReader, endsEarly: Bool = false
     ) throws -> (request: OrderRequest, source: RecordSource) {

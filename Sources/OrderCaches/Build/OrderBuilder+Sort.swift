@@ -14,7 +14,7 @@ extension OrderBuilder {
     ) throws -> Int {
         let sorters =
             try source.objects == nil
-            ? Self.sort([self], reader, replacing: replaced, wanted: wanted)[0]
+            ? Self.sort([self], reader, source, replacing: replaced, wanted: wanted)[0]
             : [sortSome(reader, source, replacing: replaced, wanted)]
         try KeySorter.forEachSorted(of: sorters, first: wanted.most, body)
         return sorters.reduce(0) { $0 + $1.appendedCount }
@@ -39,13 +39,14 @@ extension OrderBuilder {
     }
 
     /// The row keys of several orders, or of each the first, from one scan of the records of all their entities. Each order's keys
-    /// take its share of its memory.
+    /// take its share of its memory. With one order, `source` may limit which records are read.
     static func sort(
-        _ builders: [OrderBuilder], _ reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?] = [:],
-        wanted: WantedRows = .all
+        _ builders: [OrderBuilder], _ reader: StoreReader, _ source: RecordSource = .all,
+        replacing replaced: [RecordKey: [UInt8]?] = [:], wanted: WantedRows = .all
     ) throws -> [[KeySorter]] {
         let entities = Set(builders.flatMap(\.entities)).sorted()
-        let count = try reader.count(of: entities)
+        let all = try reader.count(of: entities)
+        let count = all - min(all, source.skippedCount)
         let total = Int(clamping: count)
         // To place a record and sort its key costs much more than to look at it.
         let scan = ParallelScan(of: reader, objects: count, fewestOfThread: 4_000)
@@ -64,7 +65,7 @@ extension OrderBuilder {
                     return threads[thread]
                 }
             }
-            try scan.forEachBlock(of: entity) { thread, block in
+            try scan.forEachBlock(of: entity, in: source.numbers(of: entity)) { thread, block in
                 for (index, order) in placing[thread].enumerated() {
                     if index > 0 { block.selectAll() }
                     try order.place(&block, unless: replaced)

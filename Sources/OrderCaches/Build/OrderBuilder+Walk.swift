@@ -28,12 +28,15 @@ extension OrderBuilder {
             return try walkPlaced(of: reader, source, replaced) { object, _ in try body(object) }
         }
         let own = self.own(of: replaced)
-        let scan = try ParallelScan(of: reader, objects: reader.count(of: entities))
+        // A replaced record may match where the stored one did not.
+        let source = source.including(own.keys)
+        let count = try reader.count(of: entities)
+        let scan = ParallelScan(of: reader, objects: count - min(count, source.skippedCount))
         let threads = try placingThreads(scan, of: reader, replacing: replaced)
         var shouldContinue = true
         for (index, entity) in entities.enumerated() where shouldContinue {
             for thread in threads { thread.begin(index) }
-            try scan.forEachSelected(of: entity) { thread, block in
+            try scan.forEachSelected(of: entity, in: source.numbers(of: entity)) { thread, block in
                 try threads[thread].keepMembers(of: &block, replacing: own)
             } _: { object in
                 shouldContinue = try body(object)

@@ -236,8 +236,28 @@ package enum RecordSource {
     case all
     /// Those of some objects, by number.
     case objects([RecordKey])
+    /// Of each of these entities, those with some numbers.
+    case numbers([Int: NumberRanges])
 
     var objects: [RecordKey]? { if case .objects(let objects) = self { objects } else { nil } }
+
+    /// The numbers of an entity that a scan reads.
+    func numbers(of entity: Int) -> NumberRanges {
+        if case .numbers(let numbers) = self { numbers[entity] ?? .all } else { .all }
+    }
+
+    /// Scans these objects, too.
+    func including(_ objects: some Sequence<RecordKey>) -> RecordSource {
+        guard case .numbers(var numbers) = self else { return self }
+        let stored = Dictionary(grouping: objects.filter { !$0.isTemporary }, by: \.entity)
+        for (entity, objects) in stored { numbers[entity] = numbers[entity]?.including(objects.map(\.number)) }
+        return .numbers(numbers)
+    }
+
+    /// How many objects a scan skips.
+    package var skippedCount: UInt64 {
+        if case .numbers(let numbers) = self { numbers.values.reduce(0) { $0 &+ $1.skippedCount } } else { 0 }
+    }
 }
 
 extension StoreReader {

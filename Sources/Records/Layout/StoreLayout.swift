@@ -17,6 +17,10 @@ package import LMDB
 ///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift
 ///              "source position"  time 8 | text | checksum 4
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
+///              "zone" entity 2 BE | zone 8 BE     object numbers / 8,192       -> Zones/Zone.swift
+///                                 objects varint | slots varint x bounds | checksum 4 (XOR the key's)
+///                  bounds         0: nothing is known, or type of value | 64 with nulls | 128 with values 1
+///                                   with values: least | greatest, each length 1 | first bytes of the value's place in its order
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
 ///     log      commit 8 BE | 0000 time 8 | transaction 8 | author text | entities varint x
@@ -44,6 +48,8 @@ package import LMDB
 /// - A record that refers to another object is the truth of that link; the key that leads back is written and deleted with it,
 ///   and follows from it.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
+/// - A zone counts all objects with its numbers, and its bounds include all their values. Its slots are those that the entity had when
+///   the first of them was written.
 /// - A cache's nodes belong to it alone; deleting the cache deletes them. Those of the number under "build" belong to a
 ///   build that goes on, or that was killed: the next one takes them out.
 ///
@@ -63,8 +69,9 @@ package import LMDB
 /// - 9: entities may have relationships. The table `unique` has the keys that lead from an object to those that are linked to
 ///   it: a table of its own would have to be made in stores that other processes have open. Raised in the same way.
 /// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
+/// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
 package enum StoreLayout {
-    package static let version: UInt32 = 10
+    package static let version: UInt32 = 11
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 

@@ -30,6 +30,9 @@ extension StoreWriter {
         let old = model
         try setModel(changed)
         if hasLinks { try renewLinks(from: old) }
+        for pass in passes where pass.rewritesRecords {
+            if let entity = pass.number { try renewZones(of: entity, all: true) }
+        }
     }
 
     /// Writes the unique keys of hierarchies anew in which a constraint of any entity changed: their keys stand together, under the

@@ -9,6 +9,8 @@ package struct RecordBatch {
     private var ends: [Int] = []
     package private(set) var keys: UniqueKeys?
     private var hashes: [KeyHash]?
+    /// Of each part of the records.
+    private var bounds: [RecordBounds] = []
 
     package init() {}
 
@@ -25,11 +27,13 @@ package struct RecordBatch {
     package mutating func append(_ builder: inout RecordBuilder) {
         builder.finish(into: &bytes)
         ends.append(bytes.count)
+        if !bounds.isEmpty { bounds = [] }
     }
 
     package mutating func append(_ record: RawSpan) {
         bytes.appendBytes(record)
         ends.append(bytes.count)
+        if !bounds.isEmpty { bounds = [] }
     }
 
     package subscript(index: Int) -> RawSpan {
@@ -69,6 +73,26 @@ package struct RecordBatch {
             made.append(key.count > Table.maximumKeyLength ? .tooLong : .hash(key.span.bytes.hash))
         }
         return made
+    }
+
+    /// So many records, one after the other, have bounds of their own, since a zone with only some of the records has few of the values.
+    static let boundedLength = 1024
+
+    /// The bounds of the values of the part that has a record, as `findBounds` has found them or found now.
+    borrowing func bounds(around index: Int, _ entity: Entity) throws -> RecordBounds {
+        let part = index / Self.boundedLength
+        if part < bounds.count { return bounds[part] }
+        let start = part * Self.boundedLength
+        return try RecordBounds(of: self, start..<min(count, start + Self.boundedLength), entity)
+    }
+
+    /// Finds the bounds of the records' values, which a writer would do otherwise: on any thread, after the last record.
+    package mutating func findBounds(_ entity: Entity) throws {
+        var found: [RecordBounds] = []
+        for start in stride(from: 0, to: count, by: Self.boundedLength) {
+            found.append(try bounds(around: start, entity))
+        }
+        bounds = found
     }
 
     /// Makes the hashes of the unique keys, which a writer would do otherwise: on any thread, after the last record.

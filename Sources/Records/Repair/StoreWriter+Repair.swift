@@ -5,13 +5,14 @@ internal import LMDB
 /// Rebuilds what can be derived from the records, which are changed only where they refer to objects that are missing. Each function returns what was done, one
 /// sentence each.
 extension StoreWriter {
-    /// The identifier, unique keys, links, counters and log. O(n log n).
+    /// The identifier, unique keys, links, counters, zones and log. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         return
             (hasNewIdentifier
             ? ["the store's identifier was damaged: it has a new one, and saved object ids are refused"] : [])
-            + (try repairUniqueKeys(progress: progress) + repairLinks() + repairCounters() + repairLog())
+            // Zones first: what writes a record reads its zone.
+            + (try repairZones() + repairUniqueKeys(progress: progress) + repairLinks() + repairCounters() + repairLog())
     }
 
     private func repairUniqueKeys(progress: (Int) -> Void) throws -> [String] {

@@ -26,24 +26,27 @@ package final class ParallelScan {
     /// What a thread reads with.
     package func reader(ofThread thread: Int) -> StoreReader { thread == 0 ? first : others[thread - 1] }
 
-    /// Calls the body with the records of an entity in blocks, on several threads: of all, or of those from a number on where none of
-    /// these was deleted. Those of one thread ascend. A thread that has had its last block calls `finish`. Throws as `scan`, also when
-    /// there are not as many as the entity counts. When one body throws, the others end soon.
+    /// Calls the body with the records of an entity in blocks, on several threads: of all, of those with some numbers, or of those from
+    /// a number on where none of these was deleted. Those of one thread ascend. A thread that has had its last block calls `finish`.
+    /// Throws as `scan`, also when there are not as many as the entity counts. When one body throws, the others end soon.
     package func forEachBlock(
-        of entity: Int, from number: UInt64 = 0, _ body: (_ thread: Int, inout RecordBlock) throws -> Void,
-        finish: (_ thread: Int) throws -> Void = { _ in }
+        of entity: Int, from number: UInt64 = 0, in wanted: NumberRanges = .all,
+        _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }
     ) throws {
+        precondition(number == 0 || wanted.areAll, "Some zones, or the objects from a number on: not both.")
         if others.isEmpty {
-            let scanned = try first.scan(entity, numbers: number..<RecordKey.maximumNumber + 1) {
+            let numbers = wanted.within(number..<RecordKey.maximumNumber + 1)
+            let scanned = try first.scan(entity, numbers: numbers) {
                 try body(0, &$0)
                 return true
             }
-            try requireCount(of: entity, scanned, from: number)
+            try requireCount(of: entity, scanned, wanted, from: number)
             return try finish(0)
         }
         // Of a store whose objects were all replaced, the first numbers are free.
         let (start, end) = try (max(number, first.firstNumber(of: entity)), first.entityState(entity).nextObject)
-        let length = (end - min(start, end)) / (UInt64(threadCount) * Self.partsOfThread) + 1
+        let numbers = NumberParts(wanted.within(min(start, end)..<end))
+        let length = numbers.count / (UInt64(threadCount) * Self.partsOfThread) + 1
         let progress = Mutex<(part: Int, scanned: UInt64, hasFailed: Bool)>((0, 0, false))
         // Each thread has a reader of its own.
         nonisolated(unsafe) let (first, others) = (first, others)
@@ -55,10 +58,9 @@ package final class ParallelScan {
                         defer { progress.part += 1 }
                         return progress.hasFailed ? nil : progress.part
                     }
-                    guard let part, start + UInt64(part) * length < end else { break }
-                    let lower = start + UInt64(part) * length
-                    let numbers = lower..<min(end, lower + length)
-                    let scanned = try reader.scan(entity, numbers: numbers) {
+                    guard let part, UInt64(part) * length < numbers.count else { break }
+                    let lower = UInt64(part) * length
+                    let scanned = try reader.scan(entity, numbers: numbers[lower..<lower + length]) {
                         try body(thread, &$0)
                         return true
                     }
@@ -70,27 +72,30 @@ package final class ParallelScan {
                 throw error
             }
         }
-        try requireCount(of: entity, progress.withLock { $0.scanned }, from: number)
+        try requireCount(of: entity, progress.withLock { $0.scanned }, wanted, from: number)
     }
 
-    private func requireCount(of entity: Int, _ scanned: UInt64, from number: UInt64 = 0) throws {
-        try first.requireCount(of: entity, scanned, from: number)
-        if number == 0 { first.noteVerified(entity) }
+    private func requireCount(
+        of entity: Int, _ scanned: UInt64, _ wanted: NumberRanges, from number: UInt64 = 0
+    ) throws {
+        try first.requireCount(of: entity, scanned &+ wanted.skippedCount, from: number)
+        if number == 0 && wanted.areAll { first.noteVerified(entity) }
     }
 
     /// Calls `select` on several threads with an entity's records in blocks, and the body on this one with those that are left
     /// selected, by number, until it returns false. What it is called with, and which error is thrown, does not depend on the number
     /// of threads. Throws as `scan`.
     package func forEachSelected(
-        of entity: Int, _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
+        of entity: Int, in wanted: NumberRanges = .all,
+        _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
     ) throws {
         let isAlone = others.isEmpty
-        let parts = try ScanParts(
-            from: isAlone ? 0 : first.firstNumber(of: entity), to: first.entityState(entity).nextObject,
-            threads: threadCount)
+        let end = try first.entityState(entity).nextObject
+        let bounds = try isAlone ? 0..<RecordKey.maximumNumber + 1 : min(first.firstNumber(of: entity), end)..<end
+        let numbers = NumberParts(wanted.within(bounds))
+        let parts = ScanParts(of: numbers.count, threads: threadCount)
         var shouldContinue = true
-        var scanned = try first.scan(entity, numbers: isAlone ? 0..<RecordKey.maximumNumber + 1 : parts.first) {
-            block in
+        var scanned = try first.scan(entity, numbers: numbers[isAlone ? 0..<numbers.count : parts.first]) { block in
             shouldContinue = try Self.forEachSelected(in: &block, { try select(0, &$0) }, body)
             return shouldContinue
         }
@@ -101,7 +106,7 @@ package final class ParallelScan {
                 var result = PartResult()
                 do {
                     result.scanned = try (thread == 0 ? first : others[thread - 1]).scan(
-                        entity, numbers: parts[part]
+                        entity, numbers: numbers[parts[part]]
                     ) { block in
                         _ = try Self.forEachSelected(in: &block, { try select(thread, &$0) }) { object in
                             result.selected.append(object)
@@ -118,7 +123,7 @@ package final class ParallelScan {
                 return shouldContinue
             }
         }
-        if shouldContinue { try requireCount(of: entity, scanned) }
+        if shouldContinue { try requireCount(of: entity, scanned, wanted) }
     }
 
     private struct PartResult {
@@ -144,7 +149,7 @@ package final class ParallelScan {
     }
 }
 
-/// The numbers of an entity in the parts that threads scan. The first one is for a thread alone, because many callers want only the first
+/// The parts of so many numbers that threads scan. The first one is for a thread alone, because many callers want only the first
 /// objects. Those behind it become longer and longer: then little is read behind the last object that is wanted.
 private struct ScanParts {
     private static let firstLength: UInt64 = 8192
@@ -158,9 +163,9 @@ private struct ScanParts {
     /// Without the first one.
     private(set) var count = 0
 
-    init(from start: UInt64, to end: UInt64, threads: Int) {
-        first = min(start, end)..<min(start + Self.firstLength, end)
-        self.end = end
+    init(of numberCount: UInt64, threads: Int) {
+        end = numberCount
+        first = 0..<min(Self.firstLength, end)
         self.threads = threads
         let most = Int((end - first.upperBound) / Self.shortest) + 1
         count = (0..<most).firstNumber { self.start(of: $0) >= end }

@@ -4,7 +4,7 @@ package import Models
 internal import LMDB
 
 extension StoreReader {
-    /// Everything that is wrong with records, unique keys, links, counters and log, one sentence each. O(all of them).
+    /// Everything that is wrong with records, unique keys, links, counters, zones and log, one sentence each. O(all of them).
     /// Calls `progress` with the number of records read so far.
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
@@ -14,6 +14,7 @@ extension StoreReader {
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0
         var links = LinkCheck(self)
+        var zones = ZoneCheck(self)
         var read = 0
         let states = model.entities.indices.map { entity in Result { try entityState(entity) } }
         try view.forEachEntry(in: tables.records) { cursor in
@@ -30,6 +31,7 @@ extension StoreReader {
             }
             defects += checkRecord(object, record, &uniqueKeys)
             links.read(object, record)
+            zones.read(object, record)
         }
         progress(read)
         for (entity, count) in counts.enumerated() {
@@ -43,6 +45,8 @@ extension StoreReader {
         }
         let stored = try view.statistics(of: tables.unique).entries - links.end()
         defects += links.defects
+        try zones.end()
+        defects += zones.defects
         // A first import may have written them, or not.
         if state.unkeyed == nil, stored != uniqueKeys {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")

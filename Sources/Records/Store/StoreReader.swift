@@ -110,27 +110,28 @@ package class StoreReader {
         noteVerified(entity)
     }
 
-    /// The same in blocks for some numbers, until the body returns false; all records of a block are selected. The body writes nothing
-    /// to the store. Returns how many objects it met.
+    /// The same in blocks for some ranges of numbers, in their order, until the body returns false; all records of a block are selected.
+    /// The body writes nothing to the store. Returns how many objects it met.
     func scan(
-        _ entity: Int, numbers: Range<UInt64>, _ body: (inout RecordBlock) throws -> Bool
+        _ entity: Int, numbers: [Range<UInt64>], _ body: (inout RecordBlock) throws -> Bool
     ) throws -> UInt64 {
-        guard !numbers.isEmpty else { return 0 }
         var scanned: UInt64 = 0
         let isVerified = verifiedEntities.contains(entity)
         try withScanErrors(of: entity) {
             try view.withCursor(on: tables.records) { cursor in
-                let last = RecordKey(entity: entity, number: numbers.upperBound - 1).rawValue
                 var block = RecordBlock(missing: model.entities[entity].missingValues)
-                _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: numbers.lowerBound).rawValue)
-                while true {
-                    var failure = block.read(from: &cursor, through: last)
-                    if !isVerified { failure = block.checkAll { try verify($1, of: $0) } ?? failure }
-                    scanned &+= UInt64(block.count)
-                    // The records before one that cannot be read come first, as if they were read one by one.
-                    if block.count > 0, try !body(&block) { return }
-                    if let failure { throw failure }
-                    if block.count == 0 { return }
+                for range in numbers where !range.isEmpty {
+                    let last = RecordKey(entity: entity, number: range.upperBound - 1).rawValue
+                    _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: range.lowerBound).rawValue)
+                    while true {
+                        var failure = block.read(from: &cursor, through: last)
+                        if !isVerified { failure = block.checkAll { try verify($1, of: $0) } ?? failure }
+                        scanned &+= UInt64(block.count)
+                        // The records before one that cannot be read come first, as if they were read one by one.
+                        if block.count > 0, try !body(&block) { return }
+                        if let failure { throw failure }
+                        if block.count == 0 { break }
+                    }
                 }
             }
         }
@@ -176,6 +177,9 @@ package class StoreReader {
     /// The entities whose records have all been verified.
     var verifiedEntities: Set<Int> { [] }
     func noteVerified(_ entity: Int) {}
+
+    /// Whether zones were changed, and are not written yet.
+    var hasOpenZones: Bool { false }
 
     /// The object that has a value of a unique attribute. Throws `corrupted` when the key leads to an object that is not
     /// there, or has another value. O(log n).

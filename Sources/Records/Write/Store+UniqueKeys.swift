@@ -144,13 +144,18 @@ extension StoreWriter {
     /// Adds objects whose unique keys are left out. The caller knows that their unique values are all different.
     package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
         try requireChangeable()
-        let first = RecordKey(entity: entity, number: try entityState(entity).nextObject)
-        var next = first.number
-        for index in 0..<batch.count where isWanted(index) {
-            try append(batch[index], as: RecordKey(entity: entity, number: next))
-            next += 1
+        for start in stride(from: 0, to: batch.count, by: RecordBatch.boundedLength) {
+            let first = RecordKey(entity: entity, number: try entityState(entity).nextObject)
+            var next = first.number
+            for index in start..<min(batch.count, start + RecordBatch.boundedLength) where isWanted(index) {
+                try append(batch[index], as: RecordKey(entity: entity, number: next))
+                next += 1
+            }
+            if next == first.number { continue }
+            let bounds = try batch.bounds(around: start, model.entities[entity])
+            try noteInsertedRecords(first, count: next - first.number, within: bounds)
+            try noteInserted(first, count: next - first.number)
         }
-        if next > first.number { try noteInserted(first, count: next - first.number) }
     }
 
     /// Writes unique keys in their order, each with its object's number behind it. Returns about how many bytes LMDB holds for them until

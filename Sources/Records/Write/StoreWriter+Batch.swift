@@ -81,6 +81,7 @@ extension StoreWriter {
                 return .inserted(object)
             }
             if let object = insertion.keys.rows[first].object, object.entity == entity {
+                try insertion.noteInserted(through: object, in: self)
                 return try update(object, from: batch[row], merge)
             }
         case .stored(let object):
@@ -99,6 +100,11 @@ extension StoreWriter {
         _ row: Int, of batch: borrowing RecordBatch, _ insertion: inout BatchInsertion
     ) throws -> RecordKey {
         if hasLinks { try checkLinks(of: insertion.entity, batch[row]) }
+        let part = row / RecordBatch.boundedLength
+        if insertion.bounds?.part != part {
+            try insertion.noteInserted(in: self)
+            insertion.bounds = (part, try batch.bounds(around: row, model.entities[insertion.entity]))
+        }
         return try insertion.insert(batch[row], row, in: self)
     }
 
@@ -170,6 +176,8 @@ extension StoreWriter {
 private struct BatchInsertion {
     var keys: BatchKeys
     let entity: Int
+    /// Of the part of the batch that is inserted; nil before the first record.
+    var bounds: (part: Int, RecordBounds)?
     /// The number of the next object, and of the first that is not noted yet.
     private var next: UInt64
     private var first: UInt64
@@ -192,9 +200,16 @@ private struct BatchInsertion {
         return object
     }
 
+    /// An object that was inserted is noted before it changes.
+    mutating func noteInserted(through object: RecordKey, in writer: StoreWriter) throws {
+        if object.number >= first { try noteInserted(in: writer) }
+    }
+
     mutating func noteInserted(in writer: StoreWriter) throws {
-        if next == first { return }
-        try writer.noteInserted(RecordKey(entity: entity, number: first), count: next - first)
+        guard next > first, let bounds else { return }
+        let object = RecordKey(entity: entity, number: first)
+        try writer.noteInsertedRecords(object, count: next - first, within: bounds.1)
+        try writer.noteInserted(object, count: next - first)
         first = next
         hasNoted = true
     }

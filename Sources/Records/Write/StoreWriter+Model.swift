@@ -31,6 +31,9 @@ extension StoreWriter {
     }
 
     func setModel(_ model: Model) throws {
+        // Zones are opened with the types of the model.
+        try writeZones()
+        zones.removeAll()
         let key = StoreLayout.modelKey
         try view.put(model.encoded, for: key, in: tables.meta)
         self.model = store.prepared(model)

@@ -13,6 +13,7 @@ package final class StoreWriter: StoreReader {
     private var entities: [Int: EntityState] = [:]
     /// Where the numbers of the objects inserted by this transaction begin.
     private var firstInserted: [Int: UInt64] = [:]
+    let zones = OpenZones()
     private var canAppend = true
     var canAppendUniqueKeys = true
     private var isCounted = false
@@ -104,6 +105,7 @@ package final class StoreWriter: StoreReader {
     func append(_ record: RawSpan, of entity: Int) throws -> RecordKey {
         let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
         try append(record, as: object)
+        try noteInsertedRecord(object, record)
         try noteInserted(object, count: 1)
         return object
     }
@@ -149,6 +151,7 @@ package final class StoreWriter: StoreReader {
             if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
             // The cursor still stands there.
             try cursor.put(record, for: object.rawValue)
+            try noteUpdatedRecord(object, record)
             try log(.updated, object, old)
             return true
         }
@@ -173,6 +176,7 @@ package final class StoreWriter: StoreReader {
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
         try view.delete(object.rawValue, in: tables.records)
+        try noteRemovedRecord(object)
         var entityState = try entityState(object.entity)
         entityState.count -= min(1, entityState.count)
         entities[object.entity] = entityState
@@ -186,6 +190,8 @@ package final class StoreWriter: StoreReader {
         try log.change(kind, object, old.span.bytes, in: self)
     }
 
+    override var hasOpenZones: Bool { zones.haveChanged }
+
     package override func entityState(_ entity: Int) throws -> EntityState {
         if let state = entities[entity] { return state }
         return try super.entityState(entity)
@@ -193,6 +199,7 @@ package final class StoreWriter: StoreReader {
 
     /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
     /// the number came may be damaged.
+    /// Its zone is told by the caller.
     func append(_ record: RawSpan, as object: RecordKey) throws {
         if hasLinks { try putLinks(of: object, record) }
         if canAppend {
@@ -258,6 +265,7 @@ package final class StoreWriter: StoreReader {
             let key = StoreLayout.entityKey(entity)
             try view.put(entityState.encoded, for: key, in: tables.meta)
         }
+        try writeZones()
         isStateChanged = true
         return state.commit
     }

@@ -1,0 +1,69 @@
+internal import LMDB
+internal import Models
+
+/// Zones are told of every record that was inserted, updated or removed. O(slots), and O(log n) for the first record of a zone in a
+/// transaction.
+extension StoreWriter {
+    func noteInsertedRecord(_ object: RecordKey, _ record: RawSpan) throws {
+        try zone(ofInserted: object, count: 1).noteInserted(record)
+    }
+
+    /// The same for objects with numbers one after the other, the first of which is given, when their values lie within bounds.
+    func noteInsertedRecords(_ first: RecordKey, count: UInt64, within bounds: RecordBounds) throws {
+        let end = first.number + count
+        var object = first
+        while object.number < end {
+            let next = min(end, ZoneKey(object).numbers.upperBound)
+            try zone(ofInserted: object, count: next - object.number).noteInserted(next - object.number, within: bounds)
+            object = RecordKey(entity: first.entity, number: next)
+        }
+    }
+
+    func noteUpdatedRecord(_ object: RecordKey, _ record: RawSpan) throws {
+        try openZone(ZoneKey(object)).noteUpdated(record)
+    }
+
+    func noteRemovedRecord(_ object: RecordKey) throws { try openZone(ZoneKey(object)).noteRemoved() }
+
+    /// The zone of objects with numbers one after the other, which are written and not noted.
+    private func zone(ofInserted first: RecordKey, count: UInt64) throws -> OpenZones.OpenZone {
+        if let open = zones[ZoneKey(first)], open.zone != nil { return open }
+        let open = try openZone(ZoneKey(first))
+        if open.zone == nil, try isEmpty(open.key, but: first, count: count) { open.begin() }
+        return open
+    }
+
+    private func isEmpty(_ zone: ZoneKey, but first: RecordKey, count: UInt64) throws -> Bool {
+        try view.withCursor(on: tables.records) { cursor in
+            let start = RecordKey(entity: zone.entity, number: zone.numbers.lowerBound)
+            guard try cursor.seek(toKeyFrom: start.rawValue), cursor.integerKey == first.rawValue else { return false }
+            let next = RecordKey(entity: zone.entity, number: first.number + count)
+            return try !cursor.seek(toKeyFrom: next.rawValue) || ZoneKey(RecordKey(rawValue: cursor.integerKey)) != zone
+        }
+    }
+
+    private func openZone(_ key: ZoneKey) throws -> OpenZones.OpenZone {
+        let open = try zones[key] ?? readZone(key)
+        zones.noteLast(open)
+        return open
+    }
+
+    /// A damaged zone is no reason to write nothing: nothing is known of it from now on.
+    private func readZone(_ key: ZoneKey) throws -> OpenZones.OpenZone {
+        var zone: Zone?
+        let isFound = try view.get(key.bytes, in: tables.meta) { zone = try? Zone($0, at: key) }
+        return zones.open(key, zone, of: model.entities[key.entity], isDamaged: isFound && zone == nil)
+    }
+
+    /// Writes the zones that changed. Those without objects go, unless numbers of theirs are still to be given out.
+    func writeZones() throws {
+        try zones.forEachChanged { key, zone in
+            let isOver = try entityState(key.entity).nextObject >= key.numbers.upperBound
+            if let zone, zone.count > 0 || !isOver {
+                try view.put(zone.encoded(at: key), for: key.bytes, in: tables.meta)
+            } else {
+                try view.delete(key.bytes, in: tables.meta)
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+internal import Bytes
+internal import Models
+package import Values
+
+/// The least and the greatest value that the objects of a zone have in a slot, as far as their keys tell. The bounds may be wider than
+/// the values: they do not shrink when a value goes.
+package struct ValueBounds: Equatable, Sendable {
+    /// Nil: nothing is known.
+    private(set) var type: ValueType?
+    /// Greater than `greatest` where there is no value.
+    private var least = BoundKey.greatest
+    private var greatest = BoundKey.least
+    private var hasNull = false
+
+    /// Of no objects. Of decimals, nothing is known.
+    init(of type: ValueType?) { self.type = type == .decimal ? nil : type }
+
+    /// Includes a record's value. Returns whether that changed the bounds. O(1).
+    @discardableResult
+    @inline(__always)
+    mutating func include(_ slot: Int, of record: borrowing RecordView) throws -> Bool {
+        guard let type else { return false }
+        guard let range = try record.range(of: slot) else {
+            defer { hasNull = true }
+            return !hasNull
+        }
+        // Nearly all values lie between the bounds, and their first bytes tell.
+        if BoundKey.isSurely(range, of: record, as: type, between: least, and: greatest) { return false }
+        return try include(range, of: record, as: type)
+    }
+
+    @inline(never)
+    private mutating func include(
+        _ range: Range<Int>, of record: borrowing RecordView, as type: ValueType
+    ) throws -> Bool {
+        guard let key = try BoundKey(range, of: record, as: type) else { return false }
+        if least <= key && key <= greatest { return false }
+        least = min(least, key)
+        greatest = max(greatest, key)
+        return true
+    }
+
+    /// Includes the values of other bounds.
+    mutating func include(_ other: ValueBounds) {
+        hasNull = hasNull || other.hasNull
+        least = min(least, other.least)
+        greatest = max(greatest, other.greatest)
+    }
+
+    /// From now on, nothing is known.
+    mutating func forget() { self = ValueBounds(of: nil) }
+
+    private var hasValue: Bool { least <= greatest }
+
+    /// Whether values within other bounds are within these, or are of another type: then nobody asks these.
+    func contains(_ other: ValueBounds) -> Bool {
+        if type == nil || type != other.type { return true }
+        return (hasNull || !other.hasNull) && (!other.hasValue || least <= other.least && other.greatest <= greatest)
+    }
+
+    // MARK: Questions. False: no object of the zone has such a value.
+
+    /// Of the slot's type, or null.
+    package func mayHave(_ value: Value) -> Bool {
+        if type == nil { return true }
+        if value.isNull { return hasNull }
+        guard let key = key(of: value) else { return true }
+        return least <= key && key <= greatest
+    }
+
+    package func mayHave(lessOrEqual value: Value) -> Bool {
+        guard let key = key(of: value) else { return true }
+        return hasValue && least <= key
+    }
+
+    package func mayHave(greaterOrEqual value: Value) -> Bool {
+        guard let key = key(of: value) else { return true }
+        return hasValue && key <= greatest
+    }
+
+    package func mayHave(prefix: String) -> Bool {
+        guard let key = key(of: .string(prefix)) else { return true }
+        return hasValue && key <= greatest && least <= key.filled(after: prefix.utf8.count)
+    }
+
+    /// Nil when nothing is known of such values.
+    private func key(of value: Value) -> BoundKey? { value.type == type ? BoundKey(value) : nil }
+
+    // MARK: Bytes
+
+    private static let nullBit: UInt8 = 64
+    private static let valueBit: UInt8 = 128
+
+    func append(to bytes: inout [UInt8]) {
+        guard let type else { return bytes.append(0) }
+        bytes.append(type.rawValue | (hasNull ? Self.nullBit : 0) | (hasValue ? Self.valueBit : 0))
+        if !hasValue { return }
+        for key in [least, greatest] {
+            let key = key.bytes
+            bytes.append(UInt8(key.count))
+            bytes += key
+        }
+    }
+
+    init(_ reader: inout ByteReader) throws {
+        let tag = try reader.uint8()
+        type = ValueType(rawValue: tag & ~(Self.nullBit | Self.valueBit))
+        hasNull = tag & Self.nullBit != 0
+        guard tag & Self.valueBit != 0 else { return }
+        least = try Self.key(&reader)
+        greatest = try Self.key(&reader)
+    }
+
+    private static func key(_ reader: inout ByteReader) throws -> BoundKey {
+        let range = try reader.range(Int(try reader.uint8()))
+        return BoundKey(reader.bytes.extracting(range))
+    }
+}

@@ -1,0 +1,65 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import Values
+
+/// Checks zones against the records, which are read in the order of their keys.
+struct ZoneCheck {
+    private(set) var defects: [String] = []
+    private let reader: StoreReader
+    private var key: ZoneKey?
+    private var stored: Zone?
+    /// Of the records read so far; nil when one is damaged.
+    private var found: Zone?
+    private var checked: Set<ZoneKey> = []
+
+    init(_ reader: StoreReader) { self.reader = reader }
+
+    /// A damaged record is reported elsewhere: nothing is known of its values.
+    mutating func read(_ object: RecordKey, _ record: RawSpan) {
+        let key = ZoneKey(object)
+        if key != self.key { begin(key) }
+        guard stored != nil else { return }
+        let missing = reader.model.entities[object.entity].missingValues
+        do {
+            if try found?.insert(record, missing: missing) == false { found = nil }
+        } catch { found = nil }
+    }
+
+    private mutating func begin(_ key: ZoneKey) {
+        endZone()
+        (self.key, stored) = (key, nil)
+        checked.insert(key)
+        found = Zone(of: reader.model.entities[key.entity])
+        do {
+            _ = try reader.view.get(key.bytes, in: reader.tables.meta) { stored = try Zone($0, at: key) }
+        } catch { defects.append("\(error)") }
+    }
+
+    private mutating func endZone() {
+        guard let key, let stored, let found else { return }
+        if stored.count != found.count {
+            defects.append("\(name(of: key)) counts \(stored.count) objects and has \(found.count)")
+        }
+        if let slot = stored.bounds.firstSlot(exceededBy: found.bounds) {
+            let attribute = reader.model.entities[key.entity].attribute(at: slot).name
+            defects.append("\(name(of: key)): an object has a value of \(attribute) outside of the bounds")
+        }
+    }
+
+    private func name(of key: ZoneKey) -> String { "\(key.name) (\(reader.model.entities[key.entity].name))" }
+
+    /// After the last record: also checks the zones that have no objects.
+    mutating func end() throws {
+        endZone()
+        for entity in reader.model.entities.indices {
+            try reader.forEachZone(of: entity) { key, value in
+                if checked.contains(key) { return }
+                do {
+                    let zone = try Zone(value, at: key)
+                    if zone.count > 0 { defects.append("\(name(of: key)) counts \(zone.count) objects and has 0") }
+                } catch { defects.append("\(error)") }
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+import Bytes
+import FetchIndex
+import Foundation
+import LMDB
+import Models
+import OrderCaches
+import TestSupport
+import Testing
+import Values
+
+@testable import FetchIndex
+@testable import Records
+
+/// Fetches that skip zones find what a look at all objects finds.
+@Suite struct ZoneFetchTests {
+    private static let entity = Entity(
+        "File",
+        [
+            AttributeDescription("path", .string), AttributeDescription("section", .string),
+            AttributeDescription("size", .integer), AttributeDescription("weight", .double),
+            AttributeDescription("date", .date), AttributeDescription("isNew", .boolean),
+        ])
+
+    private let folder = TemporaryFolder()
+
+    private func container(threads: Int = 2) throws -> PersistentContainer {
+        var options = Store.Options()
+        options.durability = .none
+        options.threads = threads
+        return try PersistentContainer(path: folder.path, model: Model(entities: [Self.entity]), options: options)
+    }
+
+    private struct File {
+        var path: String
+        var section: String?
+        var size: Int64
+        var weight: Double?
+        var date: Date
+        var isNew: Bool
+
+        var values: [Value] {
+            [
+                .string(path), section.map(Value.string) ?? .null, .integer(size), weight.map(Value.double) ?? .null,
+                .date(date), .boolean(isNew),
+            ]
+        }
+    }
+
+    private enum Arrangement: CaseIterable { case sorted, descending, shuffled, inRuns }
+
+    /// Paths with long common beginnings, in some arrangement.
+    private static func files(_ count: Int, _ arrangement: Arrangement, _ generator: inout SeededGenerator) -> [File] {
+        var files: [File] = []
+        for number in 0..<count {
+            let package = 100 + number * 100 / count
+            let weight: Double? = number % 1009 == 0 ? .nan : Double(number - count / 2) / 8
+            files.append(
+                File(
+                    path: "usr/share/doc/package-\(package)/examples/file-\(1_000_000 + number)",
+                    section: number % 997 == 0 ? nil : "section-\(10 + number * 40 / count)", size: Int64(number * 3),
+                    weight: number % 1013 == 0 ? nil : weight,
+                    date: Date(timeIntervalSinceReferenceDate: Double(number) * 60), isNew: number > count * 3 / 4))
+        }
+        switch arrangement {
+        case .sorted: break
+        case .descending: files.reverse()
+        case .shuffled: files.shuffle(using: &generator)
+        case .inRuns:
+            // Two catalogues, one behind the other.
+            files = [0, 1].flatMap { rest in files.indices.filter { $0 % 2 == rest }.map { files[$0] } }
+        }
+        return files
+    }
+
+    private func insert(_ files: [File], into container: PersistentContainer) throws {
+        let writer = try container.store.beginWrite()
+        for file in files {
+            let record = try Self.entity.record(file.values)
+            try writer.insert(0, record.span.bytes)
+        }
+        try writer.commit()
+    }
+
+    private typealias Condition = (predicate: FetchPredicate, holds: (File) -> Bool)
+
+    private static func condition(_ files: [File], _ generator: inout SeededGenerator) throws -> Condition {
+        let (file, other) = (files.randomElement(using: &generator)!, files.randomElement(using: &generator)!)
+        let section = file.section ?? "section-11"
+        func precedes(_ left: String, _ right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
+        switch Int.random(in: 0..<13, using: &generator) {
+        case 0: return (try FetchPredicate("section == %@", section), { $0.section == section })
+        case 1: return (try FetchPredicate("section == nil"), { $0.section == nil })
+        case 2:
+            let prefix = String(file.path.prefix(Int.random(in: 1...50, using: &generator)))
+            return (try FetchPredicate("path BEGINSWITH %@", prefix), { $0.path.hasPrefix(prefix) })
+        case 3: return (try FetchPredicate("path == %@", file.path), { $0.path == file.path })
+        case 4:
+            return (
+                try FetchPredicate("path > %@ AND path <= %@", file.path, other.path),
+                { precedes(file.path, $0.path) && !precedes(other.path, $0.path) }
+            )
+        case 5:
+            let sizes = [file.size, other.size, 1]
+            return (try FetchPredicate(format: "size IN %@", argumentArray: [sizes]), { sizes.contains($0.size) })
+        case 6:
+            return (
+                try FetchPredicate("size BETWEEN {%@, %@}", file.size, file.size + 3000),
+                { $0.size >= file.size && $0.size <= file.size + 3000 }
+            )
+        case 7:
+            let weight = file.weight ?? 0
+            return (try FetchPredicate("weight >= %@", weight), { $0.weight.map { $0 >= weight } ?? false })
+        case 8:
+            let weight = other.weight ?? -1
+            return (try FetchPredicate("weight < %@", weight), { $0.weight.map { $0 < weight } ?? false })
+        case 9:
+            return (
+                try FetchPredicate("date >= %@ AND section == %@", file.date, section),
+                { $0.date >= file.date && $0.section == section }
+            )
+        case 10:
+            return (
+                try FetchPredicate("section == %@ OR size == %@", section, other.size),
+                { $0.section == section || $0.size == other.size }
+            )
+        case 11: return (try FetchPredicate("NOT section == %@", section), { $0.section != section })
+        default:
+            return (
+                try FetchPredicate("isNew == TRUE AND path CONTAINS 'package-19'"),
+                { $0.isNew && $0.path.contains("package-19") }
+            )
+        }
+    }
+
+    /// Fetches by number, sorted and with a limit, and counts; then with unsaved edits, which take objects of skipped zones among
+    /// those that match.
+    @Test(arguments: Arrangement.allCases, [1, 4]) private func skippedZonesHaveNoMatch(
+        _ arrangement: Arrangement, threads: Int
+    ) throws {
+        var generator = SeededGenerator(seed: UInt64(threads))
+        var files = Self.files(40_000, arrangement, &generator)
+        let container = try container(threads: threads)
+        try insert(files, into: container)
+        let context = container.newContext()
+        var skipping = 0
+        func check(_ condition: Condition, _ place: String) throws {
+            let expected = files.indices.filter { condition.holds(files[$0]) }.map { UInt64($0 + 1) }
+            var request = FetchRequest<ManagedObject>(entityName: "File")
+            request.predicate = condition.predicate
+            #expect(try context.fetch(request).map(\.objectID.number) == expected, "\(place)")
+            #expect(try context.count(for: request) == expected.count, "\(place)")
+            request.fetchLimit = 3
+            #expect(try context.fetch(request).map(\.objectID.number) == Array(expected.prefix(3)), "\(place)")
+            request.sortKeys = [SortKey("size", .descending)]
+            let sorted = expected.sorted { files[Int($0) - 1].size > files[Int($1) - 1].size }
+            #expect(try context.fetch(request).map(\.objectID.number) == Array(sorted.prefix(3)), "\(place)")
+        }
+        for round in 0..<26 {
+            let condition = try Self.condition(files, &generator)
+            let plan = try container.plan(OrderDefinition(entity: "File", predicate: condition.predicate))
+            #expect(plan.source == .scan)
+            if plan.rowsRead < plan.rowCount { skipping += 1 }
+            try check(condition, "\(arrangement), round \(round): \(condition.predicate), \(plan.rowsRead)")
+        }
+        if arrangement != .shuffled { #expect(skipping > 8, "\(arrangement)") }
+        for round in 0..<10 {
+            let condition = try Self.condition(files, &generator)
+            for _ in 0..<3 {
+                let (index, other) = (
+                    Int.random(in: files.indices, using: &generator), files.randomElement(using: &generator)!
+                )
+                let object = try context.existingObject(with: context.objectID(of: "File", number: UInt64(index + 1)))
+                files[index] = other
+                for (attribute, value) in zip(Self.entity.attributes, other.values) { object[attribute.name] = value }
+            }
+            try check(condition, "\(arrangement), unsaved, round \(round): \(condition.predicate)")
+            if round % 4 == 3 { try context.save() }
+        }
+        try context.save()
+        #expect(try container.store.snapshot().check() == [])
+        for round in 0..<10 {
+            let condition = try Self.condition(files, &generator)
+            try check(condition, "\(arrangement), saved, round \(round): \(condition.predicate)")
+        }
+    }
+
+    /// A damaged zone costs a scan of all, and no object.
+    @Test func aFetchWithADamagedZoneReadsAll() throws {
+        var generator = SeededGenerator(seed: 7)
+        let files = Self.files(20_000, .sorted, &generator)
+        let container = try container()
+        try insert(files, into: container)
+        let predicate = try FetchPredicate("section == 'section-11'")
+        let definition = OrderDefinition(entity: "File", predicate: predicate)
+        #expect(try container.plan(definition).rowsRead == 8191)
+        let key = ZoneKey(entity: 0, index: 1)
+        let transaction = try container.store.environment.beginWrite()
+        var bytes: [UInt8] = []
+        _ = try transaction.view.get(key.bytes, in: container.store.tables.meta) { bytes = [UInt8](copying: $0) }
+        bytes[5] ^= 4
+        try transaction.view.put(bytes, for: key.bytes, in: container.store.tables.meta)
+        try transaction.commit()
+        #expect(try container.plan(definition).rowsRead == 20_000)
+        var request = FetchRequest<ManagedObject>(entityName: "File")
+        request.predicate = predicate
+        #expect(try container.newContext().fetch(request).count == files.count { $0.section == "section-11" })
+    }
+
+    /// An attribute that was added later has its default value in older objects, whose zones do not know it.
+    @Test func zonesDoNotKnowAttributesThatWereAddedLater() throws {
+        var generator = SeededGenerator(seed: 8)
+        do { try insert(Self.files(10_000, .sorted, &generator), into: try container()) }
+        let entity = Entity(
+            "File", Self.entity.attributes + [AttributeDescription("kind", .integer, defaultValue: .integer(7))])
+        let later = try PersistentContainer(path: folder.path, model: Model(entities: [entity]))
+        let context = later.newContext()
+        for _ in 0..<20_000 {
+            let file = try context.insert("File")
+            (file["path"], file["kind"]) = (.string("p"), .integer(9))
+        }
+        try context.save()
+        func count(_ format: String) throws -> (found: Int, read: Int) {
+            var request = FetchRequest<ManagedObject>(entityName: "File")
+            request.predicate = try FetchPredicate(format)
+            let definition = OrderDefinition(entity: "File", predicate: request.predicate)
+            return (try context.fetch(request).count, try later.plan(definition).rowsRead)
+        }
+        // The second zone was begun before.
+        #expect(try count("kind == 7") == (10_000, 16_383))
+        #expect(try count("kind == 9") == (20_000, 30_000))
+        #expect(try count("kind == 8") == (0, 16_383))
+    }
+
+    private func found(_ format: String, in container: PersistentContainer, _ entity: String = "File") throws -> (
+        found: Int, read: Int
+    ) {
+        var request = FetchRequest<ManagedObject>(entityName: entity)
+        request.predicate = try FetchPredicate(format)
+        let definition = OrderDefinition(entity: entity, predicate: request.predicate)
+        return (try container.newContext().fetch(request).count, try container.plan(definition).rowsRead)
+    }
+
+    /// Removing an attribute changes no record; converting one rewrites all, and their zones.
+    @Test func zonesFollowTheModel() throws {
+        var generator = SeededGenerator(seed: 9)
+        do { try insert(Self.files(30_000, .sorted, &generator), into: container()) }
+        let others = Self.entity.attributes.filter { $0.name != "weight" && $0.name != "size" }
+        let url = URL(fileURLWithPath: folder.path)
+        do {
+            let entity = Entity("File", others + [AttributeDescription("size", .integer)], removed: ["weight"])
+            let container = try PersistentContainer(at: url, model: Model(entities: [entity]))
+            #expect(try container.store.snapshot().check() == [])
+            #expect(try found("size < 300", in: container) == (100, 8191))
+        }
+        let entity = Entity("File", others + [AttributeDescription("size", .string)])
+        let container = try PersistentContainer(at: url, model: Model(entities: [entity]), migration: .automatic)
+        #expect(try container.store.snapshot().check() == [])
+        #expect(try found("size == '300'", in: container).found == 1)
+        #expect(try found("section == 'section-10'", in: container) == (750 - 1, 8191))
+    }
+
+    /// Objects of subentities are read all; zones of the entity itself are skipped.
+    @Test func objectsOfSubentitiesAreRead() throws {
+        let model = Model(entities: [
+            Entity("Base", [AttributeDescription("code", .integer)]),
+            Entity("Sub", [AttributeDescription("name", .string)], superentity: "Base"),
+        ])
+        let container = try PersistentContainer(temporaryWith: model)
+        let context = container.newContext()
+        for code in 0..<20_000 {
+            try context.insert("Base")["code"] = .integer(Int64(code))
+            if code % 100 == 0 { try context.insert("Sub")["code"] = .integer(Int64(code)) }
+        }
+        try context.save()
+        #expect(try found("code >= 19000", in: container, "Base") == (1010, 20_000 - 2 * 8192 + 1 + 200))
+        #expect(try found("code >= 19000", in: container, "Sub").found == 10)
+    }
+
+    /// Unsaved objects and deletions, and edits that take an object out of a zone that is skipped, or into one.
+    @Test func unsavedEditsAreSeenWhereZonesAreSkipped() throws {
+        var generator = SeededGenerator(seed: 10)
+        let container = try container()
+        try insert(Self.files(30_000, .sorted, &generator), into: container)
+        let context = container.newContext()
+        func object(_ number: UInt64) throws -> ManagedObject {
+            try context.existingObject(with: context.objectID(of: "File", number: number))
+        }
+        func numbers(_ isSorted: Bool) throws -> [UInt64] {
+            var request = FetchRequest<ManagedObject>(entityName: "File")
+            request.predicate = try FetchPredicate("size < 9")
+            if isSorted { request.sortKeys = [SortKey("size")] }
+            return try context.fetch(request).map { $0.objectID.isTemporary ? 0 : $0.objectID.number }
+        }
+        #expect(try numbers(false) == [1, 2, 3])
+        let new = try context.insert("File")
+        (new["size"], new["path"], new["isNew"]) = (.integer(4), .string("new"), .boolean(true))
+        new["date"] = .date(Date(timeIntervalSinceReferenceDate: 0))
+        context.delete(try object(2))
+        try object(3)["size"] = .integer(9)
+        try object(25_000)["size"] = .integer(5)
+        #expect(try numbers(false) == [1, 25_000, 0])
+        #expect(try numbers(true) == [1, 0, 25_000])
+        try context.rollback()
+        #expect(try numbers(false) == [1, 2, 3] && numbers(true) == [1, 2, 3])
+    }
+
+    /// A controller without a cache, whose order is built from the zones that may have rows, follows changes in the others.
+    @Test func aControllerFollowsChangesInSkippedZones() throws {
+        var generator = SeededGenerator(seed: 11)
+        let container = try container()
+        try insert(Self.files(30_000, .sorted, &generator), into: container)
+        let context = container.newContext()
+        var request = FetchRequest<ManagedObject>(entityName: "File")
+        request.predicate = try FetchPredicate("section == 'section-12'")
+        request.sortKeys = [SortKey("path")]
+        let controller = try FetchedResultsController(
+            fetchRequest: request, context: context, sectionKey: .attribute("section"))
+        try controller.performFetch()
+        let count = controller.sections.first?.count ?? 0
+        #expect(controller.sections.count == 1 && count > 700)
+        let object = try context.existingObject(with: context.objectID(of: "File", number: 29_000))
+        object["section"] = .string("section-12")
+        try context.save()
+        #expect(controller.sections.first?.count == count + 1)
+        #expect(try found("section == 'section-12'", in: container).found == count + 1)
+    }
+}
