@@ -3,6 +3,14 @@ package import Models
 internal import LMDB
 
 extension StoreWriter {
+    /// What `put` did.
+    package enum PutOutcome: Equatable, Sendable {
+        case inserted(RecordKey)
+        case updated(RecordKey)
+        /// The stored record had these bytes already.
+        case unchanged(RecordKey)
+    }
+
     /// Inserts a record, or updates the object that has its unique value; the first of several constraints decides. O(log n).
     package func put(_ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]) throws -> PutOutcome {
         if let completed = try completed(entity, record) {

@@ -63,14 +63,6 @@ package final class StoreWriter: StoreReader {
         try checkThread()
     }
 
-    /// What `put` did.
-    package enum PutOutcome: Equatable, Sendable {
-        case inserted(RecordKey)
-        case updated(RecordKey)
-        /// The stored record had these bytes already.
-        case unchanged(RecordKey)
-    }
-
     // MARK: Records
 
     /// Adds an object. Throws when a unique value is taken; nothing is changed then. O(log n).

@@ -63,11 +63,6 @@ package struct RecordBounds: Equatable, Sendable {
         }
     }
 
-    // MARK: Comparison
-
-    /// Whether other bounds lie within these.
-    func contain(_ other: RecordBounds) -> Bool { firstSlot(exceededBy: other) == nil }
-
     /// The first slot in which other bounds are not within these; nil when there is none.
     func firstSlot(exceededBy other: RecordBounds) -> Int? {
         slots.indices.first { other.slots.indices.contains($0) && !slots[$0].contains(other.slots[$0]) }

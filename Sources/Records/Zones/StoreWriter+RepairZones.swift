@@ -25,7 +25,7 @@ extension StoreWriter {
             let old = stored.removeValue(forKey: key)
             switch (old, made) {
             case (.whole(let old), .whole(let zone))
-            where !all && old.count == zone.count && old.bounds.contain(zone.bounds):
+            where !all && old.count == zone.count && old.bounds.firstSlot(exceededBy: zone.bounds) == nil:
                 continue
             case (nil, .damaged): continue
             case (_, .damaged): try view.delete(key.bytes, in: tables.meta)

@@ -1,0 +1,40 @@
+internal import LMDB
+internal import Synchronization
+
+extension StoreReader {
+    /// A reader of the same state for another thread. Nil when a writer has committed meanwhile, and when all reader slots are taken.
+    package func another() -> Snapshot? {
+        guard let other = try? store.snapshot(), other.view.identifier == view.identifier else { return nil }
+        return other
+    }
+}
+
+/// One unchanging state of a store. LMDB does not reuse its pages while it exists, so release it soon or advance.
+package final class Snapshot: StoreReader {
+    private let transaction: ReadTransaction
+    private var verified: Set<Int>
+    private let number: UInt64
+    private static let lastNumber = Atomic<UInt64>(0)
+
+    init(_ store: Store) throws {
+        let transaction = try store.environment.beginRead()
+        let view = transaction.view
+        self.transaction = transaction
+        number = Self.lastNumber.add(1, ordering: .relaxed).newValue
+        verified = store.verified.withLock { $0.transaction == view.identifier ? $0.entities : [] }
+        try super.init(store, view)
+    }
+
+    package override var identity: UInt64? { number }
+
+    override var verifiedEntities: Set<Int> { verified }
+
+    /// Other snapshots of the same state that this process takes need not verify it again.
+    override func noteVerified(_ entity: Int) {
+        guard verified.insert(entity).inserted else { return }
+        store.verified.withLock { newest in
+            if newest.transaction < view.identifier { newest = .init(transaction: view.identifier) }
+            if newest.transaction == view.identifier { newest.entities.insert(entity) }
+        }
+    }
+}
