@@ -39,6 +39,8 @@ package final class KeySorter {
 
     /// Greater keys are dropped; empty: none. It becomes less from time to time while keys are appended.
     package var bound: [UInt8] { memory.bound }
+    /// Whether there will be a bound when more keys came than are wanted.
+    package var isBounded: Bool { memory.isBounded }
 
     /// How many keys were appended, also those that were dropped.
     package var appendedCount: Int { memory.appendedCount }
@@ -154,6 +156,8 @@ private struct KeysInMemory {
         self.mostWanted = max(1, mostWanted)
         fullCount = mostWanted > Self.manyWanted ? .max : max(4 * mostWanted, 256)
     }
+
+    var isBounded: Bool { fullCount < .max }
 
     mutating func countDropped(_ count: Int) { appendedCount += count }
 

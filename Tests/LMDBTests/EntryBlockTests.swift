@@ -29,10 +29,25 @@ import Testing
             while block.count > 0 {
                 #expect(block.count <= EntryBlock.capacity)
                 for place in 0..<block.count { entries.append((block.keys[place], [UInt8](block.values[place]))) }
+                block.removeAll()
                 try cursor.read(into: &block, through: last)
             }
         }
         return entries
+    }
+
+    /// Of several ranges in one block, as far as there is room.
+    private func entriesInOneBlock(
+        _ view: TransactionView, _ table: Table, _ ranges: [ClosedRange<UInt64>]
+    ) throws -> [Entry] {
+        try view.withCursor(on: table) { cursor in
+            var block = EntryBlock()
+            for range in ranges where !block.isFull {
+                _ = try cursor.seek(toKeyFrom: range.lowerBound)
+                try cursor.read(into: &block, through: range.upperBound)
+            }
+            return (0..<block.count).map { (block.keys[$0], [UInt8](block.values[$0])) }
+        }
     }
 
     private func entriesOneByOne(_ view: TransactionView, _ table: Table) throws -> [Entry] {
@@ -80,6 +95,12 @@ import Testing
                 let some = all.filter { (first...last).contains($0.0) }
                 let found = try entriesInBlocks(reader.view, table, from: first, through: last)
                 #expect(areEqual(found, some), "\(first) to \(last)")
+                let ranges = [first / 2...first / 2 + 5, first...last]
+                let together = ranges.flatMap { range in all.filter { range.contains($0.0) } }
+                #expect(
+                    areEqual(
+                        try entriesInOneBlock(reader.view, table, ranges),
+                        Array(together.prefix(EntryBlock.capacity))), "\(ranges)")
             }
         }
     }

@@ -80,6 +80,7 @@ extension SampleStore {
         default: break
         }
         if let zone = ZoneKey(place.key.span.bytes) { return mismatch(zone.name) }
+        if let column = TextColumnKey(place.key.span.bytes) { return mismatch(column.name) }
         switch String(decoding: place.key.prefix(6), as: UTF8.self) {
         case "format": return mismatch("the format version")
         case "model": return mismatch("the model")

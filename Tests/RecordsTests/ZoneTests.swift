@@ -231,7 +231,7 @@ import Values
             let record = try Self.record(key, Int64(size))
             batch.append(record.span.bytes)
         }
-        try batch.findBounds(Self.entity)
+        try batch.describeParts(Self.entity)
         let record = try Self.record("later", 950)
         batch.append(record.span.bytes)
         var refused: [Int] = []

@@ -1,6 +1,8 @@
+import Synchronization
+
 /// A catalogue of files, made from a seed: paths of some 90 bytes that begin alike, as in a list of all files of a distribution.
 public struct FileCatalogue {
-    public struct Row {
+    public struct Row: Sendable {
         public var path: String
         public var section: String
         public var package: String
@@ -17,12 +19,30 @@ public struct FileCatalogue {
     private static let extensions = ["html", "py", "js", "h", "mo", "so", "svg", "md", "gz"]
     private static let sectionCount = 15
 
+    /// What was made last: several ask for the same rows, and a million take seconds.
+    private static let made = Mutex<(count: Int, rows: [Row], arranged: [Bool: [Row]])>((0, [], [:]))
+
     /// The first rows, by path as a list of files has them, or shuffled. O(rows * log rows).
     public static func rows(_ count: Int, isShuffled: Bool) -> [Row] {
+        made.withLock { made in
+            if made.count != count { made = (count, rows(count), [:]) }
+            if let rows = made.arranged[isShuffled] { return rows }
+            let rows = arranged(made.rows, isShuffled: isShuffled)
+            made.arranged[isShuffled] = rows
+            return rows
+        }
+    }
+
+    private static func rows(_ count: Int) -> [Row] {
         var words = Catalogue(seed: 2027)
         var rows: [Row] = []
         rows.reserveCapacity(count)
         while rows.count < count { appendPackage(to: &rows, upTo: count, &words) }
+        return rows
+    }
+
+    private static func arranged(_ rows: [Row], isShuffled: Bool) -> [Row] {
+        var rows = rows
         if isShuffled {
             var generator = SplitMix64(state: 2028)
             rows.shuffle(using: &generator)

@@ -38,7 +38,7 @@ extension BatchWriter {
     /// Prepares a batch for `put`, on any thread.
     package func prepare(_ batch: inout RecordBatch) throws {
         let preparation = preparation.load(ordering: .relaxed)
-        if preparation != .nothing { try batch.findBounds(entity) }
+        if preparation != .nothing { try batch.describeParts(entity) }
         guard let constraint else { return }
         if preparation == .hashes || preparation == .both { try batch.hashKeys(entityNumber, entity, constraint) }
         if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }

@@ -1,7 +1,8 @@
 /// How a fetch finds its rows: the records on which it evaluates the predicate.
 public struct FetchPlan: Equatable, Sendable {
     public enum Source: Equatable, Sendable {
-        /// All records of the entity, except those in zones whose bounds show that none of their records can match.
+        /// All records of the entity, except those in zones whose bounds show that none of their records can match, and those whose
+        /// texts do not match where columns know them.
         case scan
         /// The rows of a cache whose leading attribute the predicate bounds.
         case order(name: String, attribute: String)
@@ -21,10 +22,10 @@ public struct FetchPlan: Equatable, Sendable {
 }
 
 extension FetchPlan: CustomStringConvertible {
-    /// scan of all records, scan of the zones that may have matches, kept order "by price" on price, unique key isbn, or links from the objects of author.name.
+    /// scan of all records, scan of records that may match, kept order "by price" on price, unique key isbn, or links from the objects of author.name.
     public var description: String {
         switch source {
-        case .scan where rowsRead < rowCount: "scan of the zones that may have matches"
+        case .scan where rowsRead < rowCount: "scan of records that may match"
         case .scan: "scan of all records"
         case .order(let name, let attribute): "kept order \"\(name)\" on \(attribute)"
         case .uniqueKey(let attribute): "unique key \(attribute)"

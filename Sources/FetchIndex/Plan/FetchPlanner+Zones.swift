@@ -14,6 +14,12 @@ extension FetchPlanner {
         return .numbers([entityNumber: numbers])
     }
 
+    /// How many objects of the entity itself a scan leaves out because of their texts. O(numbers) where the predicate has tests of texts.
+    func skippedByColumns(_ source: RecordSource) throws -> UInt64 {
+        guard let filter = ScanFilter(compiled.columnTests(of: entity)) else { return 0 }
+        return try reader.skippedCount(of: entityNumber, in: source.numbers(of: entityNumber), where: filter)
+    }
+
     /// Whether zones know values of a slot: not those of key paths and relationships, and no decimals.
     private func hasBounds(_ slot: Int) -> Bool {
         PathTable.path(ofSlot: slot) == nil && entity.slots[slot].role == .attribute

@@ -29,6 +29,7 @@ struct FetchPlanner {
     let table: PathTable
     private let predicate: FetchPredicate
     private let parts: [PredicateSyntax]
+    let compiled: CompiledPredicate
     /// By part of the predicate.
     let constraints: [[AttributeConstraint]?]
 
@@ -47,7 +48,7 @@ struct FetchPlanner {
         entityNumber = number
         self.entities = entities
         entity = reader.model.entities[number]
-        self.predicate = predicate
+        (self.predicate, self.compiled) = (predicate, compiled)
         parts = predicate.syntax.conjuncts
         constraints = compiled.constraints(onPartsOf: predicate.syntax) { [entity] slot in
             slot < PathTable.firstSlot ? entity.type(at: slot) : table.lookedUpType(ofSlot: slot)
@@ -87,7 +88,8 @@ struct FetchPlanner {
             return FetchPlan(
                 source: best.source, rowsRead: best.found.count, rowCount: rowCount, isExact: best.isExact)
         case .scan(let source):
-            let rowsRead = max(0, rowCount - Int(clamping: source.skippedCount))
+            let skipped = try source.skippedCount &+ skippedByColumns(source)
+            let rowsRead = max(0, rowCount - Int(clamping: skipped))
             return FetchPlan(source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false)
         }
     }

@@ -84,6 +84,8 @@ final class RecordPlacer: RowPlacer {
         return true
     }
 
+    var columnTests: [ColumnTest] { hasPredicate ? predicate.columnTests(of: model.entities[number]) : [] }
+
     func keepMembers(of block: inout RecordBlock) throws {
         if hasPredicate { try predicate.keepMatching(&block) }
     }
@@ -91,6 +93,11 @@ final class RecordPlacer: RowPlacer {
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws {
         guard !bound.isEmpty, section == nil, let column = sortColumns.first else { return }
         try column.keepRecords(of: &block, within: bound)
+    }
+
+    func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool {
+        guard !bound.isEmpty, section == nil, let column = sortColumns.first else { return true }
+        return column.mayHaveRecords(within: bound, values)
     }
 
     func placeMember(_ bytes: RawSpan, _ placement: inout RowPlacement) throws {

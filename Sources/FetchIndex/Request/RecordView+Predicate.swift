@@ -42,6 +42,15 @@ extension RecordBlock: PredicateRows {
 }
 
 extension CompiledPredicate {
+    /// The parts of its topmost AND that read one text alone, of an attribute of the entity that it was compiled for.
+    func columnTests(of entity: Entity) -> [ColumnTest] {
+        testsOfOneText { slot in
+            slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string
+        }.map { slot, test in
+            ColumnTest(slot: slot, holdsForNull: (try? test.holdsForNull()) ?? true, test.holds)
+        }
+    }
+
     /// Compiles a predicate for the records of an entity alone. Throws for unknown names and wrong types.
     package init(_ predicate: FetchPredicate, _ entity: Entity) throws {
         try self.init(predicate.syntax) { names in

@@ -2,6 +2,7 @@ internal import Bytes
 internal import Models
 internal import Predicates
 internal import Records
+internal import Values
 
 /// Computes a sort key's part of a row's key. A class: a struct of references would be retained field by field for each row.
 final class SortColumn {
@@ -43,23 +44,16 @@ final class SortColumn {
     /// one loop, without making their keys. Of numbers and texts that are compared by their bytes; keeps all where it is of
     /// something else.
     func keepRecords(of block: inout RecordBlock, within key: [UInt8]) throws {
-        guard expression == nil, collator == nil, PathTable.path(ofSlot: slot) == nil else { return }
-        var bound = key
-        if isDescending { OrderKey.reverse(&bound, from: 0) }
-        guard let length = OrderKey.lengthOfFirst(in: bound.span.bytes) else { return }
         let isDescending = isDescending
-        switch type {
-        case .integer:
-            guard let bits = OrderKey.orderBits(in: bound.span.bytes.extracting(first: length)) else { return }
-            let bound = OrderKey.integer(bits)
+        switch first(of: key) {
+        case .integer(let bound):
             try block.keep(
                 slot: slot,
                 integer: { value in
                     guard let value else { return !isDescending }
                     return isDescending ? value >= bound : value <= bound
                 })
-        case .double, .date:
-            guard let bound = OrderKey.orderBits(in: bound.span.bytes.extracting(first: length)) else { return }
+        case .double(let bound):
             try block.keep(
                 slot: slot,
                 double: { value in
@@ -67,13 +61,51 @@ final class SortColumn {
                     let bits = OrderKey.orderBits(of: value)
                     return isDescending ? bits >= bound : bits <= bound
                 })
-        case .string:
-            guard let bound = OrderKey.textBytes(in: bound.span.bytes) else { return }
+        case .text(let bound):
             try block.keep(slot: slot, nulls: !isDescending) { value in
                 let order = value.compare(bound.span.bytes)
                 return isDescending ? order >= 0 : order <= 0
             }
-        default: return
+        case nil: return
+        }
+    }
+
+    /// Whether a record whose values lie within bounds may have one that does not come after the one that a key begins with. True where
+    /// `keepRecords` keeps all.
+    func mayHaveRecords(within key: [UInt8], _ values: RecordBounds) -> Bool {
+        guard let first = first(of: key), let values = values[slot] else { return true }
+        let bound: Value
+        switch first {
+        case .integer(let integer): bound = .integer(integer)
+        case .double(let bits):
+            let number = OrderKey.double(bits)
+            bound = type == .date ? Value(secondsSinceReference: number) : .double(number)
+        case .text(let bytes): bound = .string(String(decoding: bytes, as: UTF8.self))
+        }
+        // Null comes first, descending last.
+        if isDescending { return values.mayHave(greaterOrEqual: bound) }
+        return values.mayHave(.null) || values.mayHave(lessOrEqual: bound)
+    }
+
+    private enum FirstValue {
+        case integer(Int64)
+        /// The order bits of a double, or of a date's seconds.
+        case double(UInt64)
+        case text([UInt8])
+    }
+
+    /// The value that a row's key begins with; nil for null, and where keys do not tell.
+    private func first(of key: [UInt8]) -> FirstValue? {
+        guard expression == nil, collator == nil, PathTable.path(ofSlot: slot) == nil else { return nil }
+        var key = key
+        if isDescending { OrderKey.reverse(&key, from: 0) }
+        guard let length = OrderKey.lengthOfFirst(in: key.span.bytes) else { return nil }
+        let value = key.span.bytes.extracting(first: length)
+        switch type {
+        case .integer: return OrderKey.orderBits(in: value).map { .integer(OrderKey.integer($0)) }
+        case .double, .date: return OrderKey.orderBits(in: value).map { .double($0) }
+        case .string: return OrderKey.textBytes(in: value).map { .text($0) }
+        default: return nil
         }
     }
 

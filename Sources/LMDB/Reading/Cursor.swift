@@ -124,11 +124,10 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Replaces what a block holds by the entry at the cursor, in a table of integer keys, and those behind it, as many as fit and
-    /// have no key greater than the last one. The cursor then stands behind them. At the end, the block is empty. When an entry cannot
-    /// be read, the block has those before it.
+    /// Appends the entry at the cursor to a block, in a table of integer keys, and those behind it, as many as fit and have no key
+    /// greater than the last one. The cursor then stands behind them. When the block is not full then, there are no more. When an
+    /// entry cannot be read, the block has those before it.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
-        block.removeAll()
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
             let start = block.count

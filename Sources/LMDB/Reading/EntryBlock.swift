@@ -22,9 +22,9 @@ package struct EntryBlock: ~Copyable {
         mutableValues.deallocate()
     }
 
-    var isFull: Bool { count >= most }
+    package var isFull: Bool { count >= most }
 
-    mutating func removeAll() { count = 0 }
+    package mutating func removeAll() { count = 0 }
 
     /// Drops the entries behind the first ones.
     package mutating func keep(first: Int) { count = min(count, first) }

@@ -65,7 +65,9 @@ extension OrderBuilder {
                     return threads[thread]
                 }
             }
-            try scan.forEachBlock(of: entity, in: source.numbers(of: entity)) { thread, block in
+            // Of an order alone, a thread need not read what is no member.
+            let filters = placing.map { $0.count == 1 ? $0[0].filterOfSorted() : nil }
+            try scan.forEachBlock(of: entity, in: source.numbers(of: entity), where: filters) { thread, block in
                 for (index, order) in placing[thread].enumerated() {
                     if index > 0 { block.selectAll() }
                     try order.place(&block, unless: replaced)
@@ -102,14 +104,15 @@ extension OrderBuilder {
         _ scan: ParallelScan, of reader: StoreReader, replacing replaced: [RecordKey: [UInt8]?],
         sortingIn budget: Int = 0, wanted: WantedRows = .all
     ) throws -> [PlacingThread] {
-        try (0..<scan.threadCount).map { thread in
+        let bounds = SharedBound()
+        return try (0..<scan.threadCount).map { thread in
             let placers = try entities.map { try (thread == 0 ? placer(of: $0) : placer(of: $0)?.copy()) }
             return PlacingThread(
                 placers: placers, placement: placement, shape: shape,
                 related: relatedState(of: scan.reader(ofThread: thread), replacing: replaced),
                 passed: releasesPages ? PassedPages(of: reader.view) : nil,
                 sorter: KeySorter(memoryBudget: budget, folder: reader.store.path, mostWanted: wanted.most),
-                countsMembers: wanted.countsAll)
+                countsMembers: wanted.countsAll, bounds: bounds)
         }
     }
 
@@ -124,10 +127,11 @@ extension OrderBuilder {
         private var passed: PassedPages?
         let sorter: KeySorter
         private let countsMembers: Bool
+        private let bounds: SharedBound
 
         init(
             placers: [(any RowPlacer)?], placement: RowPlacement, shape: OrderShape, related: (any RecordState)?,
-            passed: PassedPages?, sorter: KeySorter, countsMembers: Bool
+            passed: PassedPages?, sorter: KeySorter, countsMembers: Bool, bounds: SharedBound
         ) {
             self.placers = placers
             self.placement = placement
@@ -136,6 +140,7 @@ extension OrderBuilder {
             self.passed = passed
             self.sorter = sorter
             self.countsMembers = countsMembers
+            self.bounds = bounds
         }
 
         /// The records of the entity with this index come next.
@@ -183,6 +188,20 @@ extension OrderBuilder {
             guard var passed else { return }
             block.forEachOfAll { _, record in passed.pass(record) }
             self.passed = passed
+        }
+
+        /// What a scan may leave out: what is no member.
+        func filter(alsoReading objects: [UInt64]) -> ScanFilter? {
+            placer.flatMap { ScanFilter($0.columnTests, alsoReading: objects) }
+        }
+
+        /// The same, and what comes after the rows that are wanted and were found so far.
+        func filterOfSorted() -> ScanFilter? {
+            guard let placer else { return nil }
+            if countsMembers || related != nil || !sorter.isBounded { return filter(alsoReading: []) }
+            return ScanFilter(placer.columnTests) { [sorter, bounds] values in
+                placer.mayHaveRecords(within: bounds.least(with: sorter.bound), values)
+            }
         }
 
         /// Keeps, of the selected records of a block, those of members, by what replaces them where it does.

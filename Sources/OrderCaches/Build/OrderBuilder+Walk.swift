@@ -36,7 +36,9 @@ extension OrderBuilder {
         var shouldContinue = true
         for (index, entity) in entities.enumerated() where shouldContinue {
             for thread in threads { thread.begin(index) }
-            try scan.forEachSelected(of: entity, in: source.numbers(of: entity)) { thread, block in
+            let edited = own.keys.filter { $0.entity == entity && !$0.isTemporary }.map(\.number)
+            let filters = threads.map { $0.filter(alsoReading: edited) }
+            try scan.forEachSelected(of: entity, in: source.numbers(of: entity), where: filters) { thread, block in
                 try threads[thread].keepMembers(of: &block, replacing: own)
             } _: { object in
                 shouldContinue = try body(object)

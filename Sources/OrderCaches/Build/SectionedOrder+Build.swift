@@ -79,14 +79,16 @@ package struct OrderBuilder {
         _ wanted: WantedRows, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
         let count = wanted.countsAll && hasAll ? try Int(clamping: reader.count(of: entities)) : nil
+        // What is known need not be counted.
+        let wanted = WantedRows(most: wanted.most, countsAll: wanted.countsAll && count == nil)
         var sortedCount = 0
         let order = try build(in: nodes, reader) { body in
-            if isByNumber && (count != nil || !wanted.countsAll) {
+            if isByNumber && !wanted.countsAll {
                 return try forEachFirst(wanted.most, reader, source, body)
             }
             sortedCount = try forEachSortedKey(from: reader, source, wanted: wanted) { key in try body(key) }
         }
-        return (order, wanted.countsAll ? count ?? sortedCount : nil)
+        return (order, wanted.countsAll ? sortedCount : count)
     }
 
     /// Hands out the keys of the first members by number.
@@ -242,7 +244,7 @@ package enum RecordSource {
     var objects: [RecordKey]? { if case .objects(let objects) = self { objects } else { nil } }
 
     /// The numbers of an entity that a scan reads.
-    func numbers(of entity: Int) -> NumberRanges {
+    package func numbers(of entity: Int) -> NumberRanges {
         if case .numbers(let numbers) = self { numbers[entity] ?? .all } else { .all }
     }
 

@@ -11,10 +11,14 @@ package protocol RowPlacer: AnyObject {
     /// Keeps, of the selected records of a block, at least those whose key is not greater than a bound, whether they are members
     /// or not: before `keepMembers` or after it. An empty bound keeps all.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
+    /// Whether a record whose values lie within bounds may have a key that is not greater than one.
+    func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool
     /// As `place`, for the record of a member.
     func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
     /// One that does the same, for another thread.
     func copy() throws -> any RowPlacer
+    /// Tests of one text each that all members pass: a scan may leave out the others.
+    var columnTests: [ColumnTest] { get }
     /// The key paths through relationships that placements read.
     var paths: [RelatedPath] { get }
     /// As `place`, where key paths lead to other records, which are read in a state.
@@ -24,6 +28,8 @@ package protocol RowPlacer: AnyObject {
 }
 
 extension RowPlacer {
+    package var columnTests: [ColumnTest] { [] }
+    package func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool { true }
     package var paths: [RelatedPath] { [] }
 
     package func place(

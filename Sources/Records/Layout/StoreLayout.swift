@@ -18,9 +18,13 @@ package import LMDB
 ///              "source position"  time 8 | text | checksum 4
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///              "zone" entity 2 BE | zone 8 BE     object numbers / 8,192       -> Zones/Zone.swift
-///                                 objects varint | slots varint x bounds | checksum 4 (XOR the key's)
+///                                 objects varint | slots varint x bounds | [coded] | checksum 4 (XOR the key's)
 ///                  bounds         0: nothing is known, or type of value | 64 with nulls | 128 with values 1
 ///                                   with values: least | greatest, each length 1 | first bytes of the value's place in its order
+///                  coded          slots with columns varint x slot varint | changed since varint x place varint | end varint:
+///                                   the place behind the last number that has codes; none without codes
+///              "column" entity 2 BE | zone 8 BE | slot 2 BE                        -> Columns/TextColumn.swift
+///                                 length of a code 1 | texts varint x text | codes of places | checksum 4 (XOR the key's)
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> RecordLayout.swift
 ///     log      commit 8 BE | 0000 time 8 | transaction 8 | author text | entities varint x
@@ -50,6 +54,8 @@ package import LMDB
 /// - An inserted range may include objects that were deleted again in the same commit or later.
 /// - A zone counts all objects with its numbers, and its bounds include all their values. Its slots are those that the entity had when
 ///   the first of them was written.
+/// - A column of a zone says what its objects have in a slot, but for those that the zone calls changed and those from its end on. A
+///   zone has columns for the slots that it names, and no others.
 /// - A cache's nodes belong to it alone; deleting the cache deletes them. Those of the number under "build" belong to a
 ///   build that goes on, or that was killed: the next one takes them out.
 ///
@@ -70,8 +76,9 @@ package import LMDB
 ///   it: a table of its own would have to be made in stores that other processes have open. Raised in the same way.
 /// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
+/// - 12: zones have columns. Raised in the same way: a zone gets them when it is next written.
 package enum StoreLayout {
-    package static let version: UInt32 = 11
+    package static let version: UInt32 = 12
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 

@@ -9,8 +9,7 @@ package struct RecordBatch {
     private var ends: [Int] = []
     package private(set) var keys: UniqueKeys?
     private var hashes: [KeyHash]?
-    /// Of each part of the records.
-    private var bounds: [RecordBounds] = []
+    private var parts: [BatchPart] = []
 
     package init() {}
 
@@ -27,13 +26,13 @@ package struct RecordBatch {
     package mutating func append(_ builder: inout RecordBuilder) {
         builder.finish(into: &bytes)
         ends.append(bytes.count)
-        if !bounds.isEmpty { bounds = [] }
+        if !parts.isEmpty { parts = [] }
     }
 
     package mutating func append(_ record: RawSpan) {
         bytes.appendBytes(record)
         ends.append(bytes.count)
-        if !bounds.isEmpty { bounds = [] }
+        if !parts.isEmpty { parts = [] }
     }
 
     package subscript(index: Int) -> RawSpan {
@@ -75,24 +74,19 @@ package struct RecordBatch {
         return made
     }
 
-    /// So many records, one after the other, have bounds of their own, since a zone with only some of the records has few of the values.
-    static let boundedLength = 1024
-
-    /// The bounds of the values of the part that has a record, as `findBounds` has found them or found now.
-    borrowing func bounds(around index: Int, _ entity: Entity) throws -> RecordBounds {
-        let part = index / Self.boundedLength
-        if part < bounds.count { return bounds[part] }
-        let start = part * Self.boundedLength
-        return try RecordBounds(of: self, start..<min(count, start + Self.boundedLength), entity)
+    /// The part that has a record, as `describeParts` has made it or made now.
+    borrowing func part(around index: Int, _ entity: Entity) throws -> BatchPart {
+        let number = index / BatchPart.length
+        if number < parts.count { return parts[number] }
+        let start = number * BatchPart.length
+        return try BatchPart(of: self, start..<min(count, start + BatchPart.length), entity)
     }
 
-    /// Finds the bounds of the records' values, which a writer would do otherwise: on any thread, after the last record.
-    package mutating func findBounds(_ entity: Entity) throws {
-        var found: [RecordBounds] = []
-        for start in stride(from: 0, to: count, by: Self.boundedLength) {
-            found.append(try bounds(around: start, entity))
-        }
-        bounds = found
+    /// Finds the bounds and columns of the records, which a writer would do otherwise: on any thread, after the last record.
+    package mutating func describeParts(_ entity: Entity) throws {
+        var made: [BatchPart] = []
+        for start in stride(from: 0, to: count, by: BatchPart.length) { made.append(try part(around: start, entity)) }
+        parts = made
     }
 
     /// Makes the hashes of the unique keys, which a writer would do otherwise: on any thread, after the last record.

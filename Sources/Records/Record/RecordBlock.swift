@@ -25,14 +25,22 @@ package struct RecordBlock: ~Copyable {
 
     deinit { selected.deallocate() }
 
-    /// Reads the records at a cursor up to a key, and selects them all. The first time it reads one, then more and more: who wants
-    /// one record need not wait for many. Returns an error that came after the records that were read.
+    /// Appends the records at a cursor up to a key, as many as there is room for, and selects all. Returns an error that came after the
+    /// records that were read.
     mutating func read(from cursor: inout Cursor, through last: UInt64) -> (any Error)? {
         var failure: (any Error)?
         do { try cursor.read(into: &entries, through: last) } catch { failure = error }
-        entries.most = min(4 * entries.most, EntryBlock.capacity)
         selectAll()
         return failure
+    }
+
+    var isFull: Bool { entries.isFull }
+
+    /// There is room for one record at first, then for more and more: who wants one need not wait for many.
+    mutating func removeAll() {
+        entries.removeAll()
+        entries.most = min(4 * entries.most, EntryBlock.capacity)
+        selectedCount = 0
     }
 
     /// How many records it has, selected or not.

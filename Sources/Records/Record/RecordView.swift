@@ -112,6 +112,14 @@ package struct RecordView: ~Escapable {
         isMissing(range) ? missing.extracting(inMissing(range)) : bytes.extracting(range)
     }
 
+    /// Whether another record has the same value in a slot.
+    func isEqual(to other: borrowing RecordView, at slot: Int) throws -> Bool {
+        guard let range = try range(of: slot), let otherRange = try other.range(of: slot) else {
+            return try self.range(of: slot) == nil && other.range(of: slot) == nil
+        }
+        return bytes(range).isEqual(to: other.bytes(otherRange))
+    }
+
     @inline(__always)
     package func integer(_ range: Range<Int>) throws -> Int64 {
         try isMissing(range) ? Self.integer(inMissing(range), of: missing) : Self.integer(range, of: bytes)

@@ -28,15 +28,16 @@ package final class ParallelScan {
 
     /// Calls the body with the records of an entity in blocks, on several threads: of all, of those with some numbers, or of those from
     /// a number on where none of these was deleted. Those of one thread ascend. A thread that has had its last block calls `finish`.
+    /// `filters`, one for each thread, leave out objects that the caller does not want.
     /// Throws as `scan`, also when there are not as many as the entity counts. When one body throws, the others end soon.
     package func forEachBlock(
-        of entity: Int, from number: UInt64 = 0, in wanted: NumberRanges = .all,
+        of entity: Int, from number: UInt64 = 0, in wanted: NumberRanges = .all, where filters: [ScanFilter?] = [],
         _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }
     ) throws {
         precondition(number == 0 || wanted.areAll, "Some zones, or the objects from a number on: not both.")
         if others.isEmpty {
             let numbers = wanted.within(number..<RecordKey.maximumNumber + 1)
-            let scanned = try first.scan(entity, numbers: numbers) {
+            let scanned = try first.scan(entity, numbers: numbers, where: filters.first ?? nil) {
                 try body(0, &$0)
                 return true
             }
@@ -44,12 +45,15 @@ package final class ParallelScan {
             return try finish(0)
         }
         // Of a store whose objects were all replaced, the first numbers are free.
-        let (start, end) = try (max(number, first.firstNumber(of: entity)), first.entityState(entity).nextObject)
+        let (least, end) = try (first.firstNumber(of: entity), first.entityState(entity).nextObject)
+        // Whole zones where there are enough: those that are divided cannot be skipped.
+        let start = max(number, least / Zone.length * Zone.length)
         let numbers = NumberParts(wanted.within(min(start, end)..<end))
-        let length = numbers.count / (UInt64(threadCount) * Self.partsOfThread) + 1
-        let progress = Mutex<(part: Int, scanned: UInt64, hasFailed: Bool)>((0, 0, false))
+        let share = numbers.count / (UInt64(threadCount) * Self.partsOfThread) + 1
+        let length = share < Zone.length / 2 ? share : (share + Zone.length - 1) / Zone.length * Zone.length
+        let progress = Mutex<(part: Int, scanned: ScanCount, hasFailed: Bool)>((0, ScanCount(), false))
         // Each thread has a reader of its own.
-        nonisolated(unsafe) let (first, others) = (first, others)
+        nonisolated(unsafe) let (first, others, filters) = (first, others, filters)
         try Threads.run(threadCount) { thread in
             let reader = thread == 0 ? first : others[thread - 1]
             do {
@@ -60,7 +64,8 @@ package final class ParallelScan {
                     }
                     guard let part, UInt64(part) * length < numbers.count else { break }
                     let lower = UInt64(part) * length
-                    let scanned = try reader.scan(entity, numbers: numbers[lower..<lower + length]) {
+                    let filter = filters.isEmpty ? nil : filters[thread]
+                    let scanned = try reader.scan(entity, numbers: numbers[lower..<lower + length], where: filter) {
                         try body(thread, &$0)
                         return true
                     }
@@ -76,17 +81,18 @@ package final class ParallelScan {
     }
 
     private func requireCount(
-        of entity: Int, _ scanned: UInt64, _ wanted: NumberRanges, from number: UInt64 = 0
+        of entity: Int, _ scanned: ScanCount, _ wanted: NumberRanges, from number: UInt64 = 0
     ) throws {
-        try first.requireCount(of: entity, scanned &+ wanted.skippedCount, from: number)
-        if number == 0 && wanted.areAll { first.noteVerified(entity) }
+        let skipped = scanned.skipped &+ wanted.skippedCount
+        try first.requireCount(of: entity, scanned.met &+ skipped, from: number)
+        if number == 0 && wanted.areAll && scanned.skipped == 0 { first.noteVerified(entity) }
     }
 
     /// Calls `select` on several threads with an entity's records in blocks, and the body on this one with those that are left
-    /// selected, by number, until it returns false. What it is called with, and which error is thrown, does not depend on the number
-    /// of threads. Throws as `scan`.
+    /// selected, by number, until it returns false. `filters`, one for each thread, leave out objects that the caller does not want. What
+    /// it is called with, and which error is thrown, does not depend on the number of threads. Throws as `scan`.
     package func forEachSelected(
-        of entity: Int, in wanted: NumberRanges = .all,
+        of entity: Int, in wanted: NumberRanges = .all, where filters: [ScanFilter?] = [],
         _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
     ) throws {
         let isAlone = others.isEmpty
@@ -95,18 +101,20 @@ package final class ParallelScan {
         let numbers = NumberParts(wanted.within(bounds))
         let parts = ScanParts(of: numbers.count, threads: threadCount)
         var shouldContinue = true
-        var scanned = try first.scan(entity, numbers: numbers[isAlone ? 0..<numbers.count : parts.first]) { block in
+        var scanned = try first.scan(
+            entity, numbers: numbers[isAlone ? 0..<numbers.count : parts.first], where: filters.first ?? nil
+        ) { block in
             shouldContinue = try Self.forEachSelected(in: &block, { try select(0, &$0) }, body)
             return shouldContinue
         }
         if shouldContinue && !isAlone && parts.count > 0 {
             // Each thread has a reader of its own.
-            nonisolated(unsafe) let (first, others) = (first, others)
+            nonisolated(unsafe) let (first, others, filters) = (first, others, filters)
             try Threads.inOrder(threadCount, parts: parts.count) { thread, part, isWanted in
                 var result = PartResult()
                 do {
                     result.scanned = try (thread == 0 ? first : others[thread - 1]).scan(
-                        entity, numbers: numbers[parts[part]]
+                        entity, numbers: numbers[parts[part]], where: filters.isEmpty ? nil : filters[thread]
                     ) { block in
                         _ = try Self.forEachSelected(in: &block, { try select(thread, &$0) }) { object in
                             result.selected.append(object)
@@ -128,7 +136,7 @@ package final class ParallelScan {
 
     private struct PartResult {
         var selected: [RecordKey] = []
-        var scanned: UInt64 = 0
+        var scanned = ScanCount()
         /// What ended the part behind these.
         var failure: (any Error)?
     }

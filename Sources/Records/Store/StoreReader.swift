@@ -109,34 +109,6 @@ package class StoreReader {
         noteVerified(entity)
     }
 
-    /// The same in blocks for some ranges of numbers, in their order, until the body returns false; all records of a block are selected.
-    /// The body writes nothing to the store. Returns how many objects it met.
-    func scan(
-        _ entity: Int, numbers: [Range<UInt64>], _ body: (inout RecordBlock) throws -> Bool
-    ) throws -> UInt64 {
-        var scanned: UInt64 = 0
-        let isVerified = verifiedEntities.contains(entity)
-        try withScanErrors(of: entity) {
-            try view.withCursor(on: tables.records) { cursor in
-                var block = RecordBlock(missing: model.entities[entity].missingValues)
-                for range in numbers where !range.isEmpty {
-                    let last = RecordKey(entity: entity, number: range.upperBound - 1).rawValue
-                    _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: range.lowerBound).rawValue)
-                    while true {
-                        var failure = block.read(from: &cursor, through: last)
-                        if !isVerified { failure = block.checkAll { try verify($1, of: $0) } ?? failure }
-                        scanned &+= UInt64(block.count)
-                        // The records before one that cannot be read come first, as if they were read one by one.
-                        if block.count > 0, try !body(&block) { return }
-                        if let failure { throw failure }
-                        if block.count == 0 { break }
-                    }
-                }
-            }
-        }
-        return scanned
-    }
-
     /// The least number that an object of an entity has; 0 when there are none. O(log n).
     func firstNumber(of entity: Int) throws -> UInt64 {
         var number: UInt64 = 0
@@ -150,7 +122,7 @@ package class StoreReader {
         return number
     }
 
-    private func withScanErrors(of entity: Int, _ body: () throws -> Void) throws {
+    func withScanErrors(of entity: Int, _ body: () throws -> Void) throws {
         do { try body() } catch let error as LMDBError where error.isDamage { throw damaged(error, among: entity) }
     }
 

@@ -144,17 +144,19 @@ extension StoreWriter {
     /// Adds objects whose unique keys are left out. The caller knows that their unique values are all different.
     package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
         try requireChangeable()
-        for start in stride(from: 0, to: batch.count, by: RecordBatch.boundedLength) {
+        for start in stride(from: 0, to: batch.count, by: BatchPart.length) {
             let first = RecordKey(entity: entity, number: try entityState(entity).nextObject)
+            let rows = start..<min(batch.count, start + BatchPart.length)
             var next = first.number
-            for index in start..<min(batch.count, start + RecordBatch.boundedLength) where isWanted(index) {
+            for index in rows where isWanted(index) {
                 try append(batch[index], as: RecordKey(entity: entity, number: next))
                 next += 1
             }
-            if next == first.number { continue }
-            let bounds = try batch.bounds(around: start, model.entities[entity])
-            try noteInsertedRecords(first, count: next - first.number, within: bounds)
-            try noteInserted(first, count: next - first.number)
+            let count = next - first.number
+            if count == 0 { continue }
+            let part = try batch.part(around: start, model.entities[entity])
+            try noteInsertedRecords(first, count: count, of: part, places: count == rows.count ? 0..<rows.count : nil)
+            try noteInserted(first, count: count)
         }
     }
 

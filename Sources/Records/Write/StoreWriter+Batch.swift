@@ -100,10 +100,10 @@ extension StoreWriter {
         _ row: Int, of batch: borrowing RecordBatch, _ insertion: inout BatchInsertion
     ) throws -> RecordKey {
         if hasLinks { try checkLinks(of: insertion.entity, batch[row]) }
-        let part = row / RecordBatch.boundedLength
-        if insertion.bounds?.part != part {
+        let number = row / BatchPart.length
+        if insertion.part?.number != number {
             try insertion.noteInserted(in: self)
-            insertion.bounds = (part, try batch.bounds(around: row, model.entities[insertion.entity]))
+            insertion.part = (number, try batch.part(around: row, model.entities[insertion.entity]))
         }
         return try insertion.insert(batch[row], row, in: self)
     }
@@ -176,11 +176,13 @@ extension StoreWriter {
 private struct BatchInsertion {
     var keys: BatchKeys
     let entity: Int
-    /// Of the part of the batch that is inserted; nil before the first record.
-    var bounds: (part: Int, RecordBounds)?
+    /// The part of the batch that is inserted; nil before the first record.
+    var part: (number: Int, part: BatchPart)?
     /// The number of the next object, and of the first that is not noted yet.
     private var next: UInt64
     private var first: UInt64
+    /// The rows of the objects that are not noted yet; nil when they do not follow each other.
+    private var rows: Range<Int>?
     private var hasNoted = false
 
     init(keys: BatchKeys, entity: Int, next: UInt64) {
@@ -193,6 +195,8 @@ private struct BatchInsertion {
     mutating func insert(_ record: RawSpan, _ row: Int, in writer: StoreWriter) throws -> RecordKey {
         let object = RecordKey(entity: entity, number: next)
         try writer.append(record, as: object)
+        if next == first { rows = row..<row }
+        rows = rows.flatMap { $0.upperBound == row ? $0.lowerBound..<row + 1 : nil }
         next += 1
         keys.note(object, insertedFor: row)
         // From the first on, updates of these objects are not logged.
@@ -206,9 +210,11 @@ private struct BatchInsertion {
     }
 
     mutating func noteInserted(in writer: StoreWriter) throws {
-        guard next > first, let bounds else { return }
+        guard next > first, let (number, part) = part else { return }
         let object = RecordKey(entity: entity, number: first)
-        try writer.noteInsertedRecords(object, count: next - first, within: bounds.1)
+        let start = number * BatchPart.length
+        let places = rows.map { $0.lowerBound - start..<$0.upperBound - start }
+        try writer.noteInsertedRecords(object, count: next - first, of: part, places: places)
         try writer.noteInserted(object, count: next - first)
         first = next
         hasNoted = true

@@ -143,7 +143,7 @@ package final class StoreWriter: StoreReader {
             if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
             // The cursor still stands there.
             try cursor.put(record, for: object.rawValue)
-            try noteUpdatedRecord(object, record)
+            try noteUpdatedRecord(object, record, replacing: old.span.bytes)
             try log(.updated, object, old)
             return true
         }

@@ -5,8 +5,12 @@ final class OpenZones {
     final class OpenZone {
         let key: ZoneKey
         /// Nil: nothing is known of the zone. A program that did not know zones wrote its first objects, or it was damaged.
-        private(set) var zone: Zone?
+        fileprivate(set) var zone: Zone?
         fileprivate var isChanged = false
+        /// Whether columns are stored that the zone does not know of.
+        fileprivate(set) var hasStrayColumns = false
+        /// Of all objects; nil when they are not known.
+        fileprivate(set) var columns: OpenColumns?
         private let entity: Entity
         private let missing: [UInt8]
 
@@ -16,35 +20,78 @@ final class OpenZones {
             // Without objects, the bounds begin anew, with all slots that the entity has now.
             self.zone = zone?.count == 0 ? Zone(of: entity) : zone
             self.zone?.bounds.forgetOthers(than: RecordBounds.types(of: entity))
+            self.zone?.coded.forgetOthers(than: entity.columnSlots)
             isChanged = isDamaged
+            hasStrayColumns = zone == nil || zone?.coded.slots != self.zone?.coded.slots
         }
 
         /// Makes the zone known: it has no objects yet but those that are noted next.
         func begin() { if zone == nil { zone = Zone(of: entity) } }
 
-        func noteInserted(_ count: UInt64, within bounds: RecordBounds) {
-            if zone == nil { return }
-            zone?.count += count
+        /// The numbers are new: no column has codes of them. Without rows, their columns are not known.
+        func noteInserted(_ numbers: Range<UInt64>, within bounds: RecordBounds, _ rows: BatchRows?) {
+            guard let count = zone?.count else { return }
+            if count == 0 { columns = OpenColumns(of: entity, from: key.place(of: numbers.lowerBound)) }
+            if let rows, columns?.end == key.place(of: numbers.lowerBound) {
+                columns?.append(rows)
+            } else {
+                columns = nil
+            }
+            zone?.count += UInt64(numbers.count)
             zone?.bounds.include(bounds)
             isChanged = true
         }
 
-        func noteInserted(_ record: RawSpan) throws {
+        func noteInserted(_ number: UInt64, _ record: RawSpan) throws {
             if zone == nil { return }
-            try noteUpdated(record)
+            columns = nil
+            let missing = missing
+            _ = try zone?.bounds.include(record, missing: missing.span.bytes)
             zone?.count += 1
+            zone?.coded.noteChange(at: key.place(of: number))
             isChanged = true
         }
 
-        func noteUpdated(_ record: RawSpan) throws {
+        func noteUpdated(_ number: UInt64, _ record: RawSpan, replacing old: RawSpan) throws {
             let missing = missing
             if try zone?.bounds.include(record, missing: missing.span.bytes) ?? false { isChanged = true }
+            columns = nil
+            guard let zone else { return }
+            let coded = zone.coded
+            // Of an older program, or of a record that was damaged.
+            if coded.end == 0, zone.count >= CodedPlaces.mostChanges, !entity.columnSlots.isEmpty { isChanged = true }
+            guard !coded.slots.isEmpty, coded.isCoded(key.place(of: number)) else { return }
+            let (record, old) = try (
+                RecordView(record, missing: missing.span.bytes), RecordView(old, missing: missing.span.bytes)
+            )
+            for slot in coded.slots where try !record.isEqual(to: old, at: slot) {
+                noteChange(of: number)
+                return
+            }
         }
 
-        func noteRemoved() {
+        func noteRemoved(_ number: UInt64) {
             guard let count = zone?.count else { return }
-            isChanged = true
+            noteChange(of: number)
+            columns = nil
             if count <= 1 { zone = Zone(of: entity) } else { zone?.count -= 1 }
+        }
+
+        private func noteChange(of number: UInt64) {
+            zone?.coded.noteChange(at: key.place(of: number))
+            isChanged = true
+        }
+
+        /// Whether its columns are to be made, when numbers up to one are given out.
+        func columnsAreDue(_ next: UInt64) -> Bool {
+            guard let zone, !entity.columnSlots.isEmpty else { return false }
+            return zone.coded.areDue(of: key, next)
+        }
+
+        func setCoded(_ coded: CodedPlaces) {
+            zone?.coded = coded
+            hasStrayColumns = false
+            columns = nil
         }
     }
 
@@ -68,10 +115,10 @@ final class OpenZones {
     func noteLast(_ zone: OpenZone) { last = zone }
 
     /// Hands out the changed zones by number, and marks them as unchanged.
-    func forEachChanged(_ body: (ZoneKey, Zone?) throws -> Void) rethrows {
+    func forEachChanged(_ body: (OpenZone) throws -> Void) rethrows {
         let changed = zones.values.filter(\.isChanged)
         for open in changed.sorted(by: { ($0.key.entity, $0.key.index) < ($1.key.entity, $1.key.index) }) {
-            try body(open.key, open.zone)
+            try body(open)
             open.isChanged = false
         }
     }

@@ -9,18 +9,6 @@ package struct RecordBounds: Equatable, Sendable {
     /// Of no records.
     init(of entity: Entity) { slots = Self.types(of: entity).map { ValueBounds(of: $0) } }
 
-    /// Of some of a batch's records. O(records x slots).
-    init(of batch: borrowing RecordBatch, _ indices: Range<Int>, _ entity: Entity) throws {
-        self.init(of: entity)
-        let missing = entity.missingValues
-        try slots.withUnsafeMutableBufferPointer { slots in
-            for index in indices {
-                let record = try RecordView(batch[index], missing: missing.span.bytes)
-                for slot in slots.indices { try slots[slot].include(slot, of: record) }
-            }
-        }
-    }
-
     /// By slot; nil for those of relationships and of removed attributes.
     static func types(of entity: Entity) -> [ValueType?] {
         var types = [ValueType?](repeating: nil, count: entity.slots.count)
@@ -37,7 +25,12 @@ package struct RecordBounds: Equatable, Sendable {
 
     /// Includes a record's values. Returns whether that changed the bounds. O(slots).
     mutating func include(_ record: RawSpan, missing: RawSpan) throws -> Bool {
-        let record = try RecordView(record, missing: missing)
+        try include(RecordView(record, missing: missing))
+    }
+
+    @discardableResult
+    @inline(__always)
+    mutating func include(_ record: borrowing RecordView) throws -> Bool {
         var isChanged = false
         try slots.withUnsafeMutableBufferPointer { slots in
             for slot in slots.indices where try slots[slot].include(slot, of: record) { isChanged = true }

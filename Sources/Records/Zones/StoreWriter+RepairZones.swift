@@ -10,8 +10,8 @@ extension StoreWriter {
         return renewed > 0 ? ["zones that were missing or wrong: \(renewed), made anew"] : []
     }
 
-    /// Makes the zones of an entity anew from its records: those that are missing or wrong, or all. A zone with a damaged record
-    /// goes. Returns how many were changed. O(n).
+    /// Makes the zones of an entity and their columns anew from its records: those that are missing or wrong, or all. A zone with a
+    /// damaged record goes. Returns how many were changed. O(n).
     @discardableResult
     func renewZones(of entity: Int, all: Bool = false) throws -> Int {
         try writeZones()
@@ -21,22 +21,32 @@ extension StoreWriter {
             stored[key] = (try? Zone(value, at: key)).map(StoredZone.whole) ?? .damaged
         }
         var renewed = 0
-        for (key, made) in try zonesOfRecords(of: entity) {
+        let next = try? entityState(entity).nextObject
+        for (key, made, hasRightColumns) in try zonesOfRecords(of: entity, stored) {
             let old = stored.removeValue(forKey: key)
             switch (old, made) {
             case (.whole(let old), .whole(let zone))
-            where !all && old.count == zone.count && old.bounds.firstSlot(exceededBy: zone.bounds) == nil:
+            where !all && old.count == zone.count && old.bounds.firstSlot(exceededBy: zone.bounds) == nil
+                && hasRightColumns:
                 continue
             case (nil, .damaged): continue
-            case (_, .damaged): try view.delete(key.bytes, in: tables.meta)
-            case (_, .whole(let zone)): try view.put(zone.encoded(at: key), for: key.bytes, in: tables.meta)
+            case (_, .damaged):
+                try deleteColumns(of: key)
+                try view.delete(key.bytes, in: tables.meta)
+            case (_, .whole(var zone)):
+                if let next, zone.coded.areDue(of: key, next) {
+                    zone.coded = try writeColumns(of: key, next, nil)
+                } else {
+                    try deleteColumns(of: key)
+                }
+                try view.put(zone.encoded(at: key), for: key.bytes, in: tables.meta)
             }
             renewed += 1
         }
-        let next = try? entityState(entity).nextObject
         for (key, zone) in stored {
-            let isEmpty = if case .whole(let zone) = zone { zone.count == 0 } else { false }
+            let isEmpty = if case .whole(let zone) = zone { zone.count == 0 && zone.coded.slots.isEmpty } else { false }
             if isEmpty && !all { continue }
+            try deleteColumns(of: key)
             // Numbers of the last zone are still to be given out.
             if let next, key.numbers.contains(next) {
                 let empty = Zone(of: model.entities[entity])
@@ -46,7 +56,19 @@ extension StoreWriter {
             }
             renewed += 1
         }
-        return renewed
+        return try renewed + deleteStrayColumns(of: entity)
+    }
+
+    /// Deletes columns that no zone names. Returns how many zones had some.
+    private func deleteStrayColumns(of entity: Int) throws -> Int {
+        var named: [ZoneKey: [Int]] = [:]
+        try forEachZone(of: entity) { named[$0] = try Zone($1, at: $0).coded.slots }
+        var stray: [TextColumnKey] = []
+        try forEachColumn { key in
+            if key.zone.entity == entity, named[key.zone]?.contains(key.slot) != true { stray.append(key) }
+        }
+        for key in stray { try view.delete(key.bytes, in: tables.meta) }
+        return Set(stray.map(\.zone)).count
     }
 
     private enum StoredZone {
@@ -55,19 +77,31 @@ extension StoreWriter {
         case damaged
     }
 
-    private func zonesOfRecords(of number: Int) throws -> [(ZoneKey, StoredZone)] {
+    private func zonesOfRecords(
+        of number: Int, _ stored: [ZoneKey: StoredZone]
+    ) throws -> [(ZoneKey, StoredZone, hasRightColumns: Bool)] {
         let entity = model.entities[number]
-        var zones: [(ZoneKey, StoredZone)] = []
-        var open: (key: ZoneKey, zone: Zone, isDamaged: Bool)?
-        func end() { if let open { zones.append((open.key, open.isDamaged ? .damaged : .whole(open.zone))) } }
+        let missing = entity.missingValues
+        var zones: [(ZoneKey, StoredZone, hasRightColumns: Bool)] = []
+        var open: (key: ZoneKey, zone: Zone, columns: ColumnCheck?, isDamaged: Bool)?
+        func end() {
+            guard var last = open else { return }
+            last.columns?.end()
+            let isRight = last.columns?.defects.isEmpty ?? false
+            zones.append((last.key, last.isDamaged ? .damaged : .whole(last.zone), isRight))
+        }
         try scanStored(number) { object, record in
             let key = ZoneKey(object)
             if open?.key != key {
                 end()
-                open = (key, Zone(of: entity), false)
+                var columns: ColumnCheck?
+                if case .whole(let zone) = stored[key] { columns = try ColumnCheck(key, zone.coded, in: self) }
+                open = (key, Zone(of: entity), columns, false)
             }
             do {
-                if try open?.zone.insert(record, missing: entity.missingValues) != true { open?.isDamaged = true }
+                if try open?.zone.insert(record, missing: missing) != true { open?.isDamaged = true }
+                try open?.columns?.read(
+                    RecordView(record, missing: missing.span.bytes), at: key.place(of: object.number))
             } catch { open?.isDamaged = true }
             return true
         }

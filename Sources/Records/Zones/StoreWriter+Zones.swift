@@ -5,25 +5,30 @@ internal import Models
 /// transaction.
 extension StoreWriter {
     func noteInsertedRecord(_ object: RecordKey, _ record: RawSpan) throws {
-        try zone(ofInserted: object, count: 1).noteInserted(record)
+        try zone(ofInserted: object, count: 1).noteInserted(object.number, record)
     }
 
-    /// The same for objects with numbers one after the other, the first of which is given, when their values lie within bounds.
-    func noteInsertedRecords(_ first: RecordKey, count: UInt64, within bounds: RecordBounds) throws {
-        let end = first.number + count
-        var object = first
-        while object.number < end {
-            let next = min(end, ZoneKey(object).numbers.upperBound)
-            try zone(ofInserted: object, count: next - object.number).noteInserted(next - object.number, within: bounds)
-            object = RecordKey(entity: first.entity, number: next)
+    /// The same for objects with numbers one after the other, the first of which is given, whose records are among those of a part of a
+    /// batch. The places say which ones, where they follow each other there.
+    func noteInsertedRecords(_ first: RecordKey, count: UInt64, of part: BatchPart, places: Range<Int>?) throws {
+        try (first.number..<first.number + count).forEachZone(of: first.entity) { _, numbers in
+            let count = UInt64(numbers.count)
+            let rows = places.map { places in
+                let start = places.lowerBound + Int(numbers.lowerBound - first.number)
+                return BatchRows(part: part, places: start..<start + numbers.count)
+            }
+            try zone(ofInserted: RecordKey(entity: first.entity, number: numbers.lowerBound), count: count)
+                .noteInserted(numbers, within: part.bounds, rows)
         }
     }
 
-    func noteUpdatedRecord(_ object: RecordKey, _ record: RawSpan) throws {
-        try openZone(ZoneKey(object)).noteUpdated(record)
+    func noteUpdatedRecord(_ object: RecordKey, _ record: RawSpan, replacing old: RawSpan) throws {
+        try openZone(ZoneKey(object)).noteUpdated(object.number, record, replacing: old)
     }
 
-    func noteRemovedRecord(_ object: RecordKey) throws { try openZone(ZoneKey(object)).noteRemoved() }
+    func noteRemovedRecord(_ object: RecordKey) throws {
+        try openZone(ZoneKey(object)).noteRemoved(object.number)
+    }
 
     /// The zone of objects with numbers one after the other, which are written and not noted.
     private func zone(ofInserted first: RecordKey, count: UInt64) throws -> OpenZones.OpenZone {
@@ -55,15 +60,22 @@ extension StoreWriter {
         return zones.open(key, zone, of: model.entities[key.entity], isDamaged: isFound && zone == nil)
     }
 
-    /// Writes the zones that changed. Those without objects go, unless numbers of theirs are still to be given out.
+    /// Writes the zones that changed, and their columns where that is due. Those without objects go, unless numbers of theirs are still
+    /// to be given out.
     func writeZones() throws {
-        try zones.forEachChanged { key, zone in
-            let isOver = try entityState(key.entity).nextObject >= key.numbers.upperBound
-            if let zone, zone.count > 0 || !isOver {
-                try view.put(zone.encoded(at: key), for: key.bytes, in: tables.meta)
-            } else {
+        try zones.forEachChanged { open in
+            let (key, next) = try (open.key, entityState(open.key.entity).nextObject)
+            guard let zone = open.zone, zone.count > 0 || next < key.numbers.upperBound else {
+                try deleteColumns(of: key)
                 try view.delete(key.bytes, in: tables.meta)
+                return
             }
+            if open.columnsAreDue(next) {
+                open.setCoded(try writeColumns(of: key, next, open.columns))
+            } else if open.hasStrayColumns {
+                try deleteColumns(of: key)
+            }
+            if let zone = open.zone { try view.put(zone.encoded(at: key), for: key.bytes, in: tables.meta) }
         }
     }
 }

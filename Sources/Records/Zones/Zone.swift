@@ -11,6 +11,8 @@ struct Zone: Equatable {
 
     var count: UInt64 = 0
     var bounds: RecordBounds
+    /// Which of the objects its columns tell of.
+    var coded = CodedPlaces()
 
     /// Of no objects.
     init(of entity: Entity) { bounds = RecordBounds(of: entity) }
@@ -29,6 +31,7 @@ struct Zone: Equatable {
         var reader = try ByteReader(checked: value, with: key.checksum, key.name)
         count = try reader.varint()
         bounds = try RecordBounds(&reader)
+        coded = try CodedPlaces(&reader)
         guard count <= Self.length else { throw StoreError.corrupted("\(key.name) has too many objects") }
     }
 
@@ -36,6 +39,7 @@ struct Zone: Equatable {
         var bytes: [UInt8] = []
         bytes.appendVarint(count)
         bounds.append(to: &bytes)
+        coded.append(to: &bytes)
         bytes.appendChecksum(with: key.checksum)
         return bytes
     }
@@ -56,24 +60,36 @@ struct ZoneKey: Hashable {
         let prefix = Self.prefix
         guard bytes.byteCount == prefix.count + 10, bytes.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
         else { return nil }
-        entity = Int(UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: prefix.count, as: UInt16.self)))
-        index = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: prefix.count + 2, as: UInt64.self))
+        self.init(numbersAt: prefix.count, of: bytes)
         guard index <= RecordKey.maximumNumber / Zone.length else { return nil }
+    }
+
+    /// Reads what `appendNumbers` has written.
+    init(numbersAt offset: Int, of bytes: RawSpan) {
+        entity = Int(UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+        index = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset + 2, as: UInt64.self))
     }
 
     private static let prefix = Array("zone".utf8)
 
     var bytes: [UInt8] {
         var bytes = Self.prefix
+        appendNumbers(to: &bytes)
+        return bytes
+    }
+
+    func appendNumbers(to bytes: inout [UInt8]) {
         bytes.appendBigEndian(UInt16(truncatingIfNeeded: entity))
         bytes.appendBigEndian(index)
-        return bytes
     }
 
     /// Mixed into the value's checksum, so that no zone can take another's place.
     var checksum: UInt32 { bytes.span.bytes.checksum }
 
     var numbers: Range<UInt64> { index * Zone.length..<(index + 1) * Zone.length }
+
+    /// Where a number stands among those of the zone.
+    func place(of number: UInt64) -> Int { Int(truncatingIfNeeded: number &- numbers.lowerBound) }
 
     /// What errors call the zone.
     var name: String { "zone \(index) of entity \(entity)" }

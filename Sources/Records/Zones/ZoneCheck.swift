@@ -3,7 +3,7 @@ internal import LMDB
 internal import Models
 internal import Values
 
-/// Checks zones against the records, which are read in the order of their keys.
+/// Checks zones and their columns against the records, which are read in the order of their keys.
 struct ZoneCheck {
     private(set) var defects: [String] = []
     private let reader: StoreReader
@@ -11,7 +11,10 @@ struct ZoneCheck {
     private var stored: Zone?
     /// Of the records read so far; nil when one is damaged.
     private var found: Zone?
+    private var columns: ColumnCheck?
     private var checked: Set<ZoneKey> = []
+    /// The columns that zones name; nil for a damaged zone.
+    private var named: [ZoneKey: [Int]?] = [:]
 
     init(_ reader: StoreReader) { self.reader = reader }
 
@@ -23,20 +26,31 @@ struct ZoneCheck {
         let missing = reader.model.entities[object.entity].missingValues
         do {
             if try found?.insert(record, missing: missing) == false { found = nil }
+            try columns?.read(RecordView(record, missing: missing.span.bytes), at: key.place(of: object.number))
         } catch { found = nil }
     }
 
     private mutating func begin(_ key: ZoneKey) {
         endZone()
-        (self.key, stored) = (key, nil)
+        (self.key, stored, columns) = (key, nil, nil)
         checked.insert(key)
         found = Zone(of: reader.model.entities[key.entity])
         do {
             _ = try reader.view.get(key.bytes, in: reader.tables.meta) { stored = try Zone($0, at: key) }
-        } catch { defects.append("\(error)") }
+            guard let stored else { return }
+            named[key] = stored.coded.slots
+            columns = try ColumnCheck(key, stored.coded, in: reader)
+        } catch { noteDamage(key, error) }
+    }
+
+    private mutating func noteDamage(_ key: ZoneKey, _ error: any Error) {
+        defects.append("\(error)")
+        named.updateValue(nil, forKey: key)
     }
 
     private mutating func endZone() {
+        if found != nil { columns?.end() }
+        defects += columns?.defects ?? []
         guard let key, let stored, let found else { return }
         if stored.count != found.count {
             defects.append("\(name(of: key)) counts \(stored.count) objects and has \(found.count)")
@@ -58,7 +72,13 @@ struct ZoneCheck {
                 do {
                     let zone = try Zone(value, at: key)
                     if zone.count > 0 { defects.append("\(name(of: key)) counts \(zone.count) objects and has 0") }
-                } catch { defects.append("\(error)") }
+                    named[key] = zone.coded.slots
+                } catch { noteDamage(key, error) }
+            }
+        }
+        try reader.forEachColumn { column in
+            if let slots = named[column.zone, default: []], !slots.contains(column.slot) {
+                defects.append("\(column.name) belongs to no zone")
             }
         }
     }

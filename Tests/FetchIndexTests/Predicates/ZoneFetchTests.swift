@@ -81,13 +81,33 @@ import Values
         try writer.commit()
     }
 
+    /// Null comes first, and last descending; what is not a number is greater than every number.
+    private static var orders: [(key: SortKey<ManagedObject>, precedes: (File, File) -> Bool)] {
+        func text(_ left: String?, _ right: String?) -> Bool {
+            guard let left, let right else { return left == nil && right != nil }
+            return left.utf8.lexicographicallyPrecedes(right.utf8)
+        }
+        func number(_ left: Double?, _ right: Double?) -> Bool {
+            guard let left, let right else { return left == nil && right != nil }
+            return left.isNaN || right.isNaN ? !left.isNaN && right.isNaN : left < right
+        }
+        return [
+            (SortKey("size", .descending), { $0.size > $1.size }), (SortKey("size"), { $0.size < $1.size }),
+            (SortKey("weight"), { number($0.weight, $1.weight) }),
+            (SortKey("weight", .descending), { number($1.weight, $0.weight) }),
+            (SortKey("section"), { text($0.section, $1.section) }),
+            (SortKey("path", .descending), { text($1.path, $0.path) }),
+            (SortKey("date"), { $0.date < $1.date }), (SortKey("isNew", .descending), { $0.isNew && !$1.isNew }),
+        ]
+    }
+
     private typealias Condition = (predicate: FetchPredicate, holds: (File) -> Bool)
 
     private static func condition(_ files: [File], _ generator: inout SeededGenerator) throws -> Condition {
         let (file, other) = (files.randomElement(using: &generator)!, files.randomElement(using: &generator)!)
         let section = file.section ?? "section-11"
         func precedes(_ left: String, _ right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
-        switch Int.random(in: 0..<13, using: &generator) {
+        switch Int.random(in: 0..<22, using: &generator) {
         case 0: return (try FetchPredicate("section == %@", section), { $0.section == section })
         case 1: return (try FetchPredicate("section == nil"), { $0.section == nil })
         case 2:
@@ -124,6 +144,39 @@ import Values
                 { $0.section == section || $0.size == other.size }
             )
         case 11: return (try FetchPredicate("NOT section == %@", section), { $0.section != section })
+        case 12: return (try FetchPredicate("section != %@", section), { $0.section != section })
+        case 13: return (try FetchPredicate("section CONTAINS '3'"), { $0.section?.contains("3") ?? false })
+        case 14: return (try FetchPredicate("section ENDSWITH '7'"), { $0.section?.hasSuffix("7") ?? false })
+        case 15: return (try FetchPredicate("section LIKE '*-?1'"), { $0.section?.hasSuffix("1") ?? false })
+        case 16:
+            let sections = [section, other.section ?? "section-12", "none"]
+            return (
+                try FetchPredicate(format: "section IN[c] %@", argumentArray: [sections.map { $0.uppercased() }]),
+                { sections.contains($0.section ?? "") }
+            )
+        case 17:
+            return (
+                try FetchPredicate("section == nil OR section MATCHES '.*4'"),
+                { $0.section?.hasSuffix("4") ?? true }
+            )
+        case 18:
+            return (
+                try FetchPredicate("uppercase:(section) == %@ AND size < %@", section.uppercased(), other.size),
+                { $0.section == section && $0.size < other.size }
+            )
+        case 19:
+            return (
+                try FetchPredicate("section BEGINSWITH 'section-2' AND NOT section ENDSWITH '1' AND weight > 0"),
+                { file in
+                    guard let section = file.section, let weight = file.weight else { return false }
+                    return section.hasPrefix("section-2") && !section.hasSuffix("1") && weight > 0
+                }
+            )
+        case 20:
+            return (
+                try FetchPredicate("section < %@ AND path ENDSWITH '7'", section),
+                { $0.section.map { precedes($0, section) } ?? false && $0.path.hasSuffix("7") }
+            )
         default:
             return (
                 try FetchPredicate("isNew == TRUE AND path CONTAINS 'package-19'"),
@@ -151,9 +204,17 @@ import Values
             #expect(try context.count(for: request) == expected.count, "\(place)")
             request.fetchLimit = 3
             #expect(try context.fetch(request).map(\.objectID.number) == Array(expected.prefix(3)), "\(place)")
-            request.sortKeys = [SortKey("size", .descending)]
-            let sorted = expected.sorted { files[Int($0) - 1].size > files[Int($1) - 1].size }
-            #expect(try context.fetch(request).map(\.objectID.number) == Array(sorted.prefix(3)), "\(place)")
+            for (key, precedes) in Self.orders {
+                request.sortKeys = [key]
+                request.fetchLimit = Int.random(in: 1...70, using: &generator)
+                let sorted = expected.sorted {
+                    let (left, right) = (files[Int($0) - 1], files[Int($1) - 1])
+                    return precedes(left, right) || !precedes(right, left) && $0 < $1
+                }
+                #expect(
+                    try context.fetch(request).map(\.objectID.number) == Array(sorted.prefix(request.fetchLimit)),
+                    "\(place), by \(key)")
+            }
         }
         for round in 0..<26 {
             let condition = try Self.condition(files, &generator)
@@ -190,7 +251,7 @@ import Values
         let files = Self.files(20_000, .sorted, &generator)
         let container = try container()
         try insert(files, into: container)
-        let predicate = try FetchPredicate("section == 'section-11'")
+        let predicate = try FetchPredicate("size < 3000")
         let definition = OrderDefinition(entity: "File", predicate: predicate)
         #expect(try container.plan(definition).rowsRead == 8191)
         let key = ZoneKey(entity: 0, index: 1)
@@ -203,6 +264,6 @@ import Values
         #expect(try container.plan(definition).rowsRead == 20_000)
         var request = FetchRequest<ManagedObject>(entityName: "File")
         request.predicate = predicate
-        #expect(try container.newContext().fetch(request).count == files.count { $0.section == "section-11" })
+        #expect(try container.newContext().fetch(request).count == 1000)
     }
 }

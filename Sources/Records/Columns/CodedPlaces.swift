@@ -1,0 +1,71 @@
+internal import Bytes
+internal import Values
+
+/// Which objects of a zone its columns tell of. Writing a column takes as long as changing some rows, so that it is written once for
+/// many changes; until then, the objects that changed are known.
+struct CodedPlaces: Equatable {
+    /// With more changes, columns are made anew.
+    static let mostChanges = 512
+
+    /// The slots that have columns.
+    private(set) var slots: [Int] = []
+    /// Numbers before this place of the zone have codes.
+    private(set) var end = 0
+    /// The places of those that were inserted, changed or deleted since then. Ascending.
+    private(set) var changed: [UInt16] = []
+
+    init() {}
+
+    init(_ slots: [Int], end: Int) { (self.slots, self.end) = (slots, end) }
+
+    /// Forgets the columns when one is of another slot: that of a removed attribute.
+    mutating func forgetOthers(than live: [Int]) { if !slots.allSatisfy(live.contains) { self = CodedPlaces() } }
+
+    /// O(log changes) for one that changed before, else O(changes).
+    mutating func noteChange(at place: Int) {
+        guard place < end, !slots.isEmpty else { return }
+        let index = changed.indices.firstNumber { changed[$0] >= place }
+        if index < changed.count, changed[index] == place { return }
+        changed.insert(UInt16(truncatingIfNeeded: place), at: index)
+        // Nothing is known of any object, until the columns are made.
+        if changed.count > Self.mostChanges { self = CodedPlaces() }
+    }
+
+    /// Whether columns are to be made anew, when numbers up to one are given out: when they become twice as long, or whole. So a zone
+    /// that grows slowly is read about twice.
+    func areDue(of zone: ZoneKey, _ next: UInt64) -> Bool {
+        let used = min(zone.place(of: next), Int(Zone.length))
+        let rest = Int(Zone.length) - end
+        return rest > 0 && used - end >= min(rest, max(Self.mostChanges, end))
+    }
+
+    func isCoded(_ place: Int) -> Bool {
+        guard place < end else { return false }
+        let index = changed.indices.firstNumber { changed[$0] >= place }
+        return index == changed.count || changed[index] != place
+    }
+
+    // MARK: Bytes
+
+    /// Nothing for no places: so did version 11.
+    func append(to bytes: inout [UInt8]) {
+        if end == 0 { return }
+        for numbers in [slots, changed.map(Int.init)] {
+            bytes.appendVarint(UInt64(numbers.count))
+            for number in numbers { bytes.appendVarint(UInt64(number)) }
+        }
+        bytes.appendVarint(UInt64(end))
+    }
+
+    init(_ reader: inout ByteReader) throws {
+        if reader.isAtEnd { return }
+        func numbers(_ reader: inout ByteReader) throws -> [UInt16] {
+            var numbers: [UInt16] = []
+            for _ in 0..<(try reader.count()) { numbers.append(UInt16(truncatingIfNeeded: try reader.varint())) }
+            return numbers
+        }
+        slots = try numbers(&reader).map(Int.init)
+        changed = try numbers(&reader)
+        end = min(Int(clamping: try reader.varint()), Int(Zone.length))
+    }
+}

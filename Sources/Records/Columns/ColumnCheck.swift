@@ -1,0 +1,66 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import Values
+
+/// Checks the columns of a zone against its records, which are read in the order of their numbers.
+struct ColumnCheck {
+    private(set) var defects: [String] = []
+    private let coded: CodedPlaces
+    /// The whole ones.
+    private var columns: [(key: TextColumnKey, texts: [[UInt8]], codes: [Int])] = []
+    /// How many records were read of the objects that columns tell of.
+    private var found = 0
+
+    init(_ key: ZoneKey, _ coded: CodedPlaces, in reader: StoreReader) throws {
+        self.coded = coded
+        // Nobody asks those of other slots, which removed attributes leave.
+        let live = reader.model.entities[key.entity].columnSlots
+        for slot in coded.slots where live.contains(slot) {
+            let name = TextColumnKey(key, slot: slot)
+            do {
+                let isFound = try reader.view.get(name.bytes, in: reader.tables.meta) { value in
+                    let column = try TextColumn(value, at: name, count: coded.end)
+                    columns.append((name, column.copyOfTexts(), column.copyOfCodes()))
+                }
+                if !isFound { defects.append("\(name.name) is missing") }
+            } catch  where error.isDamage { defects.append("\(error)") }
+        }
+    }
+
+    /// At most one sentence for each column.
+    mutating func read(_ record: borrowing RecordView, at place: Int) throws {
+        guard !columns.isEmpty, coded.isCoded(place) else { return }
+        found += 1
+        var wrong: [Int] = []
+        for (index, column) in columns.enumerated() {
+            let code = column.codes[place]
+            var isRight = code == TextColumn.null
+            if let range = try record.range(of: column.key.slot) {
+                let text = code - TextColumn.firstText
+                isRight = false
+                if column.texts.indices.contains(text) {
+                    let wanted = column.texts[text]
+                    isRight = record.bytes(range).isEqual(to: wanted.span.bytes)
+                }
+            }
+            if !isRight { wrong.append(index) }
+        }
+        for index in wrong.reversed() {
+            defects.append("\(columns[index].key.name) says that object \(number(of: place)) has another text")
+            columns.remove(at: index)
+        }
+    }
+
+    private func number(of place: Int) -> UInt64 {
+        (columns.first?.key.zone.numbers.lowerBound ?? 0) + UInt64(place)
+    }
+
+    /// After the last record.
+    mutating func end() {
+        for (key, _, codes) in columns {
+            let counted = codes.indices.count { coded.isCoded($0) && codes[$0] != TextColumn.absent }
+            if counted != found { defects.append("\(key.name) counts \(counted) objects and has \(found)") }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import Values
+
+/// What a scan reads of some numbers of a zone.
+struct ZoneSelection {
+    /// Those that are to be read, ascending.
+    var ranges: [Range<UInt64>]
+    /// How many objects have the others.
+    var skippedCount: UInt64 = 0
+}
+
+extension StoreReader {
+    /// Numbers that are not far from each other are read as one range: so many records stand on a page, and to seek one takes as long as
+    /// to read some.
+    private static let shortestGap = 48
+
+    /// Those of some numbers of a zone that objects which pass the tests may have. All where less than a quarter of the objects can be left
+    /// out, or where nothing is known: the check says what is damaged. O(numbers of a zone).
+    func select(_ numbers: Range<UInt64>, of key: ZoneKey, _ filter: ScanFilter) -> ZoneSelection {
+        let all = ZoneSelection(ranges: [numbers])
+        var zone: Zone?
+        guard (try? view.get(key.bytes, in: tables.meta) { zone = try Zone($0, at: key) }) == true,
+            let zone
+        else { return all }
+        if let mayHave = filter.mayHave, !mayHave(zone.bounds) {
+            let isWhole = numbers.upperBound - numbers.lowerBound == Zone.length
+            if isWhole && filter.alsoRead.isEmpty { return ZoneSelection(ranges: [], skippedCount: zone.count) }
+        }
+        let coded = zone.coded
+        var places = [Bool](repeating: true, count: coded.end)
+        var present = places
+        var isUsed = false
+        for test in filter.tests where coded.slots.contains(test.slot) {
+            let name = TextColumnKey(key, slot: test.slot)
+            let isFound = try? view.get(name.bytes, in: tables.meta) { value in
+                let column = try TextColumn(value, at: name, count: coded.end)
+                column.select(column.codes(where: test), in: &places, present: &present)
+            }
+            guard isFound == true else { return all }
+            isUsed = true
+        }
+        if !isUsed { return all }
+        for place in coded.changed where place < coded.end { places[Int(place)] = true }
+        var next = filter.alsoRead.indices.firstNumber { filter.alsoRead[$0] >= numbers.lowerBound }
+        while next < filter.alsoRead.count, numbers.contains(filter.alsoRead[next]) {
+            let place = key.place(of: filter.alsoRead[next])
+            if place < coded.end { places[place] = true }
+            next += 1
+        }
+        return selection(of: numbers, at: key, places, present)
+    }
+
+    private func selection(
+        of numbers: Range<UInt64>, at key: ZoneKey, _ places: [Bool], _ present: [Bool]
+    ) -> ZoneSelection {
+        let (lower, upper) = (key.place(of: numbers.lowerBound), key.place(of: numbers.upperBound))
+        let end = min(upper, places.count)
+        var (found, read): (ZoneSelection, Int) = (ZoneSelection(ranges: []), 0)
+        func add(_ range: Range<Int>) {
+            let base = key.numbers.lowerBound
+            found.ranges.append(base + UInt64(range.lowerBound)..<base + UInt64(range.upperBound))
+            read += present[range.clamped(to: 0..<end)].count { $0 }
+        }
+        var open: Range<Int>?
+        var place = min(lower, end)
+        while let wanted = places[place..<end].firstIndex(of: true) {
+            if let range = open, wanted - range.upperBound >= Self.shortestGap {
+                add(range)
+                open = nil
+            }
+            open = (open?.lowerBound ?? wanted)..<wanted + 1
+            place = wanted + 1
+        }
+        // Behind the codes, all numbers are read.
+        if end < upper {
+            let start = max(lower, end)
+            if let range = open, start - range.upperBound < Self.shortestGap {
+                open = range.lowerBound..<upper
+            } else {
+                if let open { add(open) }
+                open = start..<upper
+            }
+        }
+        if let open { add(open) }
+        let count = lower < end ? present[lower..<end].count { $0 } : 0
+        if (count - read) * 4 < count { return ZoneSelection(ranges: [numbers]) }
+        found.skippedCount = UInt64(count - read)
+        return found
+    }
+
+    /// Calls the body with the keys of all columns, of all entities. O(columns).
+    func forEachColumn(_ body: (TextColumnKey) throws -> Void) throws {
+        let prefix = TextColumnKey.prefix
+        try view.withCursor(on: tables.meta) { cursor in
+            var isFound = try cursor.seek(toKeyFrom: prefix.span.bytes)
+            while isFound, let key = TextColumnKey(cursor.key) {
+                try body(key)
+                isFound = try cursor.seekToNext()
+            }
+        }
+    }
+
+    /// How many objects a scan leaves out, of those with some numbers. O(numbers).
+    package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
+        if hasOpenZones { return 0 }
+        var skipped: UInt64 = 0
+        for range in wanted.within(0..<(try entityState(entity).nextObject)) {
+            range.forEachZone(of: entity) { skipped += select($1, of: $0, filter).skippedCount }
+        }
+        return skipped
+    }
+}
+
+extension Range<UInt64> {
+    /// Divides numbers of an entity among their zones.
+    func forEachZone(of entity: Int, _ body: (ZoneKey, Range<UInt64>) throws -> Void) rethrows {
+        var lower = lowerBound
+        while lower < upperBound {
+            let key = ZoneKey(RecordKey(entity: entity, number: lower))
+            let upper = Swift.min(upperBound, key.numbers.upperBound)
+            try body(key, lower..<upper)
+            lower = upper
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import Values
+
+extension Entity {
+    /// The slots that columns are made of: those of texts that several objects may have.
+    var columnSlots: [Int] { attributeSlots.filter { type(at: $0) == .string && uniqueConstraint(ofSlot: $0) == nil } }
+}
+
+/// The columns of a zone all of whose objects a transaction inserts, one after the other.
+struct OpenColumns {
+    private(set) var builders: [TextColumnBuilder]
+    /// The place of the next object.
+    private(set) var end: Int
+
+    init(of entity: Entity, from start: Int) {
+        end = start
+        builders = entity.columnSlots.map { TextColumnBuilder(slot: $0, places: Int(Zone.length)) }
+    }
+
+    /// Takes some records of a batch.
+    mutating func append(_ rows: BatchRows) {
+        for index in builders.indices { builders[index].set(rows.part.columns[index], rows.places, at: end) }
+        end += rows.places.count
+    }
+}
+
+extension StoreWriter {
+    /// Writes the columns of a zone, of which numbers up to one are given out, as its records are, or as they were built already. None
+    /// when a record is damaged. O(numbers of a zone).
+    func writeColumns(of key: ZoneKey, _ next: UInt64, _ built: OpenColumns?) throws -> CodedPlaces {
+        try deleteColumns(of: key)
+        let end = min(key.place(of: next), Int(Zone.length))
+        var builders: [TextColumnBuilder]
+        if let built, built.end == end {
+            builders = built.builders
+        } else {
+            let entity = model.entities[key.entity]
+            builders = OpenColumns(of: entity, from: 0).builders
+            if builders.isEmpty { return CodedPlaces() }
+            guard try read(key, entity, into: &builders) else { return CodedPlaces() }
+        }
+        var slots: [Int] = []
+        for builder in builders {
+            let column = TextColumnKey(key, slot: builder.slot)
+            guard let value = builder.encoded(end, at: column) else { continue }
+            try view.put(value, for: column.bytes, in: tables.meta)
+            slots.append(builder.slot)
+        }
+        return CodedPlaces(slots, end: end)
+    }
+
+    /// False when a record is damaged.
+    private func read(_ key: ZoneKey, _ entity: Entity, into builders: inout [TextColumnBuilder]) throws -> Bool {
+        let missing = entity.missingValues
+        let numbers = key.numbers
+        do {
+            return try view.withCursor(on: tables.records) { cursor in
+                var isWhole = true
+                let first = RecordKey(entity: key.entity, number: numbers.lowerBound).rawValue
+                try cursor.walk(fromKey: first) { rawValue, record in
+                    guard ZoneKey(RecordKey(rawValue: rawValue)) == key else { return false }
+                    guard record.endsWithChecksum() else {
+                        isWhole = false
+                        return false
+                    }
+                    let place = Int(truncatingIfNeeded: rawValue &- first)
+                    let record = try RecordView(record, missing: missing.span.bytes)
+                    var isWanted = false
+                    for index in builders.indices where !builders[index].hasGivenUp {
+                        try builders[index].set(record, at: place)
+                        isWanted = true
+                    }
+                    return isWanted
+                }
+                return isWhole
+            }
+        } catch  where error.isDamage {
+            return false
+        }
+    }
+
+    func deleteColumns(of zone: ZoneKey) throws {
+        let prefix = TextColumnKey.prefix(of: zone)
+        try view.withCursor(on: tables.meta) { cursor in
+            var isFound = try cursor.seek(toKeyFrom: prefix.span.bytes)
+            while isFound, TextColumnKey(cursor.key)?.zone == zone {
+                try cursor.deleteCurrent()
+                isFound = try cursor.seekToNext()
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import Bytes
+internal import Models
+
+/// The texts that the objects of a zone have in a slot: each different text once, and for each number a code that says which one.
+/// A scan that looks for some of these texts tests each once, and reads the objects whose codes say that they have one. Known as
+/// dictionary encoding (Abadi, Madden and Ferreira, "Integrating Compression and Execution in Column-Oriented Database
+/// Systems", SIGMOD 2006).
+///
+///     length of a code 1 | number of texts varint | of each: length varint, bytes | codes, little-endian | checksum 4
+struct TextColumn: ~Escapable {
+    /// A column has at most one text for so many numbers: more would stand on nearly all pages.
+    static let numbersOfText = 8
+    static let mostTexts = Int(Zone.length) / numbersOfText
+    /// In bytes. A zone with a longer one has no column.
+    static let longestText = 64
+
+    /// The codes of numbers without an object and of null. Those of texts begin behind them.
+    static let absent = 0
+    static let null = 1
+    static let firstText = 2
+    /// So many codes are told apart; more than there are.
+    static let codeCount = 2048
+
+    private let texts: RawSpan
+    private let ranges: [Range<Int>]
+    private let codes: RawSpan
+    private let codeLength: Int
+
+    /// Of the first `count` numbers of a zone.
+    @_lifetime(copy value)
+    init(_ value: RawSpan, at key: TextColumnKey, count: Int) throws {
+        var reader = try ByteReader(checked: value, with: key.checksum, key.name)
+        codeLength = Int(try reader.uint8())
+        let textCount = try reader.count()
+        var ranges: [Range<Int>] = []
+        ranges.reserveCapacity(textCount)
+        for _ in 0..<textCount { ranges.append(try reader.range(try reader.count())) }
+        self.ranges = ranges
+        let start = reader.offset
+        let codes = reader.bytes.extracting(start..<reader.bytes.byteCount)
+        guard codeLength == 1 || codeLength == 2, codes.byteCount == count * codeLength, textCount <= Self.mostTexts
+        else { throw StoreError.corrupted("\(key.name) has not as many codes as numbers") }
+        self.codes = codes
+        texts = reader.bytes
+    }
+
+    /// How many numbers have codes.
+    var count: Int { codes.byteCount / codeLength }
+
+    /// Which texts a test holds for, by code. O(texts).
+    func codes(where test: ColumnTest) -> [Bool] {
+        var holds = [Bool](repeating: false, count: Self.codeCount)
+        holds[Self.null] = test.holdsForNull
+        for (index, range) in ranges.enumerated() {
+            // Where the test fails, the scan meets the object, and says so.
+            holds[Self.firstText + index] = (try? test.holds(texts.extracting(range))) ?? true
+        }
+        return holds
+    }
+
+    /// Clears the places whose codes are not among the wanted ones, and notes which places have objects. O(count).
+    func select(_ wanted: [Bool], in places: inout [Bool], present: inout [Bool]) {
+        if codeLength == 1 {
+            select(wanted, &places, &present, as: UInt8.self)
+        } else {
+            select(wanted, &places, &present, as: UInt16.self)
+        }
+    }
+
+    private func select<Code: FixedWidthInteger & BitwiseCopyable>(
+        _ wanted: [Bool], _ places: inout [Bool], _ present: inout [Bool], as type: Code.Type
+    ) {
+        precondition(wanted.count == Self.codeCount && places.count == count && present.count == count)
+        codes.withUnsafeBytes { codes in
+            wanted.withUnsafeBufferPointer { wanted in
+                places.withUnsafeMutableBufferPointer { places in
+                    present.withUnsafeMutableBufferPointer { present in
+                        for place in places.indices {
+                            let code = Int(
+                                truncatingIfNeeded: codes.loadUnaligned(
+                                    fromByteOffset: place * MemoryLayout<Code>.size, as: type
+                                ).littleEndian)
+                            places[place] = places[place] && wanted[code & (Self.codeCount - 1)]
+                            present[place] = code != Self.absent
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    func copyOfTexts() -> [[UInt8]] {
+        var copies: [[UInt8]] = []
+        for range in ranges { copies.append([UInt8](copying: texts.extracting(range))) }
+        return copies
+    }
+
+    func copyOfCodes() -> [Int] {
+        var copies: [Int] = []
+        for place in 0..<count { copies.append(code(at: place)) }
+        return copies
+    }
+
+    /// What a place has: `absent`, `null` or, from `firstText` on, a text.
+    private func code(at place: Int) -> Int {
+        if codeLength == 1 { return Int(codes.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
+        return Int(UInt16(littleEndian: codes.unsafeLoadUnaligned(fromByteOffset: place * 2, as: UInt16.self)))
+    }
+}
+
+/// Names the column of a slot in a zone: in the meta table, "column", the zone's numbers and the slot's, big-endian.
+struct TextColumnKey: Hashable {
+    let zone: ZoneKey
+    let slot: Int
+
+    init(_ zone: ZoneKey, slot: Int) { (self.zone, self.slot) = (zone, slot) }
+
+    /// The key of a column in the meta table; nil for another one.
+    init?(_ bytes: RawSpan) {
+        let prefix = Self.prefix
+        guard bytes.byteCount == prefix.count + 12, bytes.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
+        else { return nil }
+        zone = ZoneKey(numbersAt: prefix.count, of: bytes)
+        slot = Int(
+            UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: prefix.count + 10, as: UInt16.self)))
+    }
+
+    static let prefix = Array("column".utf8)
+
+    /// Those of a zone begin with these bytes.
+    static func prefix(of zone: ZoneKey) -> [UInt8] {
+        var bytes = prefix
+        zone.appendNumbers(to: &bytes)
+        return bytes
+    }
+
+    var bytes: [UInt8] {
+        var bytes = Self.prefix(of: zone)
+        bytes.appendBigEndian(UInt16(truncatingIfNeeded: slot))
+        return bytes
+    }
+
+    /// Mixed into the value's checksum, so that no column can take another's place.
+    var checksum: UInt32 { bytes.span.bytes.checksum }
+
+    /// What errors call the column.
+    var name: String { "the column of slot \(slot) in \(zone.name)" }
+}

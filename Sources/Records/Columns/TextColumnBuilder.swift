@@ -1,0 +1,113 @@
+internal import Bytes
+
+/// Makes a column of the texts that the records of a zone, or of a part of a batch, have in a slot.
+struct TextColumnBuilder: Sendable {
+    let slot: Int
+    /// Whether there are too many different texts, or one is too long.
+    private(set) var hasGivenUp = false
+    /// By place.
+    private var codes: [UInt16]
+    /// The texts one behind the other, and where each ends.
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+    /// The codes of texts by their hashes, with open addressing; 0: none.
+    private var table = [UInt16](repeating: 0, count: Self.tableLength)
+    private var lastCode = 0
+
+    private static let tableLength = 4 * TextColumn.mostTexts
+
+    /// Of so many places.
+    init(slot: Int, places count: Int) {
+        self.slot = slot
+        codes = Array(repeating: UInt16(TextColumn.absent), count: count)
+    }
+
+    /// Takes what a record has in the slot. O(length of the text).
+    mutating func set(_ record: borrowing RecordView, at place: Int) throws {
+        if hasGivenUp { return }
+        guard let range = try record.range(of: slot) else {
+            codes[place] = UInt16(TextColumn.null)
+            return
+        }
+        guard let code = code(of: record.bytes(range)) else {
+            hasGivenUp = true
+            return
+        }
+        codes[place] = UInt16(truncatingIfNeeded: code)
+    }
+
+    /// Takes what some places of another one have. O(texts + places).
+    mutating func set(_ other: borrowing TextColumnBuilder, _ places: Range<Int>, at place: Int) {
+        hasGivenUp = hasGivenUp || other.hasGivenUp
+        if hasGivenUp { return }
+        // Those of the other's texts here; 0: not asked for yet.
+        var known = [UInt16](repeating: 0, count: TextColumn.firstText + other.ends.count)
+        (known[TextColumn.absent], known[TextColumn.null]) = (UInt16(TextColumn.absent), UInt16(TextColumn.null))
+        for (offset, code) in other.codes[places].enumerated() {
+            let index = Int(code)
+            if known[index] == 0, index >= TextColumn.firstText {
+                guard let code = self.code(of: other.bytes.span.bytes.extracting(other.range(of: index))) else {
+                    hasGivenUp = true
+                    return
+                }
+                known[index] = UInt16(truncatingIfNeeded: code)
+            }
+            codes[place + offset] = known[index]
+        }
+    }
+
+    /// No record comes any more: what finds the texts is not needed.
+    mutating func finish() { table = [] }
+
+    private mutating func code(of text: RawSpan) -> Int? {
+        // Neighbours often have the same text.
+        if lastCode > 0, isText(text, lastCode) { return lastCode }
+        if text.byteCount > TextColumn.longestText { return nil }
+        var index = Int(truncatingIfNeeded: text.hash) & (Self.tableLength - 1)
+        while table[index] != 0 {
+            if isText(text, Int(table[index])) {
+                lastCode = Int(table[index])
+                return lastCode
+            }
+            index = (index + 1) & (Self.tableLength - 1)
+        }
+        if ends.count == TextColumn.mostTexts { return nil }
+        bytes.appendBytes(text)
+        ends.append(bytes.count)
+        lastCode = TextColumn.firstText + ends.count - 1
+        table[index] = UInt16(truncatingIfNeeded: lastCode)
+        return lastCode
+    }
+
+    private func isText(_ text: RawSpan, _ code: Int) -> Bool {
+        bytes.span.bytes.extracting(range(of: code)).isEqual(to: text)
+    }
+
+    private func range(of code: Int) -> Range<Int> {
+        let index = code - TextColumn.firstText
+        return (index == 0 ? 0 : ends[index - 1])..<ends[index]
+    }
+
+    /// The column of the first `count` numbers; nil when they have too many texts.
+    func encoded(_ count: Int, at key: TextColumnKey) -> [UInt8]? {
+        if hasGivenUp || ends.count * TextColumn.numbersOfText > count { return nil }
+        let codeLength = TextColumn.firstText + ends.count <= 1 << 8 ? 1 : 2
+        var value: [UInt8] = []
+        value.reserveCapacity(bytes.count + 2 * ends.count + codeLength * count + 16)
+        value.append(UInt8(codeLength))
+        value.appendVarint(UInt64(ends.count))
+        var start = 0
+        for end in ends {
+            value.appendVarint(UInt64(end - start))
+            value.append(contentsOf: bytes[start..<end])
+            start = end
+        }
+        if codeLength == 1 {
+            value.append(contentsOf: codes[..<count].lazy.map { UInt8(truncatingIfNeeded: $0) })
+        } else {
+            for code in codes[..<count] { value.appendNumber(code) }
+        }
+        value.appendChecksum(with: key.checksum)
+        return value
+    }
+}
