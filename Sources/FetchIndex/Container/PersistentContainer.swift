@@ -274,7 +274,7 @@ extension PersistentContainer {
 extension PersistentContainer {
     /// How a fetch of this definition would find its rows now. O(caches x log n + k), where k unique keys are
     /// counted: at most 1/64 of the objects for each unique attribute that the predicate bounds; and one step for each 8,192 objects where
-    /// the zones of a scan decide. Throws as `withOrder`.
+    /// the zones of a scan decide, and for each object where their columns do. Throws as `withOrder`.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()

@@ -95,6 +95,8 @@ final class RecordPlacer: RowPlacer {
         try column.keepRecords(of: &block, within: bound)
     }
 
+    var hasBounds: Bool { section == nil && sortColumns.first?.hasBounds ?? false }
+
     func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool {
         guard !bound.isEmpty, section == nil, let column = sortColumns.first else { return true }
         return column.mayHaveRecords(within: bound, values)

@@ -87,6 +87,12 @@ final class SortColumn {
         return values.mayHave(.null) || values.mayHave(lessOrEqual: bound)
     }
 
+    /// Whether keys tell the value, so that it can be compared with bounds.
+    var hasBounds: Bool {
+        let isOfRecord = expression == nil && collator == nil && PathTable.path(ofSlot: slot) == nil
+        return isOfRecord && [.integer, .double, .date, .string].contains(type)
+    }
+
     private enum FirstValue {
         case integer(Int64)
         /// The order bits of a double, or of a date's seconds.
@@ -96,7 +102,7 @@ final class SortColumn {
 
     /// The value that a row's key begins with; nil for null, and where keys do not tell.
     private func first(of key: [UInt8]) -> FirstValue? {
-        guard expression == nil, collator == nil, PathTable.path(ofSlot: slot) == nil else { return nil }
+        guard hasBounds else { return nil }
         var key = key
         if isDescending { OrderKey.reverse(&key, from: 0) }
         guard let length = OrderKey.lengthOfFirst(in: key.span.bytes) else { return nil }

@@ -198,7 +198,9 @@ extension OrderBuilder {
         /// The same, and what comes after the rows that are wanted and were found so far.
         func filterOfSorted() -> ScanFilter? {
             guard let placer else { return nil }
-            if countsMembers || related != nil || !sorter.isBounded { return filter(alsoReading: []) }
+            if countsMembers || related != nil || !sorter.isBounded || !placer.hasBounds {
+                return filter(alsoReading: [])
+            }
             return ScanFilter(placer.columnTests) { [sorter, bounds] values in
                 placer.mayHaveRecords(within: bounds.least(with: sorter.bound), values)
             }

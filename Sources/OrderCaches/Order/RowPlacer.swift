@@ -11,6 +11,8 @@ package protocol RowPlacer: AnyObject {
     /// Keeps, of the selected records of a block, at least those whose key is not greater than a bound, whether they are members
     /// or not: before `keepMembers` or after it. An empty bound keeps all.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
+    /// Whether `mayHaveRecords` is ever false.
+    var hasBounds: Bool { get }
     /// Whether a record whose values lie within bounds may have a key that is not greater than one.
     func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool
     /// As `place`, for the record of a member.
@@ -29,6 +31,7 @@ package protocol RowPlacer: AnyObject {
 
 extension RowPlacer {
     package var columnTests: [ColumnTest] { [] }
+    package var hasBounds: Bool { false }
     package func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool { true }
     package var paths: [RelatedPath] { [] }
 

@@ -34,9 +34,8 @@ struct CodedPlaces: Equatable {
     /// Whether columns are to be made anew, when numbers up to one are given out: when they become twice as long, or whole. So a zone
     /// that grows slowly is read about twice.
     func areDue(of zone: ZoneKey, _ next: UInt64) -> Bool {
-        let used = min(zone.place(of: next), Int(Zone.length))
         let rest = Int(Zone.length) - end
-        return rest > 0 && used - end >= min(rest, max(Self.mostChanges, end))
+        return rest > 0 && zone.usedLength(next) - end >= min(rest, max(Self.mostChanges, end))
     }
 
     func isCoded(_ place: Int) -> Bool {
@@ -47,7 +46,7 @@ struct CodedPlaces: Equatable {
 
     // MARK: Bytes
 
-    /// Nothing for no places: so did version 11.
+    /// Without codes, nothing: zones of version 11 look like that.
     func append(to bytes: inout [UInt8]) {
         if end == 0 { return }
         for numbers in [slots, changed.map(Int.init)] {

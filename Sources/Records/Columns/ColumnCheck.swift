@@ -6,6 +6,7 @@ internal import Values
 /// Checks the columns of a zone against its records, which are read in the order of their numbers.
 struct ColumnCheck {
     private(set) var defects: [String] = []
+    private let key: ZoneKey
     private let coded: CodedPlaces
     /// The whole ones.
     private var columns: [(key: TextColumnKey, texts: [[UInt8]], codes: [Int])] = []
@@ -13,7 +14,7 @@ struct ColumnCheck {
     private var found = 0
 
     init(_ key: ZoneKey, _ coded: CodedPlaces, in reader: StoreReader) throws {
-        self.coded = coded
+        (self.key, self.coded) = (key, coded)
         // Nobody asks those of other slots, which removed attributes leave.
         let live = reader.model.entities[key.entity].columnSlots
         for slot in coded.slots where live.contains(slot) {
@@ -47,13 +48,10 @@ struct ColumnCheck {
             if !isRight { wrong.append(index) }
         }
         for index in wrong.reversed() {
-            defects.append("\(columns[index].key.name) says that object \(number(of: place)) has another text")
+            let number = key.numbers.lowerBound + UInt64(place)
+            defects.append("\(columns[index].key.name) says that object \(number) has another text")
             columns.remove(at: index)
         }
-    }
-
-    private func number(of place: Int) -> UInt64 {
-        (columns.first?.key.zone.numbers.lowerBound ?? 0) + UInt64(place)
     }
 
     /// After the last record.

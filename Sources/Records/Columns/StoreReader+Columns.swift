@@ -16,32 +16,54 @@ extension StoreReader {
     /// to read some.
     private static let shortestGap = 48
 
+    /// Hands out what a scan reads of some numbers of an entity, in their order, until the body returns false. What lies between the
+    /// zones that are stored is read. O(numbers that columns tell of + zones).
+    func forEachSelection(
+        of entity: Int, in numbers: Range<UInt64>, _ filter: ScanFilter, _ body: (ZoneSelection) throws -> Bool
+    ) throws {
+        try view.withCursor(on: tables.meta) { cursor in
+            var lower = numbers.lowerBound
+            let first = ZoneKey(RecordKey(entity: entity, number: lower)).bytes
+            // Behind a damaged page, all is read.
+            var isFound = (try? cursor.seek(toKeyFrom: first.span.bytes)) ?? false
+            while isFound, let key = ZoneKey(cursor.key), key.entity == entity,
+                key.numbers.lowerBound < numbers.upperBound
+            {
+                let start = max(lower, key.numbers.lowerBound)
+                if lower < start, try !body(ZoneSelection(ranges: [lower..<start])) { return }
+                lower = min(numbers.upperBound, key.numbers.upperBound)
+                let zone = try? Zone(cursor.value, at: key)
+                if try !body(select(start..<lower, of: key, zone, filter)) { return }
+                isFound = (try? cursor.seekToNext()) ?? false
+            }
+            if lower < numbers.upperBound { _ = try body(ZoneSelection(ranges: [lower..<numbers.upperBound])) }
+        }
+    }
+
     /// Those of some numbers of a zone that objects which pass the tests may have. All where less than a quarter of the objects can be left
-    /// out, or where nothing is known: the check says what is damaged. O(numbers of a zone).
-    func select(_ numbers: Range<UInt64>, of key: ZoneKey, _ filter: ScanFilter) -> ZoneSelection {
+    /// out, where nothing is known (the check says what is damaged), and where a test fails: the scan will meet the object, and say so.
+    private func select(
+        _ numbers: Range<UInt64>, of key: ZoneKey, _ zone: Zone?, _ filter: ScanFilter
+    ) -> ZoneSelection {
         let all = ZoneSelection(ranges: [numbers])
-        var zone: Zone?
-        guard (try? view.get(key.bytes, in: tables.meta) { zone = try Zone($0, at: key) }) == true,
-            let zone
-        else { return all }
+        guard let zone else { return all }
         if let mayHave = filter.mayHave, !mayHave(zone.bounds) {
             let isWhole = numbers.upperBound - numbers.lowerBound == Zone.length
             if isWhole && filter.alsoRead.isEmpty { return ZoneSelection(ranges: [], skippedCount: zone.count) }
         }
         let coded = zone.coded
+        let tests = filter.tests.filter { coded.slots.contains($0.slot) }
+        if tests.isEmpty { return all }
         var places = [Bool](repeating: true, count: coded.end)
         var present = places
-        var isUsed = false
-        for test in filter.tests where coded.slots.contains(test.slot) {
+        for test in tests {
             let name = TextColumnKey(key, slot: test.slot)
             let isFound = try? view.get(name.bytes, in: tables.meta) { value in
                 let column = try TextColumn(value, at: name, count: coded.end)
-                column.select(column.codes(where: test), in: &places, present: &present)
+                column.select(try column.codes(where: test), in: &places, present: &present)
             }
             guard isFound == true else { return all }
-            isUsed = true
         }
-        if !isUsed { return all }
         for place in coded.changed where place < coded.end { places[Int(place)] = true }
         var next = filter.alsoRead.indices.firstNumber { filter.alsoRead[$0] >= numbers.lowerBound }
         while next < filter.alsoRead.count, numbers.contains(filter.alsoRead[next]) {
@@ -107,7 +129,10 @@ extension StoreReader {
         if hasOpenZones { return 0 }
         var skipped: UInt64 = 0
         for range in wanted.within(0..<(try entityState(entity).nextObject)) {
-            range.forEachZone(of: entity) { skipped += select($1, of: $0, filter).skippedCount }
+            try forEachSelection(of: entity, in: range, filter) {
+                skipped += $0.skippedCount
+                return true
+            }
         }
         return skipped
     }

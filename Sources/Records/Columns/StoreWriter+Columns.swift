@@ -19,10 +19,13 @@ struct OpenColumns {
         builders = entity.columnSlots.map { TextColumnBuilder(slot: $0, places: Int(Zone.length)) }
     }
 
-    /// Takes some records of a batch.
-    mutating func append(_ rows: BatchRows) {
+    /// Takes some records of a batch, the first of which has a place. False when they do not follow those before.
+    mutating func append(_ rows: BatchRows, at place: Int) -> Bool {
+        guard place == end, rows.part.columns.map(\.slot) == builders.map(\.slot) else { return false }
         for index in builders.indices { builders[index].set(rows.part.columns[index], rows.places, at: end) }
         end += rows.places.count
+        if end == Int(Zone.length) { for index in builders.indices { builders[index].finish() } }
+        return true
     }
 }
 
@@ -31,7 +34,7 @@ extension StoreWriter {
     /// when a record is damaged. O(numbers of a zone).
     func writeColumns(of key: ZoneKey, _ next: UInt64, _ built: OpenColumns?) throws -> CodedPlaces {
         try deleteColumns(of: key)
-        let end = min(key.place(of: next), Int(Zone.length))
+        let end = key.usedLength(next)
         var builders: [TextColumnBuilder]
         if let built, built.end == end {
             builders = built.builders

@@ -47,13 +47,12 @@ struct TextColumn: ~Escapable {
     /// How many numbers have codes.
     var count: Int { codes.byteCount / codeLength }
 
-    /// Which texts a test holds for, by code. O(texts).
-    func codes(where test: ColumnTest) -> [Bool] {
+    /// Which texts a test holds for, by code. Throws as the test. O(texts).
+    func codes(where test: ColumnTest) throws -> [Bool] {
         var holds = [Bool](repeating: false, count: Self.codeCount)
         holds[Self.null] = test.holdsForNull
         for (index, range) in ranges.enumerated() {
-            // Where the test fails, the scan meets the object, and says so.
-            holds[Self.firstText + index] = (try? test.holds(texts.extracting(range))) ?? true
+            holds[Self.firstText + index] = try test.holds(texts.extracting(range))
         }
         return holds
     }

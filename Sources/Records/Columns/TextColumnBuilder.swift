@@ -13,12 +13,14 @@ struct TextColumnBuilder: Sendable {
     /// The codes of texts by their hashes, with open addressing; 0: none.
     private var table = [UInt16](repeating: 0, count: Self.tableLength)
     private var lastCode = 0
+    private let mostTexts: Int
 
     private static let tableLength = 4 * TextColumn.mostTexts
 
     /// Of so many places.
-    init(slot: Int, places count: Int) {
+    init(slot: Int, places count: Int, mostTexts: Int = TextColumn.mostTexts) {
         self.slot = slot
+        self.mostTexts = mostTexts
         codes = Array(repeating: UInt16(TextColumn.absent), count: count)
     }
 
@@ -29,17 +31,14 @@ struct TextColumnBuilder: Sendable {
             codes[place] = UInt16(TextColumn.null)
             return
         }
-        guard let code = code(of: record.bytes(range)) else {
-            hasGivenUp = true
-            return
-        }
+        guard let code = code(of: record.bytes(range)) else { return giveUp() }
         codes[place] = UInt16(truncatingIfNeeded: code)
     }
 
     /// Takes what some places of another one have. O(texts + places).
     mutating func set(_ other: borrowing TextColumnBuilder, _ places: Range<Int>, at place: Int) {
-        hasGivenUp = hasGivenUp || other.hasGivenUp
         if hasGivenUp { return }
+        if other.hasGivenUp { return giveUp() }
         // Those of the other's texts here; 0: not asked for yet.
         var known = [UInt16](repeating: 0, count: TextColumn.firstText + other.ends.count)
         (known[TextColumn.absent], known[TextColumn.null]) = (UInt16(TextColumn.absent), UInt16(TextColumn.null))
@@ -47,8 +46,7 @@ struct TextColumnBuilder: Sendable {
             let index = Int(code)
             if known[index] == 0, index >= TextColumn.firstText {
                 guard let code = self.code(of: other.bytes.span.bytes.extracting(other.range(of: index))) else {
-                    hasGivenUp = true
-                    return
+                    return giveUp()
                 }
                 known[index] = UInt16(truncatingIfNeeded: code)
             }
@@ -58,6 +56,11 @@ struct TextColumnBuilder: Sendable {
 
     /// No record comes any more: what finds the texts is not needed.
     mutating func finish() { table = [] }
+
+    private mutating func giveUp() {
+        hasGivenUp = true
+        (codes, bytes, ends, table) = ([], [], [], [])
+    }
 
     private mutating func code(of text: RawSpan) -> Int? {
         // Neighbours often have the same text.
@@ -71,7 +74,7 @@ struct TextColumnBuilder: Sendable {
             }
             index = (index + 1) & (Self.tableLength - 1)
         }
-        if ends.count == TextColumn.mostTexts { return nil }
+        if ends.count == mostTexts { return nil }
         bytes.appendBytes(text)
         ends.append(bytes.count)
         lastCode = TextColumn.firstText + ends.count - 1

@@ -76,7 +76,7 @@ package import LMDB
 ///   it: a table of its own would have to be made in stores that other processes have open. Raised in the same way.
 /// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
-/// - 12: zones have columns. Raised in the same way: a zone gets them when it is next written.
+/// - 12: zones have columns. Raised in the same way: a zone of an older program gets them when one of its objects changes.
 package enum StoreLayout {
     package static let version: UInt32 = 12
     /// The oldest that is read.

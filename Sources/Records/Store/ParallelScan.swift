@@ -97,7 +97,8 @@ package final class ParallelScan {
     ) throws {
         let isAlone = others.isEmpty
         let end = try first.entityState(entity).nextObject
-        let bounds = try isAlone ? 0..<RecordKey.maximumNumber + 1 : min(first.firstNumber(of: entity), end)..<end
+        let start = try isAlone ? 0 : min(first.firstNumber(of: entity) / Zone.length * Zone.length, end)
+        let bounds = start..<(isAlone ? RecordKey.maximumNumber + 1 : end)
         let numbers = NumberParts(wanted.within(bounds))
         let parts = ScanParts(of: numbers.count, threads: threadCount)
         var shouldContinue = true

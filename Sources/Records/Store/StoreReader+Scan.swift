@@ -2,35 +2,29 @@ internal import LMDB
 internal import Models
 
 extension StoreReader {
-    /// As `scan(_:from:_:)` in blocks, for some ranges of numbers, in their order, until the body returns false; all records of a block are selected.
-    /// A filter leaves out objects of which zones and columns say that they are not wanted. The body writes nothing to the store.
+    /// As `scan(_:from:_:)` in blocks, for some ranges of numbers, in their order, until the body returns false; all records of a block
+    /// are selected. A filter leaves out objects of which zones and columns say that they are not wanted. The body writes nothing to the
+    /// store.
     func scan(
         _ entity: Int, numbers: [Range<UInt64>], where filter: ScanFilter? = nil,
         _ body: (inout RecordBlock) throws -> Bool
     ) throws -> ScanCount {
+        let numbers = numbers.filter { !$0.isEmpty }
         guard let filter, !hasOpenZones else { return ScanCount(met: try scanRanges(numbers, of: entity, body).met) }
-        let next = try entityState(entity).nextObject
         var scanned = ScanCount()
         var shouldContinue = true
-        func scan(_ selected: ZoneSelection) throws {
-            let (met, isOver) = try scanRanges(selected.ranges, of: entity, body)
-            scanned += ScanCount(met: met, skipped: selected.skippedCount)
-            shouldContinue = !isOver
-        }
         for range in numbers where shouldContinue {
-            // No zone begins with a number that was not given out.
-            let end = min(range.upperBound, max(range.lowerBound, next))
-            try (range.lowerBound..<end).forEachZone(of: entity) { zone, numbers in
-                if shouldContinue { try scan(select(numbers, of: zone, filter)) }
-            }
-            if shouldContinue, end < range.upperBound {
-                try scan(ZoneSelection(ranges: [end..<range.upperBound]))
+            try forEachSelection(of: entity, in: range, filter) { selected in
+                let (met, isOver) = try scanRanges(selected.ranges, of: entity, body)
+                scanned += ScanCount(met: met, skipped: selected.skippedCount)
+                shouldContinue = !isOver
+                return shouldContinue
             }
         }
         return scanned
     }
 
-    /// Returns how many objects it met, and whether the body ended the scan.
+    /// Of ranges that are not empty. Returns how many objects it met, and whether the body ended the scan.
     private func scanRanges(
         _ numbers: [Range<UInt64>], of entity: Int, _ body: (inout RecordBlock) throws -> Bool
     ) throws -> (met: UInt64, isOver: Bool) {
@@ -40,12 +34,14 @@ extension StoreReader {
         try withScanErrors(of: entity) {
             try view.withCursor(on: tables.records) { cursor in
                 var block = RecordBlock(missing: model.entities[entity].missingValues)
-                for (index, range) in numbers.enumerated() where !range.isEmpty {
+                for (index, range) in numbers.enumerated() {
                     let last = RecordKey(entity: entity, number: range.upperBound - 1).rawValue
-                    _ = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: range.lowerBound).rawValue)
+                    let first = RecordKey(entity: entity, number: range.lowerBound).rawValue
+                    var failure: (any Error)?
+                    do { _ = try cursor.seek(toKeyFrom: first) } catch { failure = error }
                     var isRead = false
                     while !isRead {
-                        var failure = block.read(from: &cursor, through: last)
+                        failure = failure ?? block.read(from: &cursor, through: last)
                         isRead = !block.isFull
                         // The records of short ranges are handed out together.
                         if isRead, failure == nil, index + 1 < numbers.count { break }

@@ -5,6 +5,8 @@ internal import Models
 struct BatchPart: Sendable {
     /// So many records, one after the other, are a part: a zone with only some of the records has few of the values.
     static let length = 1024
+    /// Where a whole part has more texts, its zone will have too many.
+    private static let mostTexts = length / 4 * 3
 
     private(set) var bounds: RecordBounds
     /// In the order of the entity's `columnSlots`.
@@ -13,7 +15,10 @@ struct BatchPart: Sendable {
     /// Of some of a batch's records. O(records x slots).
     init(of batch: borrowing RecordBatch, _ indices: Range<Int>, _ entity: Entity) throws {
         bounds = RecordBounds(of: entity)
-        columns = entity.columnSlots.map { TextColumnBuilder(slot: $0, places: indices.count) }
+        let mostTexts = indices.count == Self.length ? Self.mostTexts : TextColumn.mostTexts
+        columns = entity.columnSlots.map {
+            TextColumnBuilder(slot: $0, places: indices.count, mostTexts: mostTexts)
+        }
         let missing = entity.missingValues
         for index in indices {
             let record = try RecordView(batch[index], missing: missing.span.bytes)

@@ -21,24 +21,27 @@ final class OpenZones {
             self.zone = zone?.count == 0 ? Zone(of: entity) : zone
             self.zone?.bounds.forgetOthers(than: RecordBounds.types(of: entity))
             self.zone?.coded.forgetOthers(than: entity.columnSlots)
-            isChanged = isDamaged
             hasStrayColumns = zone == nil || zone?.coded.slots != self.zone?.coded.slots
+            // What was stored of columns must not be believed again.
+            isChanged = isDamaged || zone != nil && hasStrayColumns
         }
 
         /// Makes the zone known: it has no objects yet but those that are noted next.
         func begin() { if zone == nil { zone = Zone(of: entity) } }
 
-        /// The numbers are new: no column has codes of them. Without rows, their columns are not known.
+        /// Without rows, the columns of the objects are not known.
         func noteInserted(_ numbers: Range<UInt64>, within bounds: RecordBounds, _ rows: BatchRows?) {
-            guard let count = zone?.count else { return }
-            if count == 0 { columns = OpenColumns(of: entity, from: key.place(of: numbers.lowerBound)) }
-            if let rows, columns?.end == key.place(of: numbers.lowerBound) {
-                columns?.append(rows)
-            } else {
-                columns = nil
+            guard let zone else { return }
+            let place = key.place(of: numbers.lowerBound)
+            // Numbers are new, so that no column has codes of them, unless counters were damaged.
+            if place < zone.coded.end {
+                self.zone?.coded = CodedPlaces()
+                hasStrayColumns = true
             }
-            zone?.count += UInt64(numbers.count)
-            zone?.bounds.include(bounds)
+            if zone.count == 0 { columns = OpenColumns(of: entity, from: place) }
+            if rows.map({ columns?.append($0, at: place) ?? false }) != true { columns = nil }
+            self.zone?.count += UInt64(numbers.count)
+            self.zone?.bounds.include(bounds)
             isChanged = true
         }
 
@@ -56,15 +59,18 @@ final class OpenZones {
             let missing = missing
             if try zone?.bounds.include(record, missing: missing.span.bytes) ?? false { isChanged = true }
             columns = nil
-            guard let zone else { return }
-            let coded = zone.coded
-            // Of an older program, or of a record that was damaged.
-            if coded.end == 0, zone.count >= CodedPlaces.mostChanges, !entity.columnSlots.isEmpty { isChanged = true }
-            guard !coded.slots.isEmpty, coded.isCoded(key.place(of: number)) else { return }
+            guard let (end, count) = zone.map({ ($0.coded.end, $0.count) }) else { return }
+            if end == 0 {
+                // An older program made no columns.
+                if !isChanged, count >= CodedPlaces.mostChanges { isChanged = !entity.columnSlots.isEmpty }
+                return
+            }
+            guard let slots = zone?.coded.slots, !slots.isEmpty, zone?.coded.isCoded(key.place(of: number)) == true
+            else { return }
             let (record, old) = try (
                 RecordView(record, missing: missing.span.bytes), RecordView(old, missing: missing.span.bytes)
             )
-            for slot in coded.slots where try !record.isEqual(to: old, at: slot) {
+            for slot in slots where try !record.isEqual(to: old, at: slot) {
                 noteChange(of: number)
                 return
             }

@@ -27,7 +27,7 @@ extension StoreWriter {
             switch (old, made) {
             case (.whole(let old), .whole(let zone))
             where !all && old.count == zone.count && old.bounds.firstSlot(exceededBy: zone.bounds) == nil
-                && hasRightColumns:
+                && hasRightColumns && old.coded.end <= key.usedLength(next ?? .max):
                 continue
             case (nil, .damaged): continue
             case (_, .damaged):

@@ -70,7 +70,10 @@ extension StoreWriter {
                 try view.delete(key.bytes, in: tables.meta)
                 return
             }
-            if open.columnsAreDue(next) {
+            if zone.count == 0 {
+                try deleteColumns(of: key)
+                open.setCoded(CodedPlaces())
+            } else if open.columnsAreDue(next) {
                 open.setCoded(try writeColumns(of: key, next, open.columns))
             } else if open.hasStrayColumns {
                 try deleteColumns(of: key)

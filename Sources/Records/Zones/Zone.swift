@@ -88,6 +88,11 @@ struct ZoneKey: Hashable {
 
     var numbers: Range<UInt64> { index * Zone.length..<(index + 1) * Zone.length }
 
+    /// How many of its numbers are given out, when one is the next.
+    func usedLength(_ next: UInt64) -> Int {
+        Int(truncatingIfNeeded: min(max(next, numbers.lowerBound), numbers.upperBound) - numbers.lowerBound)
+    }
+
     /// Where a number stands among those of the zone.
     func place(of number: UInt64) -> Int { Int(truncatingIfNeeded: number &- numbers.lowerBound) }
 

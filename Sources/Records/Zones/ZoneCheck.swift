@@ -25,7 +25,7 @@ struct ZoneCheck {
         guard stored != nil else { return }
         let missing = reader.model.entities[object.entity].missingValues
         do {
-            if try found?.insert(record, missing: missing) == false { found = nil }
+            guard try found?.insert(record, missing: missing) == true else { return found = nil }
             try columns?.read(RecordView(record, missing: missing.span.bytes), at: key.place(of: object.number))
         } catch { found = nil }
     }

@@ -65,6 +65,33 @@ extension ZoneFetchTests {
         #expect(renewed.found == 749 && renewed.read >= 749 && renewed.read < 1000)
     }
 
+    /// A column of a removed attribute takes those of the others with it: they are made anew, and a change is seen before that.
+    @Test func columnsFollowTheModel() throws {
+        let texts = [AttributeDescription("kind", .string), AttributeDescription("section", .string)]
+        do {
+            let container = try PersistentContainer(
+                path: folder.path, model: Model(entities: [Entity("Item", texts)]))
+            let context = container.newContext()
+            var items: [ManagedObject] = []
+            for number in 0..<600 {
+                let item = try context.insert("Item")
+                (item["kind"], item["section"]) = (.string(number == 7 ? "b" : "a"), .string("s"))
+                items.append(item)
+            }
+            try context.save()
+            #expect(try found("kind == 'b'", in: container, "Item") == (1, 1))
+            for item in items.suffix(200) { context.delete(item) }
+            try context.save()
+        }
+        let entity = Entity("Item", [texts[0]], removed: ["section"])
+        let container = try PersistentContainer(path: folder.path, model: Model(entities: [entity]))
+        let context = container.newContext()
+        try context.existingObject(with: context.objectID(of: "Item", number: 20))["kind"] = .string("b")
+        try context.save()
+        #expect(try found("kind == 'b'", in: container, "Item").found == 2)
+        #expect(try container.store.snapshot().check() == [])
+    }
+
     /// Objects of subentities are read all; zones of the entity itself are skipped.
     @Test func objectsOfSubentitiesAreRead() throws {
         let model = Model(entities: [
