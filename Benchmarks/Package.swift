@@ -24,7 +24,7 @@ let package = Package(
         // writes a catalogue as TSV
         .executableTarget(name: "generate-catalogue", dependencies: ["Catalogue"]),
         // makes the stores and databases
-        .executableTarget(name: "prepare", dependencies: ["Stores"]),
+        .executableTarget(name: "prepare", dependencies: ["Catalogue", "Stores"]),
         // measures what the harness cannot: memory, size, and ratios of whole processes
         .executableTarget(
             name: "figures",

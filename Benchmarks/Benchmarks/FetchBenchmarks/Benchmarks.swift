@@ -183,7 +183,7 @@ func build(_ stores: Stores) {
         let queue = try stores.database()
         for _ in benchmark.scaledIterations {
             try queue.writeWithoutTransaction { database in
-                try database.execute(sql: "DROP INDEX by_section")
+                try database.execute(sql: "DROP INDEX IF EXISTS by_section")
                 benchmark.startMeasurement()
                 try database.execute(sql: stores.shape.createIndex)
                 blackHole(
