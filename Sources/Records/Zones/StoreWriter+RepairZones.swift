@@ -22,7 +22,7 @@ extension StoreWriter {
         }
         var renewed = 0
         let next = try? entityState(entity).nextObject
-        for (key, made, hasRightColumns) in try zonesOfRecords(of: entity, stored) {
+        for (key, made, hasRightColumns) in try zonesOfRecords(of: entity, all ? [:] : stored) {
             let old = stored.removeValue(forKey: key)
             switch (old, made) {
             case (.whole(let old), .whole(let zone))
