@@ -1,5 +1,5 @@
 internal import Bytes
-package import Values
+internal import Values
 
 /// A part of a predicate that reads one text alone.
 package struct OneTextTest: Sendable {
