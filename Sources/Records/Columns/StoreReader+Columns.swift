@@ -137,16 +137,3 @@ extension StoreReader {
         return skipped
     }
 }
-
-extension Range<UInt64> {
-    /// Divides numbers of an entity among their zones.
-    func forEachZone(of entity: Int, _ body: (ZoneKey, Range<UInt64>) throws -> Void) rethrows {
-        var lower = lowerBound
-        while lower < upperBound {
-            let key = ZoneKey(RecordKey(entity: entity, number: lower))
-            let upper = Swift.min(upperBound, key.numbers.upperBound)
-            try body(key, lower..<upper)
-            lower = upper
-        }
-    }
-}

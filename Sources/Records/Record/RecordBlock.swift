@@ -36,7 +36,7 @@ package struct RecordBlock: ~Copyable {
 
     var isFull: Bool { entries.isFull }
 
-    /// There is room for one record at first, then for more and more: who wants one need not wait for many.
+    /// At first there is room for one record, then for more: a scan that ends at its first record does not read many.
     mutating func removeAll() {
         entries.removeAll()
         entries.most = min(4 * entries.most, EntryBlock.capacity)

@@ -99,3 +99,16 @@ struct ZoneKey: Hashable {
     /// What errors call the zone.
     var name: String { "zone \(index) of entity \(entity)" }
 }
+
+extension Range<UInt64> {
+    /// Divides numbers of an entity among their zones.
+    func forEachZone(of entity: Int, _ body: (ZoneKey, Range<UInt64>) throws -> Void) rethrows {
+        var lower = lowerBound
+        while lower < upperBound {
+            let key = ZoneKey(RecordKey(entity: entity, number: lower))
+            let upper = Swift.min(upperBound, key.numbers.upperBound)
+            try body(key, lower..<upper)
+            lower = upper
+        }
+    }
+}
