@@ -12,9 +12,7 @@ import Stores
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// Whether a table is wanted soon: each line takes a second at most, and slow ones have few iterations.
-let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
-
+/// In brief, each line takes a second at most, and slow ones have few iterations.
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
@@ -56,8 +54,8 @@ let benchmarks: @Sendable () -> Void = {
         }
     }
     parse()
-    typedScans()
-    merges()
+    typedScans(TypedStore())
+    merges(TypedStore())
     if let rows = rowCounts.last(where: { $0 <= (isBrief ? 100_000 : 1_000_000) }) {
         batchInsert(rows, .packages)
         for shape in [Shape.files, .shuffledFiles] { batchInsert(rows, shape, isUnique: true) }

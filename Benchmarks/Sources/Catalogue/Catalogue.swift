@@ -27,6 +27,8 @@ public struct Catalogue {
         "server", "client", "graphical", "viewer", "interface", "to", "data", "network", "simple", "common", "runtime",
     ]
 
+    private static let sections = (0..<sectionCount).map { "section-\(String($0, radix: 36))" }
+
     private var generator: SplitMix64
     private var number = 0
     /// Sections' shares, summed up.
@@ -52,8 +54,16 @@ public struct Catalogue {
         return Row(
             name: name(), section: section(), version: "\(int(12)).\(int(30)).\(int(100))-\(1 + int(5))",
             architecture: int(3) == 0 ? "all" : "amd64", size: 10 + int(int(20) == 0 ? 500_000 : 5000),
-            maintainer: "\(word(2)) \(word(3)) <\(word(2))@example.org>",
-            description: (0..<4 + int(6)).map { _ in Self.words[int(Self.words.count)] }.joined(separator: " "))
+            maintainer: "\(word(2)) \(word(3)) <\(word(2))@example.org>", description: description())
+    }
+
+    private mutating func description() -> String {
+        var text = ""
+        for place in 0..<4 + int(6) {
+            if place > 0 { text += " " }
+            text += Self.words[int(Self.words.count)]
+        }
+        return text
     }
 
     /// A new value for a row's name, to change its place.
@@ -61,15 +71,16 @@ public struct Catalogue {
 
     public mutating func section() -> String {
         let point = Double(generator.next() >> 11) / Double(1 << 53) * (shares.last ?? 1)
-        let rank = shares.firstIndex { $0 >= point } ?? 0
-        return "section-\(String(rank, radix: 36))"
+        return Self.sections[shares.firstIndex { $0 >= point } ?? 0]
     }
 
     /// A random number below a bound.
     public mutating func int(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
 
     mutating func word(_ syllables: Int) -> String {
-        (0..<syllables).map { _ in Self.syllables[int(Self.syllables.count)] }.joined()
+        var word = ""
+        for _ in 0..<syllables { word += Self.syllables[int(Self.syllables.count)] }
+        return word
     }
 }
 

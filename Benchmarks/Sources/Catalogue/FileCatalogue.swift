@@ -59,13 +59,13 @@ public struct FileCatalogue {
         for _ in 0..<1 + words.int(8) {
             let folders = (0..<1 + words.int(5)).map { _ in words.word(2 + words.int(4)) }
             let folder = ([roots[words.int(roots.count)], package] + folders).joined(separator: "/")
+            let depth = folder.utf8.count { $0 == UInt8(ascii: "/") } + 2
             for _ in 0..<1 + words.int(40) where rows.count < count {
                 let path =
                     "\(folder)/\(words.word(2 + words.int(5)))-\(rows.count).\(extensions[words.int(extensions.count)])"
                 rows.append(
                     Row(
-                        path: path, section: section, package: package, depth: path.split(separator: "/").count,
-                        length: path.utf8.count))
+                        path: path, section: section, package: package, depth: depth, length: path.utf8.count))
             }
         }
     }

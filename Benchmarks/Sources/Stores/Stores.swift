@@ -3,6 +3,9 @@ public import FetchIndex
 import Foundation
 public import GRDB
 
+/// Whether a table is wanted soon, as FETCHINDEX_BENCHMARK_BRIEF says: fewer rows and rounds.
+public let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
+
 /// The same rows in a FetchIndex store and in an SQLite database, kept in a folder between runs.
 public struct Stores: Sendable {
     public let rows: Int
@@ -11,12 +14,15 @@ public struct Stores: Sendable {
     private let folder: URL
     private let storeURL: URL
 
-    /// The folder is named by FETCHINDEX_BENCHMARK_DATA.
+    /// Named by FETCHINDEX_BENCHMARK_DATA.
+    static var dataFolder: URL {
+        URL(fileURLWithPath: ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data")
+    }
+
     public init(rows: Int, _ shape: Shape = .packages) {
         self.rows = rows
         self.shape = shape
-        let path = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data"
-        folder = URL(fileURLWithPath: path).appendingPathComponent("\(shape)-\(rows)")
+        folder = Self.dataFolder.appendingPathComponent("\(shape)-\(rows)")
         // Made once: they are no part of what is measured.
         storeURL = folder.appendingPathComponent("store")
         definition = shape.definition
@@ -115,8 +121,7 @@ public struct Stores: Sendable {
 
     /// A new folder beside the stores.
     public static func scratch() throws -> URL {
-        let path = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data"
-        let folder = URL(fileURLWithPath: path).appendingPathComponent("scratch-\(UUID().uuidString)")
+        let folder = dataFolder.appendingPathComponent("scratch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return folder
     }

@@ -80,7 +80,7 @@ for rows in rowCounts.split(separator: " ").compactMap({ Int($0) }) {
     figures += try LargeSaveFigures(Stores(rows: rows)).measure()
 }
 figures += try ImportFigures(rows: 1_000_000).measure()
-if ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] == nil {
+if !isBrief {
     figures += try RelationshipFigures(rows: 1_000_000).measure()
 }
 print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))

@@ -13,3 +13,4 @@ for argument in CommandLine.arguments.dropFirst() {
     }
     await paths.value
 }
+try TypedStore().prepare()

@@ -1,0 +1,50 @@
+public import FetchIndex
+public import Foundation
+
+/// A store of rows with the same value as a UUID, a decimal, a URL and a text, kept between runs.
+public struct TypedStore: Sendable {
+    public let rows: Int
+    private let folder: URL
+
+    public init() {
+        rows = isBrief ? 50_000 : 200_000
+        folder = Stores.dataFolder.appendingPathComponent("typed-\(rows)")
+    }
+
+    public static func uuid(_ row: Int) -> UUID {
+        UUID(uuidString: "00000000-0000-4000-8000-" + String(format: "%012x", row * 2_654_435_761 % 0xFFFF_FFFF))!
+    }
+
+    public func container() throws -> PersistentContainer {
+        try PersistentContainer(at: folder.appendingPathComponent("store"), durability: .none)
+    }
+
+    /// Of a copy, in a folder of its own, to be changed and thrown away.
+    public func copy(in scratch: URL) throws -> PersistentContainer {
+        let copy = scratch.appendingPathComponent("store")
+        try FileManager.default.copyItem(at: folder.appendingPathComponent("store"), to: copy)
+        return try PersistentContainer(at: copy, durability: .none)
+    }
+
+    /// Makes it, once.
+    public func prepare() throws {
+        if FileManager.default.fileExists(atPath: folder.path) { return }
+        let unfinished = try Stores.scratch()
+        let attributes = [
+            AttributeDescription("uuid", .uuid), AttributeDescription("decimal", .decimal),
+            AttributeDescription("url", .url), AttributeDescription("text", .string),
+        ]
+        let container = try PersistentContainer(
+            at: unfinished.appendingPathComponent("store"), model: Model(entities: [Entity("Typed", attributes)]),
+            durability: .none)
+        let values: [[Value]] = (0..<rows).map { row in
+            let uuid = Self.uuid(row)
+            return [
+                .uuid(uuid), .decimal(Decimal(row) / 100), .url(URL(string: "https://example.org/\(row)")!),
+                .string(uuid.uuidString),
+            ]
+        }
+        try container.newContext().execute(BatchInsertRequest(entityName: "Typed", rows: values))
+        try FileManager.default.moveItem(at: unfinished, to: folder)
+    }
+}
