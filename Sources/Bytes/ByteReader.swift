@@ -57,7 +57,26 @@ package struct ByteReader: ~Escapable {
     }
 
     @inlinable
+    @inline(__always)
     package mutating func varint() throws -> UInt64 {
+        // Most have one or two bytes.
+        if bytes.byteCount - offset >= 2 {
+            let pair = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self).littleEndian
+            if pair & 0x80 == 0 {
+                offset += 1
+                return UInt64(pair & 0x7F)
+            }
+            if pair & 0x8000 == 0 {
+                offset += 2
+                return UInt64(pair & 0x7F | (pair >> 1) & 0x3F80)
+            }
+        }
+        return try longVarint()
+    }
+
+    @usableFromInline
+    @inline(never)
+    mutating func longVarint() throws -> UInt64 {
         var number: UInt64 = 0
         var shift: UInt64 = 0
         while true {

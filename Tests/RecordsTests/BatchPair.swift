@@ -49,6 +49,23 @@ struct BatchPair {
         return wasRepeated
     }
 
+    /// Inserts the records into both stores, and expects the same error, or none, and that both keep what came before it.
+    func insert(_ records: [[UInt8]], _ comment: Comment) throws {
+        func error(_ body: () throws -> Void) throws -> String {
+            do { try body() } catch let error as StoreError where error.isOfValues { return error.description }
+            return "none"
+        }
+        var (outcome, expected) = ("", "")
+        let commit = try batched.write { writer in
+            outcome = try error { try writer.insert(0, RecordBatch(records)) }
+        }
+        let expectedCommit = try single.write { writer in
+            expected = try error { for record in records { try writer.insert(0, record.span.bytes) } }
+        }
+        #expect(outcome == expected, comment)
+        #expect(commit == expectedCommit, comment)
+    }
+
     func delete(_ number: UInt64) throws {
         for store in [batched, single] {
             try store.write { _ = try $0.delete(RecordKey(entity: 0, number: number)) }

@@ -26,6 +26,21 @@ import Values
         try pair.expectSameContents("seed \(seed)")
     }
 
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func anInsertedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let pair = try BatchPair(model: TestStore.books)
+        for _ in 0..<12 {
+            let records = try (0..<Int.random(in: 0...60, using: &generator)).map { _ in
+                let number = Int.random(in: 0..<2000, using: &generator)
+                let id = number == 0 ? String(repeating: "k", count: 600) : "id-\(number)"
+                return try pair.single.book(id, Int64.random(in: 0..<3, using: &generator))
+            }
+            try pair.insert(records, "seed \(seed)")
+        }
+        try pair.expectSameContents("seed \(seed)")
+        #expect(try pair.batched.store.snapshot().check() == [], "seed \(seed)")
+    }
+
     private static let parts = Model(entities: [
         Entity(
             "Part", [AttributeDescription("code", .string, isUnique: true), AttributeDescription("price", .integer)]),

@@ -59,8 +59,10 @@ struct CodedPlaces: Equatable {
     init(_ reader: inout ByteReader) throws {
         if reader.isAtEnd { return }
         func numbers(_ reader: inout ByteReader) throws -> [UInt16] {
+            let count = try reader.count()
             var numbers: [UInt16] = []
-            for _ in 0..<(try reader.count()) { numbers.append(UInt16(truncatingIfNeeded: try reader.varint())) }
+            numbers.reserveCapacity(count)
+            for _ in 0..<count { numbers.append(UInt16(truncatingIfNeeded: try reader.varint())) }
             return numbers
         }
         slots = try numbers(&reader).map(Int.init)

@@ -182,6 +182,12 @@ extension RecordBuilder {
     /// A record of an entity with values in the order of its attributes; those that are left out at the end have their
     /// default values. Throws when a value has another type or a required one is null.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
+        try assemble(values, of: entity)
+        return finish()
+    }
+
+    /// The same, but for finishing the record.
+    package mutating func assemble(_ values: [Value], of entity: Entity) throws {
         begin()
         for (index, rule) in entity.valueRules.enumerated() {
             // Slots of removed attributes.
@@ -196,7 +202,6 @@ extension RecordBuilder {
             append(value)
         }
         while slotCount < entity.slots.count { appendNull() }
-        return finish()
     }
 
     /// Appends a slot's value of another record, or null.

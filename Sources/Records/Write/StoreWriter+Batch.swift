@@ -54,6 +54,35 @@ extension StoreWriter {
             areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count, areKeysScattered: insertion.keys.areScattered)
     }
 
+    /// Inserts the records of a batch, in their order, as `insert` does one by one, and throws as it does: what was written before
+    /// the error stays. O(k log n).
+    package func insert(_ entity: Int, _ batch: borrowing RecordBatch) throws {
+        let stored = model.entities[entity]
+        guard !hasDerivations, stored.uniqueConstraints.count <= 1, !stored.isAbstract else {
+            for row in 0..<batch.count { try insert(entity, batch[row]) }
+            return
+        }
+        try requireChangeable()
+        try requireUniqueKeys(of: entity)
+        let constraint = stored.uniqueConstraints.first
+        var insertion = BatchInsertion(
+            keys: try BatchKeys(batch, entity, constraint, nil, in: self), entity: entity,
+            next: try entityState(entity).nextObject)
+        var row = 0
+        do {
+            while row < batch.count, case .new = insertion.keys.rows[row] {
+                _ = try insert(row, of: batch, &insertion)
+                row += 1
+            }
+        } catch {
+            try insertion.end(in: self)
+            throw error
+        }
+        try insertion.end(in: self)
+        // One whose key is taken or too long is refused for that.
+        for row in row..<batch.count { try insert(entity, batch[row]) }
+    }
+
     /// What the next batch of an import will probably be like.
     package struct BatchOutcome {
         /// Whether the store has most records already, in the order of their objects: then sorting keys beforehand is in vain.

@@ -66,8 +66,8 @@ public struct BatchDeleteRequest: Sendable {
 
 extension ManagedObjectContext {
     /// Inserts rows in one transaction, then advances to its commit; controllers report the rows like any other change.
-    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages, and for the rows
-    /// when the context has objects or controllers of the entity. Throws `StoreError`, `RequestError` and
+    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages, for some
+    /// thousand rows, and for all when the context has objects or controllers of the entity. Throws `StoreError`, `RequestError` and
     /// `ContextError.delivering`; an error leaves the store as it was.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
@@ -99,19 +99,16 @@ extension ManagedObjectContext {
                 throw RequestError.wrongType(
                     "\(entityName) has no unique attribute by which rows could update objects")
             }
-            var builder = RecordBuilder()
-            var count = 0
-            while let values = try next() {
-                let record = try builder.record(values, of: entity)
-                switch onUniqueConflict {
-                case .error: try writer.insert(number, record.span.bytes)
-                case .update:
-                    let outcome = try writer.put(number, record.span.bytes, by: entity.uniqueConstraints)
-                    if case .unchanged = outcome { continue }
-                }
-                count += 1
+            var insertion = RowInsertion(into: number, onUniqueConflict, writer)
+            do {
+                while let values = try next() { try insertion.insert(values) }
+            } catch {
+                // The error of an earlier row comes first.
+                try insertion.write()
+                throw error
             }
-            return count
+            try insertion.write()
+            return insertion.count
         }
     }
 

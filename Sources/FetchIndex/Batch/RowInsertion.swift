@@ -1,0 +1,55 @@
+internal import Models
+internal import Records
+
+/// Inserts rows into an entity, or updates the objects that have their unique values, many at once: their unique keys are written in
+/// order.
+struct RowInsertion {
+    private static let batchLength = 8192
+    private static let batchBytes = 4 << 20
+
+    private let writer: StoreWriter
+    private let number: Int
+    private let entity: Entity
+    private let onUniqueConflict: UniqueConflictPolicy
+    private var builder = RecordBuilder()
+    /// Not written yet.
+    private var batch = RecordBatch()
+    /// How many objects were inserted or updated.
+    private(set) var count = 0
+
+    init(into number: Int, _ onUniqueConflict: UniqueConflictPolicy, _ writer: StoreWriter) {
+        self.writer = writer
+        self.number = number
+        entity = writer.model.entities[number]
+        self.onUniqueConflict = onUniqueConflict
+    }
+
+    /// An error may be that of a row before.
+    mutating func insert(_ row: [Value]) throws {
+        try builder.assemble(row, of: entity)
+        batch.append(&builder)
+        if batch.count == Self.batchLength || batch.byteCount >= Self.batchBytes { try write() }
+    }
+
+    /// Writes the rows so far. O(rows log n).
+    mutating func write() throws {
+        if batch.count == 0 { return }
+        let written = batch
+        batch = RecordBatch()
+        let constraints = entity.uniqueConstraints
+        switch onUniqueConflict {
+        case .error:
+            try writer.insert(number, written)
+            count += written.count
+        case .update where constraints.count == 1:
+            try writer.put(number, written, by: constraints[0]) { _, outcome in note(outcome) }
+        case .update:
+            for row in 0..<written.count { note(try writer.put(number, written[row], by: constraints)) }
+        }
+    }
+
+    private mutating func note(_ outcome: StoreWriter.PutOutcome) {
+        if case .unchanged = outcome { return }
+        count += 1
+    }
+}
