@@ -183,6 +183,7 @@ let package = Package(
         .testTarget(
             name: "ReportTests", dependencies: ["Charts", "FetchIndex", "Report", "TestSupport"],
             resources: [.copy("Golden")], swiftSettings: strict),
+        .testTarget(name: "BytesTests", dependencies: ["Bytes"], swiftSettings: strict),
         .testTarget(name: "ValuesTests", dependencies: ["TestSupport", "Values"], swiftSettings: strict),
         .testTarget(
             name: "CountedTreeTests", dependencies: ["Bytes", "CountedTree", "SystemBasics", "TestSupport"],

@@ -19,6 +19,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     /// What a compact copy says of a page that is neither used nor free.
     package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
+    package static let badTransaction = LMDBError(rawValue: MDB_BAD_TXN)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
     /// The meta page could not be written: the environment does nothing more until all its owners in this process have closed it.
     package static let panic = LMDBError(rawValue: MDB_PANIC)
@@ -38,7 +39,7 @@ extension LMDBError: CustomStringConvertible {
         if rawValue == MDB_MAP_RESIZED {
             return "another process made the store larger, which is seen once no snapshot is open in this process"
         }
-        if rawValue == MDB_BAD_TXN { return "an earlier error ended the transaction" }
+        if self == .badTransaction { return "an earlier error ended the transaction" }
         return String(cString: mdb_strerror(rawValue))
     }
 

@@ -16,12 +16,18 @@ import Values
     init() throws { sample = try SampleStore.shared.get() }
 
     enum Operation: CaseIterable {
-        case insert, update, delete, save, build, catchUp, deleteCache, trim, changeModel
+        case insert, batchInsert, batchUpdate, update, delete, save, build, catchUp, deleteCache, trim, changeModel
 
         func run(in container: PersistentContainer) throws {
             var generator = SeededGenerator(seed: 4)
             switch self {
             case .insert: try SampleStore.insert(5000..<5100, in: container, &generator)
+            case .batchInsert, .batchUpdate:
+                let ids = self == .batchInsert ? Array(5000..<5100) : Array(stride(from: 1, to: 5000, by: 9))
+                var request = BatchInsertRequest(
+                    entityName: "Item", rows: ids.map { SampleStore.values($0, &generator) })
+                if self == .batchUpdate { request.onUniqueConflict = .update }
+                try container.newContext().execute(request)
             case .update:
                 let writer = try BatchWriter(container, entity: "Item", key: "id")
                 for id in stride(from: 1, to: 700, by: 9) {

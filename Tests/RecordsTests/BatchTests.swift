@@ -51,6 +51,20 @@ import Values
         try Self.parts.entities[0].record([code.map(Value.string) ?? .null, .integer(Int64(price))])
     }
 
+    /// Of several parts and zones, with nulls, until a key is taken.
+    @Test func aLongInsertedBatchIsItsRecordsOneByOne() throws {
+        let pair = try BatchPair(model: Self.parts)
+        var records = try (0..<20_000).map { try part($0 % 3 == 0 ? nil : "\($0 * 7919 % 20_011)", $0 % 5) }
+        try pair.insert(Array(records[..<1500]), "")
+        try pair.insert(Array(records[1500...]), "")
+        records = try (20_000..<22_000).map { try part("new \($0)", 2) }
+        records[1500] = try part("\(7919 % 20_011)", 3)
+        try pair.insert(records, "")
+        #expect(try pair.batched.contents().count == 21_500)
+        try pair.expectSameContents("")
+        #expect(try pair.batched.store.snapshot().check() == [])
+    }
+
     /// Batches that repeat what the store has, in the order of the objects, with ever more differences.
     @Test(arguments: 1...40 as ClosedRange<UInt64>) func aRepeatedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -156,6 +170,9 @@ import Values
             ],
             sortingKeys: false, "")
         #expect(try pair.batched.contents().count == 5)
+        try pair.insert([part("g", of: 1), part("h", of: 99), part("i", of: 1)], "")
+        try pair.insert([part("i", of: 1), part("g", of: 1), part("j", of: 99)], "")
+        #expect(try pair.batched.contents().count == 7)
         try pair.expectSameContents("")
         #expect(try pair.batched.store.snapshot().check() == [])
     }

@@ -12,7 +12,7 @@ import Stores
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// In brief, each line takes a second at most, and slow ones have few iterations.
+/// Of a quick run, each line takes a second at most, and slow ones have few iterations.
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,

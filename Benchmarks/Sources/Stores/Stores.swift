@@ -3,10 +3,10 @@ public import FetchIndex
 import Foundation
 public import GRDB
 
-/// Whether a table is wanted soon, as FETCHINDEX_BENCHMARK_BRIEF says: fewer rows and rounds.
+/// Whether FETCHINDEX_BENCHMARK_BRIEF asks for a quick run: fewer rows and rounds.
 public let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
 
-/// The same rows in a FetchIndex store and in an SQLite database, kept in a folder between runs.
+/// The same rows in a FetchIndex store, in an SQLite database and, if they are files, in a catalogue. Kept in a folder between runs.
 public struct Stores: Sendable {
     public let rows: Int
     public let shape: Shape
@@ -30,6 +30,9 @@ public struct Stores: Sendable {
 
     private var databasePath: String { folder.appendingPathComponent("peer.sqlite").path }
     private var donePath: String { folder.appendingPathComponent("done").path }
+
+    /// The rows as comma-separated values, of file catalogues alone.
+    public var catalogueURL: URL { folder.appendingPathComponent("catalogue.csv") }
 
     public static let cacheName = "by section"
 
@@ -56,14 +59,15 @@ public struct Stores: Sendable {
 
     public static func options() -> PersistentContainer.OrderOptions { .init(cacheName: cacheName) }
 
-    /// Makes both, once, at the same time.
+    /// Makes them, once, at the same time.
     public func prepare() async throws {
         if FileManager.default.fileExists(atPath: donePath) { return }
         try? FileManager.default.removeItem(at: folder)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         async let store: Void = prepareStore()
         async let database: Void = prepareDatabase()
-        _ = try await (store, database)
+        async let catalogue: Void = prepareCatalogue()
+        _ = try await (store, database, catalogue)
         try Data().write(to: URL(fileURLWithPath: donePath))
     }
 
@@ -100,6 +104,14 @@ public struct Stores: Sendable {
             // Of these, only the making of the index is measured.
             if shape != .shuffledFiles { try database.execute(sql: shape.createIndex) }
         }
+    }
+
+    /// No value needs quotes.
+    private func prepareCatalogue() throws {
+        if shape == .packages { return }
+        var text = shape.columns.joined(separator: ",") + "\n"
+        shape.forEachRow(rows) { row in text += row.map(\.description).joined(separator: ",") + "\n" }
+        try text.write(to: catalogueURL, atomically: false, encoding: .utf8)
     }
 
     /// A copy of the store, to be changed and thrown away, in a folder of its own.

@@ -19,7 +19,7 @@ public struct TypedStore: Sendable {
         try PersistentContainer(at: folder.appendingPathComponent("store"), durability: .none)
     }
 
-    /// Of a copy, in a folder of its own, to be changed and thrown away.
+    /// Opens a copy in a folder, to be changed and thrown away.
     public func copy(in scratch: URL) throws -> PersistentContainer {
         let copy = scratch.appendingPathComponent("store")
         try FileManager.default.copyItem(at: folder.appendingPathComponent("store"), to: copy)
@@ -30,12 +30,17 @@ public struct TypedStore: Sendable {
     public func prepare() throws {
         if FileManager.default.fileExists(atPath: folder.path) { return }
         let unfinished = try Stores.scratch()
+        try write(in: unfinished)
+        try FileManager.default.moveItem(at: unfinished, to: folder)
+    }
+
+    private func write(in folder: URL) throws {
         let attributes = [
             AttributeDescription("uuid", .uuid), AttributeDescription("decimal", .decimal),
             AttributeDescription("url", .url), AttributeDescription("text", .string),
         ]
         let container = try PersistentContainer(
-            at: unfinished.appendingPathComponent("store"), model: Model(entities: [Entity("Typed", attributes)]),
+            at: folder.appendingPathComponent("store"), model: Model(entities: [Entity("Typed", attributes)]),
             durability: .none)
         let values: [[Value]] = (0..<rows).map { row in
             let uuid = Self.uuid(row)
@@ -45,6 +50,5 @@ public struct TypedStore: Sendable {
             ]
         }
         try container.newContext().execute(BatchInsertRequest(entityName: "Typed", rows: values))
-        try FileManager.default.moveItem(at: unfinished, to: folder)
     }
 }

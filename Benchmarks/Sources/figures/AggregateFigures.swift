@@ -3,7 +3,7 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// What three aggregates of each section cost: an order with them beside the same order without, on copies of the store.
+/// What three aggregates of each section cost: an order with them beside the same order without.
 struct AggregateFigures {
     private static let rounds = 600
 
@@ -11,9 +11,8 @@ struct AggregateFigures {
 
     init(_ stores: Stores) { self.stores = stores }
 
-    func measure() throws -> [Figure] { try stores.withCopies(2) { try measure(at: $0) } }
-
-    private func measure(at urls: [URL]) throws -> [Figure] {
+    /// Of two copies of the store, which it changes.
+    func measure(at urls: [URL]) throws -> [Figure] {
         let with = try AggregatedOrder(stores, at: urls[0], [.sum("size"), .average("size"), .max("size")])
         let without = try AggregatedOrder(stores, at: urls[1], [])
         let fetches = try medians(rounds: Self.rounds, [with.fetch, without.fetch])

@@ -76,8 +76,12 @@ for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
 }
 let rowCounts = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000"
 for rows in rowCounts.split(separator: " ").compactMap({ Int($0) }) {
-    figures += try AggregateFigures(Stores(rows: rows)).measure()
-    figures += try LargeSaveFigures(Stores(rows: rows)).measure()
+    let stores = Stores(rows: rows)
+    figures += try stores.withCopies(2) { copies in
+        // In this order: aggregates delete the order that a save is to bring up to date.
+        let saves = try LargeSaveFigures(stores).measure(at: copies)
+        return try AggregateFigures(stores).measure(at: copies) + saves
+    }
 }
 figures += try ImportFigures(rows: 1_000_000).measure()
 if !isBrief {

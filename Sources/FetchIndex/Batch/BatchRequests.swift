@@ -66,9 +66,12 @@ public struct BatchDeleteRequest: Sendable {
 
 extension ManagedObjectContext {
     /// Inserts rows in one transaction, then advances to its commit; controllers report the rows like any other change.
-    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages, for some
-    /// thousand rows, and for all when the context has objects or controllers of the entity. Throws `StoreError`, `RequestError` and
-    /// `ContextError.delivering`; an error leaves the store as it was.
+    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages and for some
+    /// thousand rows, or for all rows when the context has objects or controllers of the entity.
+    ///
+    /// Throws `StoreError`, `RequestError` and `ContextError.delivering`; an error leaves the store as it was. Rows are written in
+    /// batches: some thousand may have been asked for when an error of an earlier one is found. Of several, that of the earliest row is
+    /// thrown.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
         try withPublicErrors {

@@ -1,8 +1,8 @@
 internal import Models
 internal import Records
 
-/// Inserts rows into an entity, or updates the objects that have their unique values, many at once: their unique keys are written in
-/// order.
+/// Inserts rows into an entity, or updates the objects that have their unique values. Rows are gathered into batches, so that their
+/// unique keys are written in order.
 struct RowInsertion {
     private static let batchLength = 8192
     private static let batchBytes = 4 << 20
@@ -24,7 +24,7 @@ struct RowInsertion {
         self.onUniqueConflict = onUniqueConflict
     }
 
-    /// An error may be that of a row before.
+    /// May throw the error of an earlier row.
     mutating func insert(_ row: [Value]) throws {
         try builder.assemble(row, of: entity)
         batch.append(&builder)
@@ -35,7 +35,8 @@ struct RowInsertion {
     mutating func write() throws {
         if batch.count == 0 { return }
         let written = batch
-        batch = RecordBatch()
+        // The next one will be like this.
+        batch = RecordBatch(capacity: written.count, byteCapacity: written.byteCount)
         let constraints = entity.uniqueConstraints
         switch onUniqueConflict {
         case .error:

@@ -186,7 +186,7 @@ extension RecordBuilder {
         return finish()
     }
 
-    /// The same, but for finishing the record.
+    /// The same, without finishing the record.
     package mutating func assemble(_ values: [Value], of entity: Entity) throws {
         begin()
         for (index, rule) in entity.valueRules.enumerated() {

@@ -46,16 +46,15 @@ extension StoreWriter {
                 try done(row, outcome)
             }
         } catch {
-            try insertion.end(in: self)
-            throw error
+            throw insertion.end(in: self, after: error)
         }
         try insertion.end(in: self)
         return BatchOutcome(
             areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count, areKeysScattered: insertion.keys.areScattered)
     }
 
-    /// Inserts the records of a batch, in their order, as `insert` does one by one, and throws as it does: what was written before
-    /// the error stays. O(k log n).
+    /// Inserts the records of a batch, in their order, as `insert` does one by one. Throws what that would throw for the first record
+    /// that it refuses; the records before are written. Damage may be met before any record is. O(k log n).
     package func insert(_ entity: Int, _ batch: borrowing RecordBatch) throws {
         let stored = model.entities[entity]
         guard !hasDerivations, stored.uniqueConstraints.count <= 1, !stored.isAbstract else {
@@ -75,11 +74,10 @@ extension StoreWriter {
                 row += 1
             }
         } catch {
-            try insertion.end(in: self)
-            throw error
+            throw insertion.end(in: self, after: error)
         }
         try insertion.end(in: self)
-        // One whose key is taken or too long is refused for that.
+        // The first of these has a key that is taken or too long: `insert` throws that error.
         for row in row..<batch.count { try insert(entity, batch[row]) }
     }
 
@@ -144,7 +142,10 @@ extension StoreWriter {
         if merge == nil, try isStored(record, as: object) { return .unchanged(object) }
         var merged: [UInt8]?
         if merge != nil || hasLinks {
-            guard let old = try copy(of: object) else { throw StoreError.unknownObject("\(object.number)") }
+            guard let old = try copy(of: object) else {
+                if let constraint { throw wrongUniqueKey(constraint, to: object) }
+                throw StoreError.unknownObject("\(object.number)")
+            }
             merged =
                 try merge.map { try $0(old.span.bytes, record) }
                 ?? keepingReferences(of: old.span.bytes, in: record, object.entity)
@@ -252,5 +253,13 @@ private struct BatchInsertion {
     mutating func end(in writer: StoreWriter) throws {
         try noteInserted(in: writer)
         try keys.write(in: writer)
+    }
+
+    /// Ends after an error, and returns the one to throw: of a transaction that the first one ended, the end says nothing new.
+    mutating func end(in writer: StoreWriter, after error: any Error) -> any Error {
+        do { try end(in: writer) } catch let later {
+            return later as? LMDBError == .badTransaction ? error : later
+        }
+        return error
     }
 }

@@ -78,6 +78,43 @@ import Testing
         #expect(try sizes(where: "TRUEPREDICATE") == 0)
     }
 
+    /// In one batch, and where one ends.
+    @Test(arguments: [10, 8191]) func aRowUpdatesTheObjectOfOneBefore(row: Int) throws {
+        var rows = Self.rows(1)
+        rows[row + 1] = [rows[row][0], 2]
+        var request = BatchInsertRequest(entityName: "Item", rows: rows + [rows[row + 1]])
+        request.onUniqueConflict = .update
+        #expect(try context.execute(request) == Self.count)
+        #expect(try sizes(where: "TRUEPREDICATE") == Self.count - 1)
+        let object = try context.existingObject(with: context.objectID(of: "Item", number: UInt64(row + 1)))
+        #expect(object["size"] == 2)
+    }
+
+    /// Rows that together, or each alone, have more bytes than a batch takes.
+    @Test(arguments: [1 << 16, 5 << 20]) func longRowsAreInserted(length: Int) throws {
+        let note = Entity("Note", [AttributeDescription("text", .string)])
+        let context = try PersistentContainer(temporaryWith: Model(entities: [note])).newContext()
+        let rows = (0..<8 << 20 / length + 2).map { [Value.string("\($0)" + String(repeating: "x", count: length))] }
+        #expect(try context.execute(BatchInsertRequest(entityName: "Note", rows: rows)) == rows.count)
+        let objects = try context.fetch(FetchRequest<ManagedObject>(entityName: "Note"))
+        #expect(objects.map { $0["text"] } == rows.map { $0[0] })
+    }
+
+    @Test func aControllerIsToldOfAllBatchesAtOnce() throws {
+        var request = FetchRequest<ManagedObject>(entityName: "Item")
+        request.sortKeys = [SortKey("code")]
+        let controller = try FetchedResultsController(fetchRequest: request, context: context)
+        let recorder = Recorder<ManagedObject> { "\($0.objectID)" }
+        controller.delegate = recorder
+        try controller.performFetch()
+        try context.execute(BatchInsertRequest(entityName: "Item", rows: Self.rows(1)))
+        let events = recorder.take()
+        #expect(events.count == Self.count + 2)
+        #expect(events.first == "will change")
+        #expect(events.last == "did change")
+        #expect(controller.fetchedObjects?.count == Self.count)
+    }
+
     @Test func theFirstOfSeveralConstraintsDecides() throws {
         var request = BatchInsertRequest(entityName: "Pair", rows: [["a", 1], ["b", 2]] as [[Value]])
         #expect(try context.execute(request) == 2)
