@@ -16,7 +16,7 @@ extension Threads {
         let queue = Queue<Item>(capacity: capacity)
         // Both have ended when this function does.
         try withoutActuallyEscaping(produce) { produce in
-            let work = Work { _ in
+            let work = Work(2) { _ in
                 defer { queue.end() }
                 try produce { item in if !queue.put(item) { throw NoConsumer() } }
             }

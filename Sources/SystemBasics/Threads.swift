@@ -8,38 +8,67 @@ package enum Threads {
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
     /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have. Of
-    /// several errors throws that of the least number. Where the system gives no more threads, this one does their work:
-    /// then calls must not wait for those with a greater number.
+    /// several errors throws that of the least number. Where the system gives no more threads, or one has not begun yet when this one
+    /// is done, this one does their work: then calls must not wait for those with a greater number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
-        // All threads have ended before the body does.
+        // All calls have returned before the body does.
         try withoutActuallyEscaping(body) { body in
-            let work = Work(body)
+            let work = Work(count, body)
             let threads = (1..<count).map { number in (number, start(work, number)) }
             work.run(0)
             for (number, thread) in threads {
-                if let thread { pthread_join(thread, nil) } else { work.run(number) }
+                // A processor that sleeps begins a thread only after milliseconds.
+                let isMine = work.run(number)
+                guard let thread else { continue }
+                if isMine { pthread_detach(thread) } else { pthread_join(thread, nil) }
             }
+            work.forgetBody()
             if let failure = work.failure { throw failure }
         }
     }
 
     /// The body, and the first of its errors.
     final class Work: Sendable {
-        private nonisolated(unsafe) let body: (Int) throws -> Void
-        private let first = Mutex<(number: Int, error: any Error)?>(nil)
+        private struct State {
+            /// Nil once all calls have returned: threads that begin later must not keep it.
+            nonisolated(unsafe) var body: ((Int) throws -> Void)?
+            var hasBegun: [Bool]
+            var first: (number: Int, error: any Error)?
+        }
 
-        init(_ body: @escaping (Int) throws -> Void) { self.body = body }
+        private let state: Mutex<State>
 
-        var failure: (any Error)? { first.withLock { $0?.error } }
+        init(_ count: Int, _ body: @escaping (Int) throws -> Void) {
+            nonisolated(unsafe) let body = body
+            state = Mutex(State(body: body, hasBegun: Array(repeating: false, count: count)))
+        }
 
-        func run(_ number: Int) {
+        var failure: (any Error)? { state.withLock { $0.first?.error } }
+
+        /// Calls the body with a number, unless another thread does. Returns whether it did.
+        @discardableResult
+        func run(_ number: Int) -> Bool {
+            guard let body = begin(number) else { return false }
             do { try body(number) } catch {
-                first.withLock { first in
-                    if first.map({ number < $0.number }) ?? true { first = (number, error) }
+                state.withLock { state in
+                    if state.first.map({ number < $0.number }) ?? true { state.first = (number, error) }
                 }
             }
+            return true
         }
+
+        private func begin(_ number: Int) -> ((Int) throws -> Void)? {
+            nonisolated(unsafe) var body: ((Int) throws -> Void)?
+            state.withLock { state in
+                if state.hasBegun[number] { return }
+                state.hasBegun[number] = true
+                body = state.body
+            }
+            return body
+        }
+
+        func forgetBody() { state.withLock { $0.body = nil } }
     }
 
     fileprivate final class Start: Sendable {

@@ -20,6 +20,26 @@ import Testing
         }
     }
 
+    /// The first thread is often done before others have begun; then it does their work, and late ones find none.
+    @Test func lateThreadsAreNotWaitedFor() throws {
+        var calls = 0
+        var onFirst = 0
+        for _ in 0..<2000 {
+            let first = pthread_self()
+            let called = Mutex<[(number: Int, isFirst: Bool)]>([])
+            try Threads.run(4) { number in
+                let isFirst = pthread_equal(pthread_self(), first) != 0
+                called.withLock { $0.append((number, isFirst)) }
+            }
+            let numbers = called.withLock { $0 }
+            #expect(numbers.map(\.number).sorted() == [0, 1, 2, 3])
+            calls += numbers.count
+            onFirst += numbers.count { $0.isFirst }
+        }
+        #expect(calls == 8000)
+        #expect(onFirst > 2000)
+    }
+
     @Test(arguments: [1, 2], [1, 3, 100]) func aPipeKeepsTheOrder(threads: Int, capacity: Int) throws {
         var taken: [Int] = []
         try Threads.pipe(threads, capacity: capacity) { deliver in
