@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Work on several threads.
 package enum Threads {
     /// The most that work is divided among: each has a reader of the store, files and memory of its own.
@@ -29,46 +27,41 @@ package enum Threads {
     }
 
     /// The body, and the first of its errors.
-    final class Work: Sendable {
-        private struct State {
-            /// Nil once all calls have returned: threads that begin later must not keep it.
-            nonisolated(unsafe) var body: ((Int) throws -> Void)?
-            var hasBegun: [Bool]
-            var first: (number: Int, error: any Error)?
-        }
-
-        private let state: Mutex<State>
+    final class Work: @unchecked Sendable {
+        private let monitor = Monitor()
+        /// Nil once all calls have returned: threads that begin later must not keep it.
+        private var body: ((Int) throws -> Void)?
+        private var hasBegun: [Bool]
+        private var first: (number: Int, error: any Error)?
 
         init(_ count: Int, _ body: @escaping (Int) throws -> Void) {
-            nonisolated(unsafe) let body = body
-            state = Mutex(State(body: body, hasBegun: Array(repeating: false, count: count)))
+            self.body = body
+            hasBegun = Array(repeating: false, count: count)
         }
 
-        var failure: (any Error)? { state.withLock { $0.first?.error } }
+        var failure: (any Error)? { monitor.locked { first?.error } }
 
         /// Calls the body with a number, unless another thread does. Returns whether it did.
         @discardableResult
         func run(_ number: Int) -> Bool {
             guard let body = begin(number) else { return false }
             do { try body(number) } catch {
-                state.withLock { state in
-                    if state.first.map({ number < $0.number }) ?? true { state.first = (number, error) }
+                monitor.locked {
+                    if first.map({ number < $0.number }) ?? true { first = (number, error) }
                 }
             }
             return true
         }
 
         private func begin(_ number: Int) -> ((Int) throws -> Void)? {
-            nonisolated(unsafe) var body: ((Int) throws -> Void)?
-            state.withLock { state in
-                if state.hasBegun[number] { return }
-                state.hasBegun[number] = true
-                body = state.body
+            monitor.locked {
+                if hasBegun[number] { return nil }
+                hasBegun[number] = true
+                return body
             }
-            return body
         }
 
-        func forgetBody() { state.withLock { $0.body = nil } }
+        func forgetBody() { monitor.locked { body = nil } }
     }
 
     fileprivate final class Start: Sendable {

@@ -29,7 +29,8 @@ public struct Stores: Sendable {
     }
 
     private var databasePath: String { folder.appendingPathComponent("peer.sqlite").path }
-    private var donePath: String { folder.appendingPathComponent("done").path }
+    /// Another name when more is made than before.
+    private var donePath: String { folder.appendingPathComponent("done 2").path }
 
     /// The rows as comma-separated values, of file catalogues alone.
     public var catalogueURL: URL { folder.appendingPathComponent("catalogue.csv") }
