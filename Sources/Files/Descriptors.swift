@@ -39,17 +39,55 @@ package enum Descriptors {
     /// Whether a descriptor that a library opened is not a standard one.
     package static func isSafe(_ file: CInt) -> Bool { file >= firstFree }
 
+    #if canImport(Glibc)
+        private static let limitKind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let limitKind = RLIMIT_NOFILE
+    #endif
+
     /// Lets the process open as many files and sockets as it may: a server has one for each client.
     package static func raiseLimit() {
-        var limit = rlimit()
-        #if canImport(Glibc)
-            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let kind = RLIMIT_NOFILE
-        #endif
-        guard getrlimit(kind, &limit) == 0 else { return }
-        limit.rlim_cur = min(limit.rlim_max, mostFiles)
-        setrlimit(kind, &limit)
+        var limits = rlimit()
+        guard getrlimit(limitKind, &limits) == 0 else { return }
+        limits.rlim_cur = max(limits.rlim_cur, min(limits.rlim_max, mostFiles))
+        setrlimit(limitKind, &limits)
+    }
+
+    /// The number of files and sockets that the process may have open: ulimit -n. getrlimit(RLIMIT_NOFILE)
+    package static var limit: Int {
+        var limits = rlimit()
+        return getrlimit(limitKind, &limits) == 0 ? Int(clamping: limits.rlim_cur) : .max
+    }
+
+    /// The number of files that could be opened now, up to `most`. Takes no descriptor for it, so no other thread lacks one
+    /// meanwhile. O(most), and O(limit) where few are free.
+    package static func free(upTo most: Int) -> Int {
+        var count = 0
+        var file = min(limit, Int(CInt.max)) - 1
+        while file >= 0, count < most {
+            if fcntl(CInt(file), F_GETFD) < 0 && errno == EBADF { count += 1 }
+            file -= 1
+        }
+        return count
+    }
+
+    /// Throws unless so many files can be opened now.
+    package static func requireFree(_ count: Int, for purpose: String) throws(TooFewDescriptors) {
+        let free = free(upTo: count)
+        if free < count { throw TooFewDescriptors(purpose: purpose, needed: count, free: free, limit: limit) }
+    }
+}
+
+/// The process may open too few files for something.
+package struct TooFewDescriptors: Error, CustomStringConvertible {
+    let purpose: String
+    let needed: Int
+    let free: Int
+    let limit: Int
+
+    package var description: String {
+        "\(purpose) needs \(needed) free file descriptors and this process has \(free): close files, or raise its limit of \(limit) "
+            + "(ulimit -n)"
     }
 }
 

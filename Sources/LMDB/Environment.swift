@@ -26,9 +26,8 @@ package final class Environment: Sendable {
         package var isReadOnly = false
         /// Whether a missing folder or file, or an empty file, becomes an environment; not when `isReadOnly`.
         package var creates = true
-        /// The size of the map, in bytes. Address space is free on 64 bit, so that the map need not grow; if the system
-        /// refuses, the map is smaller.
-        package var mapSize = 1 << 40
+        /// The size of the map, in bytes; by default `reservation`. If the system refuses, the map is smaller.
+        package var mapSize: Int?
         /// Asked before LMDB reads the file.
         package var witness: Witness?
         package var maximumTables: UInt32 = 16
@@ -76,6 +75,7 @@ package final class Environment: Sendable {
     }
 
     init(path: String, options: Options, opening: UInt64, gate: FolderGate) throws {
+        try Descriptors.requireFree(Self.reservedDescriptors, for: "opening a store")
         try DataFile.checkFiles(inFolder: path, creates: options.creates && !options.isReadOnly, options.witness)
         self.path = path
         self.opening = opening
@@ -93,7 +93,9 @@ package final class Environment: Sendable {
 
     deinit { EnvironmentRegistry.close(opening: opening, gate) }
 
-    private static let smallestMap = 1 << 26
+    /// Free descriptors that an opening demands: it takes three, writers need one or two for their locks, and the Swift runtime ends
+    /// the process if it does not get some of its own when a task first waits (epoll, eventfd, timerfd).
+    private static let reservedDescriptors = 10
     private static let staleLockFile =
         "lock.mdb and data.mdb disagree on the newest transaction, and another process has the store open; close it in all processes"
     /// How often opening is tried while another process is opening or replacing the files, and how long each attempt waits
@@ -125,7 +127,7 @@ package final class Environment: Sendable {
         defer { flock(folder?.descriptor ?? -1, LOCK_UN) }
         while true {
             Descriptors.openMissingStandard()
-            let handle = try newHandle(options)
+            let handle = try newHandle(options, mapSize: options.mapSize ?? reservation(forFolder: path))
             do {
                 return try open(handle, path, options, isLocking: isLocking)
             } catch {
@@ -149,15 +151,13 @@ package final class Environment: Sendable {
         }
     }
 
-    private static func newHandle(_ options: Options) throws(LMDBError) -> OpaquePointer {
-        var mapSize = options.mapSize
-        while mapSize > smallestMap, !hasRoom(for: mapSize) { mapSize /= 2 }
+    private static func newHandle(_ options: Options, mapSize: Int) throws(LMDBError) -> OpaquePointer {
         var created: OpaquePointer?
         try check(mdb_env_create(&created))
         guard let handle = created else { throw LMDBError(rawValue: ENOMEM) }
         mdb_env_set_maxdbs(handle, options.maximumTables)
         mdb_env_set_maxreaders(handle, options.maximumReaders)
-        mdb_env_set_mapsize(handle, mapSize)
+        mdb_env_set_mapsize(handle, available(mapSize))
         return handle
     }
 

@@ -52,6 +52,9 @@ enum EnvironmentRegistry {
 
     private static let state = Mutex(State())
 
+    /// The number of environments that are open now.
+    static var openCount: Int { state.withLock { $0.entries.count } }
+
     /// Makes the environment where the options say so, and opens it. Other folders' openings do not wait for it.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
         // The environment is returned out of the locked scope, because releasing it takes the same locks.

@@ -18,8 +18,9 @@ package final class Store: Sendable {
         package var keptLogBytes: UInt64 = 16 << 20
         /// Whether a folder without a store becomes one.
         package var creates = true
-        /// The size of the address space that the file is mapped to, in bytes. Tests make it small.
-        package var mapSize = Environment.Options().mapSize
+        /// The size of the address space that the file is mapped to, in bytes; by default by the file's size and the number of stores
+        /// that this process has open. Tests make it small.
+        package var mapSize: Int?
         /// On how many threads records are read and sorted. With more than one, caches are also prepared on a second one while a
         /// context saves.
         package var threads = Threads.available
@@ -99,6 +100,7 @@ package final class Store: Sendable {
         case DataFileError.damaged(let reason): StoreError.corrupted(reason)
         case let error as EnvironmentMoved: StoreError.moved(path: error.path)
         case let error as EnvironmentIsReadOnly: StoreError.inaccessible(path: path, "\(error)")
+        case let error as TooFewDescriptors: StoreError.inaccessible(path: path, "\(error)")
         case let error as MapFull: StoreError.notSaved(error.reason)
         default: LMDBError(error).map { explain($0, at: path) } ?? error
         }
