@@ -5,7 +5,6 @@
     internal import Darwin
 #endif
 internal import ArgumentParser
-internal import Dispatch
 internal import Files
 internal import FetchIndex
 internal import InspectionPage
@@ -31,31 +30,38 @@ struct BrowseTool: ParsableCommand {
     @Option(help: "The port on 127.0.0.1; a free one by default.") var port: UInt16 = 0
     @Option(help: "A table for people, or JSON for programs.") var output = OutputFormat.table
 
-    func run() async throws {
-        let output = output
-        let serving = Task { [store, port] in
-            try await PageServer.run(storeAt: store, port: port) { address in
-                let line =
-                    output == .json ? "{\"address\":\"\(address)\"}" : "the page is at \(address) until interrupted"
-                // It may be read by a program that waits for it.
-                guard fputs(line + "\n", stdout) >= 0, fflush(stdout) == 0 else {
-                    throw Failure(description: "standard output cannot be written: \(SystemError.last.description)")
-                }
+    func run() throws {
+        let interruption = Interruption()
+        try TaskRuntime.prepare(besides: PageServer.leastDescriptors)
+        let result = Later<Result<Void, any Error>>()
+        let serving = Task { [store, port, output] in
+            do {
+                try await PageServer.run(storeAt: store, port: port) { try Self.tell($0, output) }
+                result.set(.success(()))
+            } catch {
+                result.set(.failure(error))
             }
+            interruption.end()
         }
-        let signals = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
-                serving.cancel()
-                // A second one does not wait.
-                signal(number, SIG_DFL)
-            }
-            source.resume()
-            return source
+        interruption.wait()
+        if let result = result.value { return try result.get() }
+        serving.cancel()
+        // What is being answered does not keep the program: nothing of the store is changed here.
+        interruption.endsAtNext()
+        let end = ContinuousClock.now + Self.patience
+        while result.value == nil, ContinuousClock.now < end { usleep(Self.pauseInMicroseconds) }
+        if case .failure(let error) = result.value, !(error is CancellationError) { throw error }
+    }
+
+    private static let (patience, pauseInMicroseconds): (Duration, UInt32) = (.seconds(1), 2000)
+
+    private static func tell(_ address: String, _ output: OutputFormat) throws {
+        let line =
+            output == .json ? "{\"address\":\"\(address)\"}" : "the page is at \(address) until interrupted"
+        // It may be read by a program that waits for it.
+        guard fputs(line + "\n", stdout) >= 0, fflush(stdout) == 0 else {
+            throw Failure(description: "standard output cannot be written: \(SystemError.last.description)")
         }
-        defer { for source in signals { source.cancel() } }
-        do { try await serving.value } catch is CancellationError {}
     }
 }
 
@@ -66,15 +72,20 @@ struct Failure: Error, CustomStringConvertible {
 /// Exit codes: 0 interrupted, 1 the store or the port cannot be used, 2 wrong usage.
 @main
 enum Main {
-    static func main() async {
+    // Not async: then the main thread would end, and its end takes a descriptor, without which the process is ended.
+    static func main() {
         Descriptors.openMissingStandard()
         signal(SIGPIPE, SIG_IGN)
         Descriptors.raiseLimit()
+        var status: Int32 = 0
         do {
-            try await BrowseTool.parse().run()
+            try BrowseTool.parse().run()
         } catch {
-            exit(report(error))
+            status = report(error)
         }
+        fflush(stdout)
+        // Other threads may still run: what exit(3) takes away at its end is theirs too.
+        _exit(status)
     }
 
     private static func report(_ error: any Error) -> Int32 {

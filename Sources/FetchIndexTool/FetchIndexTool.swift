@@ -24,7 +24,8 @@ struct FetchIndexTool: ParsableCommand {
 /// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage.
 @main
 enum Main {
-    static func main() async {
+    // Not async: the runtime of tasks takes descriptors of its own, and ends the process when there are none.
+    static func main() {
         // Opens closed standard descriptors, so that no other file gets them and output to them fails.
         Descriptors.openMissingStandard()
         // The reader of the output may stop: that is no error.
@@ -34,7 +35,7 @@ enum Main {
         do {
             try requireUTF8()
             var command = try FetchIndexTool.parseAsRoot()
-            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+            try command.run()
             try Output.flush()
         } catch {
             // What was read before the error is printed; the error says more than a loss of that.

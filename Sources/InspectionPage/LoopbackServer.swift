@@ -1,5 +1,5 @@
+internal import Files
 internal import FlyingSocks
-internal import Synchronization
 internal import SystemBasics
 
 /// A server on 127.0.0.1 for requests without bodies, with limits for everything that a client decides: the length of a request,
@@ -9,17 +9,20 @@ internal import SystemBasics
 /// the square of the length, before a handler sees the request.
 struct LoopbackServer: Sendable {
     private static let mostConnections = 512
+    /// Descriptors that connections leave free: the store is opened again when it was moved, reports read files, and connections that
+    /// are dropped close theirs a moment later.
+    static let reservedDescriptors = 14
+    private static let mostClosing = 4
     /// The longest search of the page takes 18 KB when each of its characters is encoded.
     private static let mostHeadBytes = 32 << 10
     private static let pieceBytes = 4096
     /// How long a connection waits for a request or for the rest of one, and for a client that does not read.
     private static let (readTime, writeTime) = (Duration.seconds(60), Duration.seconds(30))
-    /// How long nothing is accepted after the system refused a connection.
-    private static let pause = Duration.milliseconds(200)
+    /// How long nothing is accepted after the system refused a connection, and while many are being closed.
+    private static let (pause, closingPause) = (Duration.milliseconds(200), Duration.milliseconds(1))
 
     private let listener: Socket
     private let pool: any AsyncSocketPool = .make()
-    private let connections = ConnectionCount()
     let port: UInt16
 
     /// Listens on a port; 0: a free one. Throws `SocketError`.
@@ -39,14 +42,23 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    /// Answers requests until the task is cancelled.
-    func run(_ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer) async throws {
+    /// Answers requests until the task is cancelled. A connection whose request is not trusted gets its answer, and ends.
+    func run(
+        trusting isTrusted: @escaping @Sendable (HTTPRequest) -> Bool,
+        _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
+    ) async throws {
         defer { try? listener.close() }
         try await pool.prepare()
+        let free = Descriptors.free(upTo: Self.mostConnections + Self.reservedDescriptors)
+        let connections = Connections(most: max(1, free - Self.reservedDescriptors))
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await pool.run() }
-                group.addTask { await accept(answer) }
+                group.addTask {
+                    await accept(connections) { socket, number in
+                        await serve(socket, as: number, of: connections, isTrusted, answer)
+                    }
+                }
                 defer { group.cancelAll() }
                 try await group.next()
             }
@@ -57,16 +69,26 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    private func accept(_ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer) async {
+    private func accept(
+        _ connections: Connections, _ serve: @escaping @Sendable (Socket, _ number: Int?) async -> Void
+    ) async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 do {
+                    if connections.closing > Self.mostClosing {
+                        try await Task.sleep(for: Self.closingPause)
+                        continue
+                    }
                     let socket: Socket
                     do { socket = Socket(file: try listener.accept().file) } catch SocketError.blocked {
                         try await pool.suspendSocket(listener, untilReadyFor: .connection)
                         continue
                     }
-                    group.addTask { await serve(socket, answer) }
+                    let number = connections.admit(socket.file.rawValue)
+                    group.addTask {
+                        await serve(socket, number)
+                        connections.close(number) { try? socket.close() }
+                    }
                 } catch {
                     // The process has as many files as it may have, or the client has gone.
                     try? await Task.sleep(for: Self.pause)
@@ -75,22 +97,25 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    private func serve(_ socket: Socket, _ answer: (HTTPRequest) async -> HTTPAnswer) async {
-        defer {
-            try? socket.close()
-            connections.subtract()
-        }
-        let isOneOfMany = connections.add() > Self.mostConnections
+    /// Without a number it is one too many.
+    private func serve(
+        _ socket: Socket, as number: Int?, of connections: Connections, _ isTrusted: (HTTPRequest) -> Bool,
+        _ answer: (HTTPRequest) async -> HTTPAnswer
+    ) async {
         do {
             try socket.setFlags(.nonBlocking)
-            if isOneOfMany { return try await send(.tooManyConnections, isLast: true, to: socket) }
+            guard let number else { return try await send(.tooManyConnections, isLast: true, to: socket) }
             var received: [UInt8] = []
             while let head = try await head(&received, from: socket) {
                 guard let request = HTTPRequest(head) else {
                     return try await send(.badRequest, isLast: true, to: socket)
                 }
-                try await send(await answer(request), isLast: request.isLast, to: socket)
-                if request.isLast { return }
+                let isKnown = isTrusted(request)
+                if isKnown { connections.begin(number) }
+                let isLast = request.isLast || !isKnown
+                try await send(await answer(request), isLast: isLast, to: socket)
+                if isLast { return }
+                connections.pause(number)
             }
         } catch {
             // The client has gone, or is too slow.
@@ -161,14 +186,4 @@ struct LoopbackServer: Sendable {
             try await group.next()
         }
     }
-}
-
-/// How many connections there are.
-private final class ConnectionCount: Sendable {
-    private let count = Atomic(0)
-
-    /// The number with the new one.
-    func add() -> Int { count.add(1, ordering: .relaxed).newValue }
-
-    func subtract() { count.subtract(1, ordering: .relaxed) }
 }

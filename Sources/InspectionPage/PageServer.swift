@@ -9,6 +9,9 @@ package enum PageServer {
         package let description: String
     }
 
+    /// Descriptors that must be free for a server: those of the store, the socket and its pool, the reserve, and a few connections.
+    package static let leastDescriptors = 8 + LoopbackServer.reservedDescriptors + 4
+
     /// Serves a store until the task is cancelled. Port 0 takes a free one. Throws `StoreError`, `CannotListen`, and what the
     /// closure throws.
     package static func run(
@@ -23,7 +26,7 @@ package enum PageServer {
         try whenListening("http://127.0.0.1:\(server.port)/\(gate.token)/")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await store.run() }
-            group.addTask { try await server.run { await handler.answer($0) } }
+            group.addTask { try await server.run(trusting: { gate.path(of: $0) != nil }) { await handler.answer($0) } }
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -16,6 +16,8 @@ final class BrowsedPage {
     private(set) var root = ""
 
     var store: String { folder.path + "/store" }
+    /// What a server with a limit of files prints on standard error.
+    var errors: String { folder.path + "/server-errors" }
     var address: String { "http://127.0.0.1:\(port)\(root)" }
     var client: Loopback { Loopback(port: port) }
 
@@ -75,13 +77,16 @@ final class BrowsedPage {
     func start(files: Int? = nil) throws {
         let output = folder.path + "/address.json"
         let command = [Self.executable.path, "browse", store, "--output", "json"]
+        let server: Child
         if let files {
-            server = try Child("/bin/bash", ["-c", "ulimit -n \(files); exec \"$0\" \"$@\""] + command, output: output)
+            server = try Child(
+                "/bin/bash", ["-c", "ulimit -n \(files); exec \"$0\" \"$@\""] + command, output: output, errors: errors)
         } else {
             server = try Child(command[0], Array(command.dropFirst()), output: output)
         }
+        self.server = server
         var line = Data()
-        for _ in 0..<2000 where line.last != 10 {
+        for _ in 0..<2000 where line.last != 10 && server.isRunning {
             usleep(10_000)
             line = (try? Data(contentsOf: URL(fileURLWithPath: output))) ?? Data()
         }

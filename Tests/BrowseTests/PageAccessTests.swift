@@ -131,22 +131,4 @@ import Testing
         let (status, sentence) = try page.status(of: ["browse", page.folder.path + "/none"])
         #expect(status == 1 && sentence.hasPrefix("fetchindex-browse: there is no store at "))
     }
-
-    @Test func moreConnectionsThanItMayHaveDoNotEndIt() throws {
-        let page = try BrowsedPage(items: 10)
-        try page.start(files: 40)
-        var sockets: [Int32] = []
-        // The last ones may find nobody.
-        for _ in 0..<100 { if let socket = try? page.client.connected() { sockets.append(socket) } }
-        #expect(sockets.count > 30)
-        usleep(300_000)
-        for socket in sockets { close(socket) }
-        var status = 0
-        for _ in 0..<100 where status != 200 {
-            status = (try? page.ask("").status) ?? 0
-            usleep(100_000)
-        }
-        #expect(status == 200)
-        #expect(page.server?.isRunning == true)
-    }
 }

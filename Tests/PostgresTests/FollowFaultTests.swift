@@ -154,6 +154,35 @@ import Testing
         if !usesChangeTable { try requireSingleTransactions(followed) }
     }
 
+    /// Whether it has enough files or too few: it follows, or says so and ends, and an interrupt ends it.
+    @Test(.disabled(if: isUnderSanitizer)) func anyLimitOfFilesIsEnoughOrToldAtTheStart() throws {
+        let followed = try start(TestServer.shared())
+        try followed.follow(["books=Book", "notes"])
+        let errors = followed.folder.path + ".errors", output = followed.folder.path + ".lines"
+        defer { for file in [errors, output] { unlink(file) } }
+        for limit in 3...24 {
+            let follower = try Child(
+                "/bin/bash", ["-c", "ulimit -n \(limit); exec \"$0\" \"$1\"", Self.executable, followed.store],
+                output: output, errors: errors)
+            let end = Date() + 30
+            while follower.isRunning, Date() < end,
+                try !String(contentsOfFile: output, encoding: .utf8).contains("following")
+            {
+                usleep(2000)
+            }
+            usleep(20_000)
+            let isFollowing = follower.isRunning
+            follower.send(limit % 2 == 0 ? SIGTERM : SIGINT)
+            let status = follower.wait(seconds: 20)
+            let text = try String(contentsOfFile: errors, encoding: .utf8)
+            if isFollowing {
+                #expect(status == 0, "\(limit): \(text)")
+            } else {
+                #expect(limit < 24 && [1, 127].contains(status) && !text.isEmpty, "\(limit): \(text)")
+            }
+        }
+    }
+
     @Test func theServerMayCrashAndConnectionsMayBeCut() throws {
         let seed = 20 &+ TestSettings.seed
         let server = try TestServer(["fsync=on"])

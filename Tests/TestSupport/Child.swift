@@ -67,7 +67,7 @@ package final class Child {
     package func killAtOnce() { send(SIGKILL) }
 
     /// The number of one that has ended may be another's.
-    private func send(_ signal: Int32) { if isRunning { kill(process, signal) } }
+    package func send(_ signal: Int32) { if isRunning { kill(process, signal) } }
 
     /// The exit code; nil when a signal ended it. A program that does not end by itself is killed.
     package func wait(seconds: Double = 120) -> Int32? {

@@ -1,4 +1,7 @@
+import FetchIndex
 import Foundation
+import LMDB
+import Records
 import TestSupport
 import Testing
 
@@ -196,5 +199,68 @@ import Testing
         #expect(
             result.error == "fetchindex: there is no cache \"c\" in the store\n",
             "\(result.error)")
+    }
+
+    /// Whether it has enough files or too few: it watches, or says so and ends, and an interrupt ends it.
+    @Test(.disabled(if: isUnderSanitizer)) func anyLimitOfFilesIsEnoughOrToldAtTheStart() throws {
+        _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
+        _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
+        let output = tool.folder.path + "/watched", errors = tool.folder.path + "/errors"
+        for limit in 3...20 {
+            let watch = try Child(
+                "/bin/bash",
+                [
+                    "-c", "ulimit -n \(limit); exec \"$0\" \"$@\"", Tool.executable.path, "watch", tool.store,
+                    "--cache", "c",
+                ],
+                output: output, errors: errors)
+            let end = Date() + 20
+            while watch.isRunning, Date() < end, try String(contentsOfFile: output, encoding: .utf8).isEmpty {
+                usleep(2000)
+            }
+            let isWatching = watch.isRunning
+            watch.send(SIGTERM)
+            let status = watch.wait(seconds: 10)
+            let text = try String(contentsOfFile: errors, encoding: .utf8)
+            if isWatching {
+                // As a signal ends a program that does not handle it.
+                #expect(status == nil && text.isEmpty, "\(limit): \(text)")
+            } else {
+                #expect(limit < 20 && [1, 127].contains(status), "\(limit): \(text)")
+                #expect(text.split(separator: "\n").count == 1, "\(limit): \(text)")
+            }
+        }
+    }
+
+    /// A map cannot move while a snapshot is open; so that stays what it is, and a new one waits until it is closed.
+    @Test func aSnapshotStaysWholeWhileAnotherProcessOutgrowsTheMap() throws {
+        let few = (0..<50).map { "r\($0),note \($0)\n" }.joined()
+        _ = try tool.run(
+            "import", tool.store, try tool.file("few.csv", "id,note\n" + few), "--entity", "Row", "--key", "id")
+        var options = Store.Options()
+        options.mapSize = 1 << 20
+        let container = try PersistentContainer(path: tool.store, options: options)
+        var request = FetchRequest<ManagedObject>(entityName: "Row")
+        request.sortKeys = [SortKey("note")]
+        func notes(_ context: ManagedObjectContext) throws -> [String] {
+            try context.fetch(request).map { "\($0["note"])" }
+        }
+        var context: ManagedObjectContext? = container.newContext()
+        let before = try notes(try #require(context))
+        let many = (0..<30_000).map { "m\($0),\(String(repeating: "much ", count: 20))\($0)\n" }.joined()
+        let result = try tool.run(
+            "import", tool.store, try tool.file("many.csv", "id,note\n" + many), "--entity", "Row", "--key", "id")
+        #expect(result.status == 0)
+        #expect(try container.store.environment.information().mapSize == 1 << 20)
+        #expect(try notes(try #require(context)) == before)
+        #expect {
+            _ = try container.store.snapshot()
+        } throws: {
+            "\($0)".contains("another process made the store larger, which is seen once no snapshot is open")
+        }
+        #expect(try notes(try #require(context)) == before)
+        context = nil
+        #expect(try notes(container.newContext()).count == 30_050)
+        #expect(try tool.run("check", tool.store).status == 0)
     }
 }

@@ -4,7 +4,7 @@ internal import Foundation
 
 /// A program to be killed, starved, failed and traced.
 ///
-/// usage: Victim script|faults|writer|reader|watcher STORE [NAME=VALUE]...
+/// usage: Victim script|faults|writer|reader|watcher|starved STORE [NAME=VALUE]...
 @main
 enum Victim {
     static func main() {
@@ -18,6 +18,7 @@ enum Victim {
             case "writer": try LedgerWriter(arguments).run()
             case "reader": try LedgerReader(arguments).run()
             case "watcher": try LedgerWatcher(arguments).run()
+            case "starved": try StarvedProgram(arguments).run()
             default: throw VictimArguments.Wrong(text: "there is no mode \(arguments.mode)")
             }
         } catch {

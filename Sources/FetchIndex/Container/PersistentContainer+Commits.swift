@@ -1,6 +1,7 @@
 internal import Models
 internal import LMDB
 internal import Records
+internal import SystemBasics
 internal import Synchronization
 
 extension PersistentContainer {
@@ -17,7 +18,14 @@ extension PersistentContainer {
 }
 
 /// Looks for new commits.
-private final class CommitWatch: Sendable {
+package final class CommitWatch: Sendable {
+    private enum Look {
+        case found(UInt64)
+        case nothing
+        /// The store was moved, and did not come back.
+        case ended
+    }
+
     private struct Seen {
         var transaction: Int
         var commit: UInt64
@@ -28,6 +36,9 @@ private final class CommitWatch: Sendable {
 
     private let store: Store
     private let seen: Mutex<Seen>
+    private let missed = Mutex(0)
+
+    package convenience init(_ container: PersistentContainer) { self.init(container.store) }
 
     init(_ store: Store) {
         self.store = store
@@ -49,19 +60,42 @@ private final class CommitWatch: Sendable {
         }
     }
 
-    /// Nil when the task is cancelled, or the store was moved.
-    func next() async -> UInt64? {
-        var missed = 0
-        while !Task.isCancelled, missed <= Self.mostMissed {
-            if let newest = poll() { return newest }
+    private func look() -> Look {
+        if let newest = poll() { return .found(newest) }
+        let missed = missed.withLock { missed in
             do {
                 try store.requireInPlace()
                 missed = 0
             } catch {
                 if case StoreError.moved = error { missed += 1 }
             }
-            try? await Task.sleep(for: PersistentContainer.commitInterval)
+            return missed
+        }
+        return missed > Self.mostMissed ? .ended : .nothing
+    }
+
+    /// Nil when the task is cancelled, or the store was moved.
+    func next() async -> UInt64? {
+        while !Task.isCancelled {
+            switch look() {
+            case .found(let commit): return commit
+            case .ended: return nil
+            // By the clock whose timer the runtime has made when any task runs. Another clock's takes one descriptor more at its
+            // first sleep, which never ends if the process has none left.
+            case .nothing: try? await Task.sleep(for: PersistentContainer.commitInterval, clock: .suspending)
+            }
         }
         return nil
+    }
+
+    /// As `next`, on the caller's thread, without the runtime of tasks and its descriptors.
+    package func wait() -> UInt64? {
+        while true {
+            switch look() {
+            case .found(let commit): return commit
+            case .ended: return nil
+            case .nothing: usleep(UInt32(PersistentContainer.commitInterval / .microseconds(1)))
+            }
+        }
     }
 }

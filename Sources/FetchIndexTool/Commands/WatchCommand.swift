@@ -5,7 +5,7 @@ internal import FetchIndex
 internal import SystemBasics
 internal import Wording
 
-struct WatchCommand: AsyncParsableCommand {
+struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Print what changes in a cached order as other processes write, until interrupted.",
@@ -20,11 +20,11 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
 
-    func run() async throws {
+    func run() throws {
         let container = try store.open(forWriting: false)
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
         // Begun first, so that no commit falls between it and the fetch.
-        let commits = container.commits
+        let commits = CommitWatch(container)
         let context = container.newContext()
         var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
         fetch.predicate = definition.predicate
@@ -44,7 +44,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
         try printer.print(
             ChangeReport(outcome, of: definition.entity, ContinuousClock.now - start, naming: { _ in [:] }))
-        for await _ in commits {
+        while commits.wait() != nil {
             printer.start = ContinuousClock.now
             try context.mergeChanges()
             if let error = printer.error { throw error }

@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import FetchIndex
 internal import Wording
 
-struct BackupCommand: AsyncParsableCommand {
+struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy a store's newest state to a new folder, while others write.",
@@ -25,12 +25,12 @@ struct BackupCommand: AsyncParsableCommand {
         let milliseconds: Double
     }
 
-    func run() async throws {
+    func run() throws {
         let start = ContinuousClock.now
         let container = try store.open(forWriting: false)
         let expected = try container.information()
         let destination = destination
-        let backup = try await CopyProgress.show(
+        let backup = try CopyProgress.show(
             "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
         ) { try container.store.backup(to: destination) }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
@@ -43,7 +43,7 @@ struct BackupCommand: AsyncParsableCommand {
     }
 }
 
-struct CompactCommand: AsyncParsableCommand {
+struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
         abstract: "Rewrite a store's file without unused pages, when no other process has it open.",
@@ -59,11 +59,11 @@ struct CompactCommand: AsyncParsableCommand {
         let milliseconds: Double
     }
 
-    func run() async throws {
+    func run() throws {
         let start = ContinuousClock.now
         let path = store.store
         let expected = try store.open().information()
-        let compaction = try await CopyProgress.show(
+        let compaction = try CopyProgress.show(
             "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
         ) { try Store.compact(at: path) }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)

@@ -1,0 +1,81 @@
+internal import FetchIndex
+internal import Foundation
+
+/// A user's program that runs out of descriptors, and waits for commits as programs with an async `main` do.
+///
+/// `of=stores`: opens stores until it gets no more. `of=files`: opens a store, then files until it gets no more. `of=nothing`: opens so
+/// many stores as `count` says.
+struct StarvedProgram {
+    private let arguments: VictimArguments
+
+    init(_ arguments: VictimArguments) { self.arguments = arguments }
+
+    func run() throws {
+        var containers: [PersistentContainer] = []
+        switch arguments["of"] {
+        case "stores":
+            do { while true { containers.append(try open(containers.count)) } } catch {
+                VictimOutput.line("refused \(error)")
+            }
+        case "files":
+            containers.append(try open(0))
+            // The runtime of tasks has been used by then, but no task has slept.
+            let isRunning = DispatchSemaphore(value: 0)
+            Task { isRunning.signal() }
+            isRunning.wait()
+            usleep(100_000)
+            while Foundation.open("/dev/null", O_RDONLY) >= 0 {}
+        default:
+            raiseLimit()
+            containers.append(try open(0))
+            for number in 1..<arguments.number("count", or: 1) {
+                // Copied, since that takes less time than making them.
+                let folder = path(number)
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+                try FileManager.default.copyItem(atPath: path(0) + "/data.mdb", toPath: folder + "/data.mdb")
+                containers.append(try open(number))
+            }
+            for container in [containers.first, containers.last].compactMap({ $0 }) { try save(in: container) }
+            VictimOutput.line("finished \(containers.count)")
+            return
+        }
+        guard let first = containers.first else { return }
+        Task { [containers] in
+            VictimOutput.line("waiting")
+            for await commit in first.commits {
+                VictimOutput.line("commit \(commit) beside \(containers.count)")
+                exit(0)
+            }
+        }
+        // What an async `main` does when it first waits: the main thread ends, which takes a descriptor. Where none is left, the program
+        // has a `main` of another kind.
+        if arguments["of"] == "stores" { dispatchMain() }
+        while true { sleep(1) }
+    }
+
+    private func path(_ number: Int) -> String { "\(arguments.store)-\(number)" }
+
+    private func open(_ number: Int) throws -> PersistentContainer {
+        try PersistentContainer(
+            at: URL(fileURLWithPath: path(number)),
+            model: Model(entities: [Entity("Item", [AttributeDescription("name", .string)])]), durability: .none)
+    }
+
+    private func save(in container: PersistentContainer) throws {
+        let context = container.newContext()
+        try context.insert("Item")["name"] = .string("one")
+        try context.save()
+    }
+
+    private func raiseLimit() {
+        var limits = rlimit()
+        #if canImport(Glibc)
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let kind = RLIMIT_NOFILE
+        #endif
+        getrlimit(kind, &limits)
+        limits.rlim_cur = limits.rlim_max
+        setrlimit(kind, &limits)
+    }
+}
