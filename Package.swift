@@ -74,8 +74,8 @@ let package = Package(
         // environment, transactions, tables, cursors
         .target(
             name: "LMDB", dependencies: ["Bytes", "CLMDB", "Files", "LMDBCheck", "SystemBasics"], swiftSettings: strict),
-        // value types, their order, order-preserving key bytes, text order (public)
-        .target(name: "Values", dependencies: ["Bytes", "CICU", "SystemBasics"], swiftSettings: strict),
+        // value types, their order, order-preserving key bytes, text order, calendars and time zones (public)
+        .target(name: "Values", dependencies: ["Bytes", "CICU", "Files", "SystemBasics"], swiftSettings: strict),
         // entities, attributes, object ids, errors of a store (public)
         .target(name: "Models", dependencies: ["Bytes", "Values"], swiftSettings: strict),
         // a B+tree with counts over a node store

@@ -3,6 +3,8 @@ internal import OrderCaches
 package import FetchIndex
 package import Records
 internal import Models
+internal import Values
+
 /// What `info` tells of a store.
 package struct StoreInformation: Encodable {
     package struct Attribute: Encodable {
@@ -41,6 +43,16 @@ package struct StoreInformation: Encodable {
         package let start: UInt64
         package let bytes: Int
         package let limit: Int
+    }
+
+    /// The time zone data of this machine, on which sections of dates depend.
+    package struct TimeZones: Encodable {
+        /// Nil when the data do not say.
+        @NullWhenMissing package private(set) var version: String?
+        /// system or ICU: whichever is newer.
+        package let source: String
+        @NullWhenMissing package private(set) var systemVersion: String?
+        @NullWhenMissing package private(set) var icuVersion: String?
     }
 
     package struct Reader: Encodable {
@@ -101,6 +113,7 @@ package struct StoreInformation: Encodable {
     package let tables: [Table]
     package let entities: [Entity]
     package let log: Log
+    package let timeZones: TimeZones
     package let caches: [String]
     @NullWhenMissing package private(set) var source: Source?
     package let readers: [Reader]
@@ -131,7 +144,8 @@ extension PersistentContainer {
                 entities: entities,
                 log: StoreInformation.Log(
                     start: state.logStart, bytes: Int(clamping: state.logBytes), limit: Int(clamping: state.logLimit)),
-                caches: try CacheDirectory.names(in: snapshot), source: try source(in: snapshot),
+                timeZones: try StoreInformation.TimeZones(.ofProcess), caches: try CacheDirectory.names(in: snapshot),
+                source: try source(in: snapshot),
                 readers: environment.readers.map(StoreInformation.Reader.init))
         }
     }
@@ -247,8 +261,8 @@ extension PersistentContainer {
                 // A changed model or ICU version makes a cache stale, not defective.
                 return request.identity == header.identity
                     ? try cacheEngine.verify(name, request, in: reader, sharedNumbers: shared) : []
-            } catch is RequestError {
-                // A computed section key: only its program can make the rows again.
+            } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
+                // A computed section key: only its program can make the rows again. Or this machine lacks data of its own.
                 return try cacheEngine.verify(name, nil, in: reader, sharedNumbers: shared)
             } catch let error as FetchPredicateError {
                 return ["its request cannot be read: \(error)"]
@@ -257,6 +271,17 @@ extension PersistentContainer {
                 throw error
             }
         }
+    }
+}
+
+extension StoreInformation.TimeZones {
+    init(_ folder: ZoneFolder) throws {
+        let system = try folder.version()?.description
+        let icu = ZoneFolder.versionOfICU?.description
+        let isSystem = try folder.isNewerThanICU()
+        self.init(
+            version: isSystem ? system : icu, source: isSystem ? "system" : "ICU", systemVersion: system,
+            icuVersion: icu)
     }
 }
 

@@ -7,7 +7,8 @@
 
 #include "CICU.h"
 
-// In C++, since ICU's C functions cannot tell the Japanese calendar and its like to forget the Julian one.
+// In C++, since ICU's C functions cannot tell the Japanese calendar and its like to forget the Julian one, nor list the
+// names of a time zone.
 
 fi_calendar *fi_calendar_open(const char *type) {
     UErrorCode status = U_ZERO_ERROR;
@@ -34,4 +35,18 @@ bool fi_calendar_fields(fi_calendar *opaque, int32_t day, int32_t fields[4]) {
     fields[2] = calendar->get(UCAL_MONTH, status);
     fields[3] = calendar->get(UCAL_IS_LEAP_MONTH, status);
     return U_SUCCESS(status);
+}
+
+int32_t fi_zone_other_name(
+    const uint16_t *name, int32_t length, int32_t number, char *other, int32_t capacity) {
+    UErrorCode status = U_ZERO_ERROR;
+    icu::UnicodeString text(false, reinterpret_cast<const UChar *>(name), length);
+    icu::UnicodeString found;
+    if (number == 0) {
+        icu::TimeZone::getCanonicalID(text, found, status);
+    } else if (number <= icu::TimeZone::countEquivalentIDs(text)) {
+        found = icu::TimeZone::getEquivalentID(text, number - 1);
+    }
+    if (U_FAILURE(status) || found.isEmpty() || found.length() > capacity) return -1;
+    return found.extract(0, found.length(), other, static_cast<uint32_t>(capacity), US_INV);
 }

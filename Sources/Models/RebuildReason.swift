@@ -7,7 +7,7 @@ public enum RebuildReason: String, Hashable, Sendable {
     case sectionKeyChanged
     case aggregatesChanged
     case modelChanged
-    /// ICU, its collator or its time zones have another version.
+    /// ICU, its collator or the time zone data have another version.
     case collationChanged
     /// The cache was written in another format.
     case formatChanged

@@ -37,11 +37,15 @@ struct Tool {
 
     func run(_ arguments: String...) throws -> Result { try run(arguments) }
 
-    func run(_ arguments: [String]) throws -> Result {
+    /// `environment` is added to that of the tests.
+    func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
         let outputPath = folder.path + "/output-" + UUID().uuidString
         let errorPath = folder.path + "/error-" + UUID().uuidString
         for path in [outputPath, errorPath] { try Data().write(to: URL(fileURLWithPath: path)) }
         let process = process(arguments)
+        if !environment.isEmpty {
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        }
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: outputPath))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errorPath))
         try process.run()

@@ -59,6 +59,11 @@ void fi_zone_close(fi_zone *zone);
 bool fi_zone_offset(
     fi_zone *zone, double moment, int32_t *offset, double *start, double *end);
 
+/// Another name of a zone, from number 0 on: the canonical one, then all that ICU takes for the same. Returns its length,
+/// or -1 when there are no more.
+int32_t fi_zone_other_name(
+    const uint16_t *name, int32_t length, int32_t number, char *other, int32_t capacity);
+
 /// ucal_getTZDataVersion, e.g. "2024a": section bounds change with it. NULL when it is not known.
 const char *fi_zone_data_version(void);
 

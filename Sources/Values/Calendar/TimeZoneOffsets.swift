@@ -1,49 +1,56 @@
 internal import CICU
 internal import Synchronization
 
-/// A time zone that ICU does not know.
+/// A time zone that neither the system's data nor ICU's have.
 public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
     public let name: String
     public var description: String { "\"\(name)\" is not a time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
 }
 
-/// Converts instants to the days of a time zone. Caches offsets with the periods in which they are valid: ICU takes 2 µs to
-/// find one.
+/// Converts instants to the days of a time zone, by the newer of two sets of data: the system's and ICU's. Caches offsets with
+/// the periods in which they are valid: ICU takes 2 µs to find one.
 package final class TimeZoneOffsets: Sendable {
-    /// Seconds since 1970 from one change of the clocks to the next, and the seconds that they are ahead of UTC.
-    private struct Period {
-        var start = Double.infinity
-        var end = -Double.infinity
-        var offset = 0.0
-
-        func contains(_ seconds: Double) -> Bool { seconds >= start && seconds < end }
-    }
-
     private struct State {
         // A calendar of ICU is for one thread at a time; the mutex around this state sees to that.
         nonisolated(unsafe) var zone: OpaquePointer?
         /// The last one used: neighbouring rows often share it.
-        var last = Period()
+        var last = OffsetPeriod.none
         /// Those found, in order.
-        var known: [Period] = []
+        var known: [OffsetPeriod] = []
     }
 
     /// The maximum number of cached periods: 2,000 years with two changes each.
     private static let capacity = 4096
 
     package let name: String
+    /// The version of the data on which the offsets depend; "" for UTC. With the system's data, also the checksum of the zone.
+    package let dataVersion: String
+    /// Nil where ICU's data decide.
+    private let file: ZoneFile?
     private let state: Mutex<State>
 
-    package init(_ name: String) throws(UnknownTimeZone) {
+    /// Throws when neither set of data has the zone, or what the system has of it is damaged.
+    package init(_ name: String, in folder: ZoneFolder = .ofProcess) throws {
         self.name = name
         if name == "UTC" {
-            state = Mutex(State(last: Period(start: -.infinity, end: .infinity)))
+            dataVersion = ""
+            file = nil
+            state = Mutex(State(last: OffsetPeriod()))
+            return
+        }
+        if try folder.isNewerThanICU(), let found = try folder.zone(name) {
+            let version = try folder.version()?.description ?? ""
+            dataVersion = "\(version) \(String(found.checksum, radix: 16))"
+            file = found
+            state = Mutex(State())
             return
         }
         let utf16 = Array(name.utf16)
         guard let zone = fi_zone_open(utf16, Int32(utf16.count)) else { throw UnknownTimeZone(name: name) }
         // It is not shared yet: it is put into the mutex.
         nonisolated(unsafe) let opened = zone
+        dataVersion = fi_zone_data_version().map { String(cString: $0) } ?? ""
+        file = nil
         state = Mutex(State(zone: opened))
     }
 
@@ -53,39 +60,43 @@ package final class TimeZoneOffsets: Sendable {
         }
     }
 
-    /// The version of ICU's time zone data, on which the offsets depend; "" for UTC.
-    package var dataVersion: String {
-        name == "UTC" ? "" : fi_zone_data_version().map { String(cString: $0) } ?? ""
-    }
-
     /// The day since 1970, in this zone, of an instant in seconds since 2001. Instants beyond 100 million years are clamped.
     package func day(of moment: Double) -> Int {
         let bound = 3.15e15
         let seconds = min(max(moment.isNaN ? 0 : moment, -bound), bound) + 978_307_200
-        let offset = state.withLock { state in
-            if !state.last.contains(seconds) { Self.look(up: seconds, &state) }
-            return state.last.offset
-        }
-        return Int(((seconds + offset) / 86_400).rounded(.down))
+        return Int(((seconds + offset(at: seconds)) / 86_400).rounded(.down))
     }
 
-    private static func look(up seconds: Double, _ state: inout State) {
+    /// The seconds that the clocks are ahead of UTC at a moment in seconds since 1970.
+    private func offset(at seconds: Double) -> Double {
+        state.withLock { state in
+            if !state.last.contains(seconds) { look(up: seconds, &state) }
+            return state.last.offset
+        }
+    }
+
+    private func look(up seconds: Double, _ state: inout State) {
         let place = (0..<state.known.count).firstNumber(fromWhich: { state.known[$0].end > seconds })
         if place < state.known.count && state.known[place].contains(seconds) {
             state.last = state.known[place]
             return
         }
-        var milliseconds: Int32 = 0
-        var start = 0.0
-        var end = 0.0
-        guard let zone = state.zone,
-            fi_zone_offset(zone, seconds * 1000, &milliseconds, &start, &end)
-        else { return }
-        state.last = Period(start: start / 1000, end: end / 1000, offset: Double(milliseconds) / 1000)
-        if state.known.count == capacity {
+        guard let period = file?.period(around: seconds) ?? Self.period(around: seconds, state) else { return }
+        state.last = period
+        if state.known.count == Self.capacity {
             state.known = [state.last]
         } else {
             state.known.insert(state.last, at: place)
         }
+    }
+
+    private static func period(around seconds: Double, _ state: State) -> OffsetPeriod? {
+        var milliseconds: Int32 = 0
+        var start = 0.0
+        var end = 0.0
+        guard let zone = state.zone, fi_zone_offset(zone, seconds * 1000, &milliseconds, &start, &end) else {
+            return nil
+        }
+        return OffsetPeriod(start: start / 1000, end: end / 1000, offset: Double(milliseconds) / 1000)
     }
 }

@@ -23,6 +23,7 @@ struct InfoCommand: ParsableCommand {
         let log = information.log
         Output.line(
             "log     commits after \(log.start), \(Numbers.bytes(log.bytes)) of at most \(Numbers.bytes(log.limit))")
+        Output.line("zones   \(Self.sentence(information.timeZones))")
         for entity in information.entities {
             Output.line("\n\(entity.name.visible): \(Numbers.count(entity.count, "object"))")
             var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])
@@ -46,6 +47,14 @@ struct InfoCommand: ParsableCommand {
         for reader in information.readers {
             Output.line("  \(Self.sentence(reader).visible)")
         }
+    }
+
+    /// time zones of the system, 2025b; ICU has 2022e
+    private static func sentence(_ zones: StoreInformation.TimeZones) -> String {
+        let used = "time zones of \(zones.source == "system" ? "the system" : zones.source)"
+        let other = zones.source == "system" ? ("ICU", zones.icuVersion) : ("the system", zones.systemVersion)
+        return "\(used), \(zones.version ?? "of unknown version"); "
+            + (other.1.map { "\(other.0) has \($0)" } ?? "\(other.0) does not tell a version")
     }
 
     private static func show(_ source: StoreInformation.Source) {

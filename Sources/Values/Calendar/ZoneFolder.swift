@@ -1,0 +1,124 @@
+internal import Bytes
+internal import CICU
+internal import Files
+internal import Synchronization
+internal import SystemBasics
+
+/// The data of a time zone that cannot be read.
+public struct UnusableTimeZone: Error, Equatable, CustomStringConvertible {
+    public let description: String
+}
+
+/// A folder of compiled time zones, as the system has one. Its data decide when they are newer than ICU's.
+///
+/// What was read is kept: an order whose parts are placed at different times must not mix two versions.
+package final class ZoneFolder: Sendable {
+    private struct State {
+        var isVersionKnown = false
+        var version: ZoneDataVersion?
+        var files: [String: ZoneFile] = [:]
+    }
+
+    /// The folder that C programs use: TZDIR's where that is set, else the system's.
+    package static let ofProcess = ZoneFolder(path: getenv("TZDIR").map { String(cString: $0) } ?? "")
+
+    private static let systemPath = "/usr/share/zoneinfo"
+    /// Bytes. The system's largest file has 4 KB.
+    private static let longestFile = 1 << 18
+
+    private let path: String
+    private let state = Mutex(State())
+
+    /// An empty path is the system's.
+    package init(path: String) { self.path = path.isEmpty ? Self.systemPath : path }
+
+    /// The version of ICU's data.
+    package static var versionOfICU: ZoneDataVersion? {
+        fi_zone_data_version().flatMap { ZoneDataVersion(String(cString: $0)) }
+    }
+
+    /// The version that the folder says it has; nil when it is missing or does not say.
+    package func version() throws -> ZoneDataVersion? {
+        try state.withLock { state in
+            if !state.isVersionKnown {
+                state.version = try readVersion()
+                state.isVersionKnown = true
+            }
+            return state.version
+        }
+    }
+
+    /// Whether zones are read from here, not from ICU.
+    package func isNewerThanICU() throws -> Bool {
+        guard let version = try version() else { return false }
+        return Self.versionOfICU.map { version > $0 } ?? true
+    }
+
+    /// A zone by its name or, where the folder lacks the name, by another one that ICU knows for it; nil when the folder
+    /// has neither.
+    func zone(_ name: String) throws -> ZoneFile? {
+        if let file = try file(name) { return file }
+        for other in Self.otherNames(of: name) {
+            if let file = try file(other) { return file }
+        }
+        return nil
+    }
+
+    private func readVersion() throws -> ZoneDataVersion? {
+        for (file, prefix) in [("tzdata.zi", "# version "), ("+VERSION", "")] {
+            guard let bytes = try bytes(of: file, limit: 128) else { continue }
+            let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            if line.hasPrefix(prefix), let version = ZoneDataVersion(line.dropFirst(prefix.count)) { return version }
+        }
+        return nil
+    }
+
+    private func file(_ name: String) throws -> ZoneFile? {
+        guard Self.isName(name) else { return nil }
+        return try state.withLock { state in
+            if let known = state.files[name] { return known }
+            let file = try readFile(name)
+            if let file { state.files[name] = file }
+            return file
+        }
+    }
+
+    private func readFile(_ name: String) throws(UnusableTimeZone) -> ZoneFile? {
+        guard let bytes = try bytes(of: name, limit: Self.longestFile) else { return nil }
+        do { return try ZoneFile(bytes) } catch {
+            throw UnusableTimeZone(
+                description: "\(path)/\(name) is damaged: \(error.reason); install the time zone data again")
+        }
+    }
+
+    private func bytes(of name: String, limit: Int) throws(UnusableTimeZone) -> [UInt8]? {
+        do { return try SmallFile.bytes(of: "\(path)/\(name)", limit: limit) } catch {
+            throw UnusableTimeZone(description: "\(path)/\(name), of the time zone data, cannot be read: \(error)")
+        }
+    }
+
+    /// Whether a text can be the name of a file below the folder whose zone does not depend on the machine and counts no
+    /// leap seconds.
+    private static func isName(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let letters = text.utf8.allSatisfy { byte in
+            byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
+                || "_+-/".utf8.contains(byte)
+        }
+        return letters && !parts.contains(where: \.isEmpty) && !["right", "posix"].contains(String(parts[0]) ?? "")
+            && !["localtime", "posixrules"].contains(text)
+    }
+
+    /// Other names of a zone, as ICU knows them.
+    private static func otherNames(of name: String) -> [String] {
+        let utf16 = Array(name.utf16)
+        var names: [String] = []
+        var bytes = [CChar](repeating: 0, count: 128)
+        while names.count < 64 {
+            let length = fi_zone_other_name(utf16, Int32(utf16.count), Int32(names.count), &bytes, Int32(bytes.count))
+            guard length > 0 else { break }
+            names.append(String(decoding: bytes.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        }
+        return names
+    }
+}
