@@ -75,7 +75,7 @@ public final class PersistentContainer: Sendable {
 
     /// A context for the caller's isolation domain: the main actor, another actor, or none.
     public func newContext(isolation: isolated (any Actor)? = #isolation) -> ManagedObjectContext {
-        ManagedObjectContext(self, isolation: isolation)
+        ManagedObjectContext(ContextCore(self, isolation: isolation))
     }
 
     /// Runs work in a context of its own, on no actor, and returns its result. The work may wait for other writers: it runs on
@@ -86,7 +86,8 @@ public final class PersistentContainer: Sendable {
         try Task.checkCancellation()
         return try await withCheckedThrowingContinuation { continuation in
             work.async { [self] in
-                continuation.resume(with: Swift.Result { try body(ManagedObjectContext(self, isolation: nil)) })
+                let context = ManagedObjectContext(ContextCore(self, isolation: nil))
+                continuation.resume(with: Swift.Result { try body(context) })
             }
         }
     }

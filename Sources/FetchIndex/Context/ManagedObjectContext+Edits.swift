@@ -3,7 +3,7 @@ extension ManagedObjectContext {
     /// another context.
     public func delete(_ object: ManagedObject) {
         precondition(
-            object.managedObjectContext == nil || object.managedObjectContext === self,
+            object.core == nil || object.core === core,
             "\(object) is an object of another context.")
         // A cascade may be long: objects wait in a list.
         var waiting = [object]
@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     /// Deletes an object, and leaves what is related to it as it is. False when it is deleted already, or has left the context.
     @discardableResult
     func deleteAlone(_ object: ManagedObject) -> Bool {
-        guard object.managedObjectContext === self, !object.status.isDeleted, !object.isBeingDeleted else {
+        guard object.core === core, !object.status.isDeleted, !object.isBeingDeleted else {
             return false
         }
         object.isBeingDeleted = true
@@ -34,23 +34,25 @@ extension ManagedObjectContext {
     func willChange(_ object: ManagedObject) { undoStack.willChange(object) }
 
     func didChange(_ object: ManagedObject) {
-        if !edits.hasUnprocessed { scheduleProcessing() }
-        edits.edit(object.key, object, isUnsaved: object.isUnsaved)
+        if !core.edits.hasUnprocessed { scheduleProcessing() }
+        if core.edits.edit(object.key, isUnsaved: object.isUnsaved) { edited[object.key] = object }
         noteLinks(of: object)
     }
 
     /// The objects with unsaved edits, by id.
-    var unsavedObjects: [ManagedObject] { edits.unsaved.sorted { $0.key < $1.key }.map(\.value) }
+    var unsavedObjects: [ManagedObject] { core.edits.unsaved.sorted().map(editedObject) }
 
-    public var hasChanges: Bool { !edits.unsaved.isEmpty }
+    public var hasChanges: Bool { !core.edits.unsaved.isEmpty }
     public var insertedObjects: [ManagedObject] {
-        edits.unsaved.values.filter { $0.status.isInserted && !$0.entity.isJoin }
+        core.edits.unsaved.lazy.map(editedObject).filter { $0.status.isInserted && !$0.entity.isJoin }
     }
     public var updatedObjects: [ManagedObject] {
-        edits.unsaved.values.filter { $0.status.isSaved && !$0.changes.isEmpty && !$0.entity.isJoin }
+        core.edits.unsaved.lazy.map(editedObject).filter {
+            $0.status.isSaved && !$0.changes.isEmpty && !$0.entity.isJoin
+        }
     }
     public var deletedObjects: [ManagedObject] {
-        edits.unsaved.values.filter { $0.status.isDeleted && !$0.entity.isJoin }
+        core.edits.unsaved.lazy.map(editedObject).filter { $0.status.isDeleted && !$0.entity.isJoin }
     }
 }
 

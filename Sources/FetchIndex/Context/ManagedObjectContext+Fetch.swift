@@ -18,7 +18,7 @@ extension ManagedObjectContext {
 
     private func readAhead<Object: ManagedObject>(_ keys: [RecordKey], _ request: FetchRequest<Object>) throws {
         let model = model
-        let state = ChangedState(edits.reported, over: try snapshot())
+        let state = ChangedState(core.edits.reported, over: try snapshot())
         for entity in try request.definition().entities(in: model) {
             let objects = keys.filter { $0.entity == entity }
             for name in request.relationshipKeyPathsForPrefetching {
@@ -67,7 +67,7 @@ extension ManagedObjectContext {
             if !table.allPaths.isEmpty { return nil }
             let planner = try FetchPlanner(
                 predicate, prepared, table, entity: number, among: entities, in: snapshot,
-                leadingOrders(of: number, among: entities))
+                core.leadingOrders(of: number, among: entities))
             guard let exact = try planner.exactCountUnlessDamaged() else { return nil }
             count = exact
             for entity in entities { compiled[entity] = entity == number ? prepared : try prepare(entity).0 }
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
     }
 
     /// An object's record with unsaved edits, as they were reported.
-    func viewedRecord(of id: RecordKey) -> [UInt8]? { edits.record(of: id, saved: savedRecord(of: id)) }
+    func viewedRecord(of id: RecordKey) -> [UInt8]? { core.edits.record(of: id, saved: savedRecord(of: id)) }
 
     private func keys<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [RecordKey] {
         try mergeIfWanted()
@@ -158,7 +158,7 @@ extension ManagedObjectContext {
     ) throws {
         let (request, source) = try plan(definition, endsEarly: most < .max && definition.sortKeys.isEmpty)
         try request.builder.walkMembers(
-            of: try snapshot(), from: source, replacing: includesPending ? edits.reported : [:],
+            of: try snapshot(), from: source, replacing: includesPending ? core.edits.reported : [:],
             isSorted: !definition.sortKeys.isEmpty, atMost: most, body)
     }
 
@@ -169,25 +169,19 @@ extension ManagedObjectContext {
         let snapshot = try snapshot()
         let entity = try snapshot.model.number(of: definition.entity)
         let entities = try definition.entities(in: snapshot.model)
-        let orders = definition.predicate == nil ? [] : try leadingOrders(of: entity, among: entities)
+        let orders = definition.predicate == nil ? [] : try core.leadingOrders(of: entity, among: entities)
         return try definition.plan(in: snapshot, leadingOrders: orders, endsEarly: endsEarly)
     }
 
     /// The saved record of an object, as the context's state has it; nil when there is none or it cannot be read.
     func savedRecord(of id: RecordKey) -> [UInt8]? {
-        do { return try readRecord(of: id) } catch {
+        do { return try core.readRecord(of: id) } catch {
             note(error)
             return nil
         }
     }
 
-    /// As `savedRecord`, and throws when the record cannot be read.
-    func readRecord(of id: RecordKey) throws -> [UInt8]? {
-        if id.isTemporary { return nil }
-        return try snapshot().copy(of: id)
-    }
-
-    func mergeIfWanted() throws { if mergesWhenUsed, !delivery.isUnderWay { try mergeChanges() } }
+    func mergeIfWanted() throws { if core.mergesWhenUsed, !delivery.isUnderWay { try mergeChanges() } }
 
     /// The object with an id. Throws as `existingObject(with:as:)`.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
@@ -205,7 +199,7 @@ extension ManagedObjectContext {
             guard model.entities.indices.contains(key.entity) else { throw StoreError.unknownObject("\(id.number)") }
             if type != ManagedObject.self { try use(type, for: model.entities[key.entity].name) }
             let object: Object = try typedObject(with: key, as: type)
-            if object.isFault, try readRecord(of: key) == nil { throw StoreError.unknownObject("\(id.number)") }
+            if object.isFault, try core.readRecord(of: key) == nil { throw StoreError.unknownObject("\(id.number)") }
             guard object.currentRecord() != nil else { throw StoreError.unknownObject("\(id.number)") }
             return object
         }

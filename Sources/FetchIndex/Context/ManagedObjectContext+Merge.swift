@@ -20,7 +20,7 @@ extension ManagedObjectContext {
         guard try new.commit == snapshot().commit else { return try advance(to: new, stored) }
         // A free change of the model makes no commit.
         if try new.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: new.model) }
-        pin(new)
+        core.pin(new)
     }
 
     /// Advances to a newer state: objects first, then orders, then listeners.
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
         to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
     ) throws {
-        try deferringObservations { try applyAdvance(to: new, stored, written, isDirect: isDirect) }
+        try core.deferringObservations { try applyAdvance(to: new, stored, written, isDirect: isDirect) }
     }
 
     private func applyAdvance(
@@ -38,30 +38,33 @@ extension ManagedObjectContext {
         var committed: [RecordChange] = []
         if isDirect, let edits = written.edits {
             committed = edits
-            pin(new)
+            core.pin(new)
             take(written)
         } else {
             if new.modelVersion != old.modelVersion { try requireSameAttributes(in: new.model) }
             for entity in entitiesOfInterest where new.model.entities.indices.contains(entity) {
                 try new.netChanges(of: entity, since: old) { committed.append($0) }
             }
-            pin(new)
+            core.pin(new)
             take(written)
             let written = Set(written.records.map(\.object.key))
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
         if new.model.hasRelationships { settleLinks(after: committed) }
         // With the keys that new objects have now.
-        let keys = edits.permanentKeys
+        let keys = core.edits.permanentKeys
         var seen: [RecordKey: [UInt8]?] = [:]
         if new.model.hasRelationships {
-            for (key, record) in edits.reported { seen.updateValue(record, forKey: keys[key] ?? key) }
+            for (key, record) in core.edits.reported { seen.updateValue(record, forKey: keys[key] ?? key) }
         }
-        var step = edits.advance(committed, saved: savedRecord, current: unsavedRecord)
+        let unsaved = Dictionary(uniqueKeysWithValues: unsavedObjects.map { ($0.key, $0) })
+        var step = core.edits.advance(committed, saved: savedRecord) { key, saved in
+            unsaved[key].flatMap { unsavedRecord(of: $0, over: saved) }
+        }
         if new.model.hasRelationships {
             step.states = LiveOrder.Step.States(
                 old: old, seenOld: ChangedState(seen, over: old), new: new,
-                seenNew: ChangedState(edits.reported, over: new))
+                seenNew: ChangedState(core.edits.reported, over: new))
         }
         withExtendedLifetime(old) {
             deliver { follower in advance(follower, step, stored) }
@@ -103,7 +106,7 @@ extension ManagedObjectContext {
     /// Changes of other entities do not matter to it.
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.flatMap(\.entities))
-        let registered = registeredEntities
+        let registered = core.registry.entities
         entities.formUnion(registered)
         let model = model
         if model.hasRelationships {
@@ -113,29 +116,34 @@ extension ManagedObjectContext {
                 }
             }
         }
-        for id in edits.reported.keys { entities.insert(id.entity) }
+        for id in core.edits.reported.keys { entities.insert(id.entity) }
         return entities.sorted()
     }
 
     /// Gives objects the state in which the transaction left them.
     func take(_ written: Written) {
-        defer { linkEdits = nil }
-        let unprocessed = written.records.isEmpty ? [] : edits.takeUnprocessed()
+        defer { core.linkEdits = nil }
+        let unprocessed = written.records.isEmpty ? [] : core.edits.takeUnprocessed()
         let ids = written.renumbered.filter { $0.object.key.isTemporary }.map { ($0.id, $0.object.key) }
-        edits.save(written.records.map(\.object.key), renumbered: Dictionary(ids) { first, _ in first })
+        let removed = unprocessed.map(editedObject).filter {
+            if case .deleted(wasSaved: false) = $0.status { true } else { false }
+        }
+        let saved = written.records.map(\.object.key)
+        core.edits.save(saved, renumbered: Dictionary(ids) { first, _ in first })
+        if core.edits.unsaved.isEmpty { edited = [:] } else { for key in saved + unprocessed { settle(key) } }
         for (object, id) in written.renumbered { register(object, as: id) }
         let keys = Dictionary(ids.map { ($0.1, $0.0) }) { first, _ in first }
         if model.hasRelationships { undoStack.renumber(keys) }
         if model.hasRelationships, !keys.isEmpty {
             let entities = model.entities
             // What was reported to refer to an object that was not saved goes on to do so, until the change is reported.
-            edits.renumberReported {
+            core.edits.renumberReported {
                 (try? entities[$0.entity].record($1, with: keys, keepingOthers: true).record) ?? $1
             }
         }
         for (object, key) in written.merged {
             // Followers hear that the row under the temporary id was deleted.
-            if let record = object.currentRecord() { edits.leave(object.key, record: record) }
+            if let record = object.currentRecord() { core.edits.leave(object.key, record: record) }
             register(object, as: key)
         }
         if written.hasUpserts { undoStack.removeAll() }
@@ -159,14 +167,14 @@ extension ManagedObjectContext {
             object.hasBeenSaved = true
             object.noteChangeOfState()
         }
-        for (_, object) in unprocessed { if case .deleted(wasSaved: false) = object.status { release(object) } }
+        for object in removed { release(object) }
     }
 
     /// Updates a registered object that another context or process changed.
     private func refresh(_ edit: RecordChange) {
         defer { noteChangeOfRelated(targets(of: edit)) }
         guard let object = registeredObject(for: edit.object) else {
-            if edit.new == nil, let old = edit.old { edits.leave(edit.object, record: old) }
+            if edit.new == nil, let old = edit.old { core.edits.leave(edit.object, record: old) }
             return
         }
         if let old = edit.old, let new = edit.new {
@@ -188,12 +196,14 @@ extension ManagedObjectContext {
             object.base = new
             let saved = (try? object.entity.valuesBySlot(of: new.span.bytes)) ?? []
             object.changes = object.changes.filter { $0.key >= saved.count || saved[$0.key] != $0.value }
-            edits.setUnsaved(edit.object, object.isUnsaved ? object : nil)
+            core.edits.setUnsaved(edit.object, object.isUnsaved)
+            settle(edit.object)
         case .deleted:
             if let new = edit.new {
                 object.base = new
             } else {
-                edits.setUnsaved(edit.object, nil)
+                core.edits.setUnsaved(edit.object, false)
+                settle(edit.object)
                 release(object)
             }
         case .inserted, .gone: break
@@ -201,7 +211,7 @@ extension ManagedObjectContext {
     }
 
     private func advance(_ follower: any ContextFollower, _ step: LiveOrder.Step, _ stored: [String: OpenedOrder]) {
-        follower.advance(edits.permanentKeys, step.net) { [container] order in
+        follower.advance(core.edits.permanentKeys, step.net) { [container] order in
             try order.advance(step) { cache in
                 try stored[cache.name] ?? container.cacheEngine.open(cache, in: self.snapshot())
             }
@@ -215,21 +225,21 @@ extension ManagedObjectContext {
     /// Whether the context merges commits of other contexts and processes as they arrive. A context without an actor merges
     /// when it is next used. Becomes false when ``PersistentContainer/commits`` ends, because the store's files were moved.
     public var automaticallyMergesChanges: Bool {
-        get { mergeTask != nil || mergesWhenUsed }
+        get { core.mergeTask != nil || core.mergesWhenUsed }
         set {
-            mergeTask?.cancel()
-            mergeTask = nil
-            mergesWhenUsed = newValue && isolation == nil
-            guard newValue, let isolation else { return }
-            let context = UncheckedContext(context: self, isolation: isolation)
+            core.mergeTask?.cancel()
+            core.mergeTask = nil
+            core.mergesWhenUsed = newValue && core.isolation == nil
+            guard newValue, let isolation = core.isolation else { return }
+            let context = UncheckedContext(core: core, isolation: isolation)
             // The next commit tries again after an error. An explicit `mergeChanges` throws it.
             let merge: @Sendable (ManagedObjectContext) -> Void = { try? $0.mergeChanges() }
-            mergeTask = Task { [commits = container.commits] in
+            core.mergeTask = Task { [commits = container.commits] in
                 // First what was committed already, then what arrives.
                 guard await context.run(merge) != nil else { return }
                 for await _ in commits { guard await context.run(merge) != nil else { return } }
                 // A task that was cancelled is not the context's any more.
-                await context.run { if !Task.isCancelled { $0.mergeTask = nil } }
+                await context.run { if !Task.isCancelled { $0.core.mergeTask = nil } }
             }
         }
     }
@@ -239,12 +249,12 @@ extension ManagedObjectContext {
     /// Schedules the processing of edits for the end of the actor's current job. A context without an actor processes them
     /// when it is used.
     func scheduleProcessing() {
-        guard !isProcessingScheduled, let isolation else { return }
-        isProcessingScheduled = true
-        let context = UncheckedContext(context: self, isolation: isolation)
+        guard !core.isProcessingScheduled, let isolation = core.isolation else { return }
+        core.isProcessingScheduled = true
+        let context = UncheckedContext(core: core, isolation: isolation)
         Task {
             await context.run {
-                $0.isProcessingScheduled = false
+                $0.core.isProcessingScheduled = false
                 $0.processPendingChanges()
             }
         }
@@ -252,13 +262,13 @@ extension ManagedObjectContext {
 }
 
 /// Carries a context into its own isolation domain. It is safe to send because it is opened only there. It keeps neither the
-/// context nor the actor alive.
+/// context nor the actor alive; objects may be all that is left of the context.
 private final class UncheckedContext: @unchecked Sendable {
-    private weak var context: ManagedObjectContext?
+    private weak var core: ContextCore?
     private weak var isolation: (any Actor)?
 
-    init(context: ManagedObjectContext, isolation: any Actor) {
-        self.context = context
+    init(core: ContextCore, isolation: any Actor) {
+        self.core = core
         self.isolation = isolation
     }
 
@@ -270,7 +280,7 @@ private final class UncheckedContext: @unchecked Sendable {
     }
 
     private func run<Result>(on isolation: isolated any Actor, _ body: (ManagedObjectContext) -> Result) -> Result? {
-        context.map(body)
+        core.map { body($0.context) }
     }
 }
 

@@ -6,14 +6,14 @@ extension ManagedObjectContext {
     /// context's actor, and before fetches, merges and rollbacks; a save reports with its commit. Does nothing during a delivery: edits that are made
     /// then follow it.
     public func processPendingChanges() {
-        while !delivery.isUnderWay, edits.hasUnprocessed {
+        while !delivery.isUnderWay, core.edits.hasUnprocessed {
             undoStack.closeGroup()
             let base = statesBase
             // Kept only where it is read: else each report would copy it.
-            let before = base == nil ? [:] : edits.reported
+            let before = base == nil ? [:] : core.edits.reported
             let changes = reportEdits()
-            if changes.isEmpty { return edits.didDeliver() }
-            let states = base.map { self.states(from: before, to: edits.reported, over: $0) }
+            if changes.isEmpty { return core.edits.didDeliver() }
+            let states = base.map { self.states(from: before, to: core.edits.reported, over: $0) }
             deliver { $0.advance([:], changes) { try $0.edit(changes, states) } }
         }
     }
@@ -36,11 +36,13 @@ extension ManagedObjectContext {
     }
 
     private func reportEdits() -> [RecordChange] {
-        edits.takeUnprocessed().compactMap { key, object in
+        core.edits.takeUnprocessed().compactMap { key in
+            let object = editedObject(key)
+            defer { settle(key) }
             // What the object has read is what the snapshot has.
             let saved =
                 object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
-            let change = edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
+            let change = core.edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
             if case .deleted(wasSaved: false) = object.status { release(object) }
             // Deleted elsewhere, and nothing is left to be saved here.
             if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
@@ -56,7 +58,7 @@ extension ManagedObjectContext {
 
     /// From the saved records to the unsaved ones, as reported.
     var reportedEdits: [RecordChange] {
-        edits.changes(saved: savedRecord)
+        core.edits.changes(saved: savedRecord)
     }
 
     /// Restores the values that were last saved or merged, and reports the change. Throws `ContextError.delivering` while
@@ -65,16 +67,17 @@ extension ManagedObjectContext {
         try withPublicErrors {
             try delivery.requireNone()
             processPendingChanges()
-            deferringObservations { restoreSavedValues() }
+            core.deferringObservations { restoreSavedValues() }
         }
     }
 
     private func restoreSavedValues() {
         let targets = currentLinkEdits().targets
         defer { noteChangeOfRelated(targets) }
-        let objects = edits.unsaved.values
-        let states = states(from: edits.reported, to: [:])
-        let changes = edits.rollBack(saved: savedRecord)
+        let objects = unsavedObjects
+        let states = states(from: core.edits.reported, to: [:])
+        let changes = core.edits.rollBack(saved: savedRecord)
+        edited = [:]
         for object in objects {
             switch object.status {
             case .inserted: release(object)
@@ -88,7 +91,7 @@ extension ManagedObjectContext {
             case .gone: break
             }
         }
-        linkEdits = nil
+        core.linkEdits = nil
         undoStack.removeAll()
         deliver { $0.advance([:], changes) { try $0.rollBack(changes, states) } }
     }
@@ -97,22 +100,22 @@ extension ManagedObjectContext {
     public func reset() throws {
         try withPublicErrors {
             try rollback()
-            forEachRegistered { release($0) }
-            edits.didDeliver()
+            for object in core.registry.retained { release(object) }
+            core.edits.didDeliver()
         }
     }
 
     /// Makes an object read its record again at its next use. With `mergeChanges` its unsaved values stay; else they are
     /// dropped, and controllers hear of it when changes are processed.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
-        guard object.managedObjectContext === self, case .saved = object.status else { return }
+        guard object.core === core, case .saved = object.status else { return }
         object.base = nil
         if mergeChanges || object.changes.isEmpty { return }
         willChange(object)
         let targets = object.linkedTargets
         defer { noteChangeOfRelated(targets + object.linkedTargets) }
         object.changes = [:]
-        linkEdits = nil
+        core.linkEdits = nil
         object.noteChangeOfAll()
         didChange(object)
     }

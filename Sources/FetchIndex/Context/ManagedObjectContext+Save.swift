@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     public func save() throws {
         try withPublicErrors {
             try delivery.requireNone()
-            for object in edits.unsaved.values { object.willSave() }
+            for object in core.edits.unsaved.map(editedObject) { object.willSave() }
             guard hasChanges else {
                 processPendingChanges()
                 return

@@ -259,7 +259,7 @@ struct SavePlan {
         }
         // This save may have written it already.
         var first: [UInt8]? = old
-        if context.edits.unsaved[key] != nil {
+        if context.core.edits.unsaved.contains(key) {
             progress.written.records.removeAll { $0.object === registered }
             if let index = progress.written.edits?.firstIndex(where: { $0.object == key }) {
                 first = progress.written.edits?.remove(at: index).old

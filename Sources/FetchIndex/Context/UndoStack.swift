@@ -111,6 +111,7 @@ extension ManagedObjectContext {
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {
+            core.isUndoEnabled = newValue
             undoStack.isEnabled = newValue
             if !newValue { undoStack.removeAll() }
         }
@@ -161,7 +162,7 @@ extension ManagedObjectContext {
                 }
             case (let old?, let new?):
                 // Another context or process deleted it.
-                if object.managedObjectContext !== self { continue }
+                if object.core !== core { continue }
                 for slot in new.indices where old[slot] != new[slot] {
                     object.setValue(new[slot], at: slot)
                 }
@@ -175,7 +176,7 @@ extension ManagedObjectContext {
     /// entity was dropped or changed.
     private func restore(_ object: ManagedObject) -> Bool {
         switch object.status {
-        case .inserted, .saved: return object.managedObjectContext === self
+        case .inserted, .saved: return object.core === core
         case .deleted(let wasSaved): object.status = wasSaved ? .saved : .inserted
         case .gone:
             guard let entity = try? model.number(of: object.entity.name),
@@ -185,7 +186,7 @@ extension ManagedObjectContext {
             object.hasBeenSaved = false
             object.base = nil
             object.changes = [:]
-            object.managedObjectContext = self
+            object.core = core
             register(object, as: container.temporaryKey(entity))
         }
         object.noteChangeOfAll()

@@ -13,13 +13,13 @@ internal import Records
 /// undo        is an edit
 /// ```
 ///
-/// An object that leaves the context is retained until its removal is delivered. The caller passes records in: the value
-/// does not access the store, and uses only the identity of objects.
+/// Objects with edits are known by their keys, and are not retained; an object that leaves the context is, until its removal
+/// is delivered. The caller passes records in: the value does not access the store.
 struct UnsavedEdits<Object: AnyObject> {
     /// The objects with unsaved values, and those that are inserted or deleted.
-    private(set) var unsaved: [RecordKey: Object] = [:]
+    private(set) var unsaved: Set<RecordKey> = []
     /// The objects that were edited since the last report.
-    private var unprocessed: [RecordKey: Object] = [:]
+    private var unprocessed: Set<RecordKey> = []
     /// The unsaved records that controllers and fetches know; nil: the object is deleted.
     private(set) var reported: [RecordKey: [UInt8]?] = [:]
     /// The temporary ids of the objects that the last save gave permanent ones, by these.
@@ -32,19 +32,26 @@ struct UnsavedEdits<Object: AnyObject> {
 
     // MARK: Edit
 
-    mutating func edit(_ key: RecordKey, _ object: Object, isUnsaved: Bool) {
-        unprocessed[key] = object
-        setUnsaved(key, isUnsaved ? object : nil)
+    /// Returns whether it is the first edit of the object since the last report.
+    @discardableResult
+    mutating func edit(_ key: RecordKey, isUnsaved: Bool) -> Bool {
+        setUnsaved(key, isUnsaved)
+        return unprocessed.insert(key).inserted
     }
 
-    mutating func setUnsaved(_ key: RecordKey, _ object: Object?) { unsaved[key] = object }
+    mutating func setUnsaved(_ key: RecordKey, _ isUnsaved: Bool) {
+        if isUnsaved { unsaved.insert(key) } else { unsaved.remove(key) }
+    }
+
+    /// Whether an object has edits that are not saved, or not reported yet.
+    func need(_ key: RecordKey) -> Bool { unsaved.contains(key) || unprocessed.contains(key) }
 
     // MARK: Process
 
-    /// The objects that were edited since the last report, by key.
-    mutating func takeUnprocessed() -> [(key: RecordKey, object: Object)] {
-        defer { unprocessed = [:] }
-        return unprocessed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    /// The objects that were edited since the last report, sorted.
+    mutating func takeUnprocessed() -> [RecordKey] {
+        defer { unprocessed = [] }
+        return unprocessed.sorted()
     }
 
     /// Reports an object's record over the saved one; returns the change since the last report.
@@ -70,8 +77,8 @@ struct UnsavedEdits<Object: AnyObject> {
     mutating func save(_ keys: [RecordKey], renumbered ids: [RecordKey: RecordKey]) {
         renumbered = ids
         // A save writes all of them.
-        if keys.count == unsaved.count { unsaved = [:] } else { for key in keys { unsaved[key] = nil } }
-        if !keys.isEmpty { unprocessed = [:] }
+        if keys.count == unsaved.count { unsaved = [] } else { unsaved.subtract(keys) }
+        if !keys.isEmpty { unprocessed = [] }
     }
 
     /// Makes the reported records those that were saved: with permanent ids in them where there were temporary ones.
@@ -82,15 +89,15 @@ struct UnsavedEdits<Object: AnyObject> {
     }
 
     /// Takes the edits to a newer state, which the committed changes lead to. `saved` gives the records of that state,
-    /// `current` an object's record with its unsaved values. O(changes + unsaved objects).
+    /// `current` an unsaved object's record with its values. O(changes + unsaved objects).
     mutating func advance(
-        _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (Object, [UInt8]?) -> [UInt8]?
+        _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (RecordKey, [UInt8]?) -> [UInt8]?
     ) -> LiveOrder.Step {
         let known = reported
         reported = [:]
-        let unsaved = unsaved.compactMap { key, object in
+        let unsaved = unsaved.compactMap { key in
             let record = saved(key)
-            return report(key, current(object, record), over: record)
+            return report(key, current(key, record), over: record)
         }
         if known.isEmpty && unsaved.isEmpty { return LiveOrder.Step(committed: committed) }
 
@@ -122,7 +129,7 @@ struct UnsavedEdits<Object: AnyObject> {
 
     /// Forgets all edits; returns the changes from the reported records back to the saved ones.
     mutating func rollBack(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
-        defer { (unsaved, unprocessed, reported) = ([:], [:], [:]) }
+        defer { (unsaved, unprocessed, reported) = ([], [], [:]) }
         return changes(saved: saved).map(\.reversed)
     }
 

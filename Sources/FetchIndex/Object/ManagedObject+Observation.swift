@@ -39,8 +39,8 @@ extension ManagedObject {
 
     /// Observers are notified at once and may do anything, so not while the context advances.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
-        if let context = managedObjectContext, context.isDeferringObservations {
-            context.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
+        if let core, core.isDeferringObservations {
+            core.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
         } else {
             registrar.withMutation(of: self, keyPath: keyPath) {}
         }

@@ -4,11 +4,11 @@ internal import Records
 /// An object of a store in a context: there is one for each id and context.
 ///
 /// Its record is read when an attribute is (until then it is a fault), and each value is decoded when it is asked for.
-/// It belongs to its context's isolation domain, like the context, and does not keep it alive: keep a context as long as
-/// its objects.
+/// It belongs to its context's isolation domain, like the context, and keeps the context's state: an object can be read,
+/// edited and saved also when nobody else keeps the context.
 ///
 /// No value is ever made up. Reading an attribute traps, with a sentence that says why, when there is nothing to be read: a
-/// fault whose context is gone, an id that no object has, a damaged record, a stored value that is none of the type's. So
+/// fault that has left its context, an id that no object has, a damaged record, a stored value that is none of the type's. So
 /// does setting an attribute of an object that is in no context or not in the store. What came from `fetch`,
 /// `existingObject(with:)` and ``value(of:as:)`` has been read, or has thrown. An object that is to be deleted takes no
 /// values any more.
@@ -24,8 +24,11 @@ open class ManagedObject {
         set { currentID = newValue }
     }
     private var currentID: ObjectID
-    /// Nil once the object was deleted and saved, rolled back before it was ever saved, or its context was reset.
-    public internal(set) weak var managedObjectContext: ManagedObjectContext?
+    /// Nil once the object was deleted and saved, rolled back before it was ever saved, or its context was reset. Where nobody has
+    /// kept the context, it is made again, with its edits and settings, but without edits to undo.
+    public var managedObjectContext: ManagedObjectContext? { core?.context }
+    /// What the object's context is made of; nil once it has left the context.
+    var core: ContextCore?
     public let entity: Entity
 
     enum Status {
@@ -84,7 +87,7 @@ open class ManagedObject {
 
     public required init(_ registration: ObjectRegistration) {
         currentID = registration.objectID
-        managedObjectContext = registration.context
+        core = registration.core
         entity = registration.entity
         status = registration.isInserted ? .inserted : .saved
         base = registration.record
@@ -98,7 +101,7 @@ open class ManagedObject {
         context.didInsert(self)
     }
 
-    deinit { managedObjectContext?.forget(key) }
+    deinit { core?.forget(self) }
 
     // MARK: Values
 
@@ -169,8 +172,6 @@ open class ManagedObject {
         let reason =
             if case .gone = status {
                 "the object has left its context: the context was reset, or the object was deleted or rolled back"
-            } else if managedObjectContext == nil {
-                "the object's context is gone; keep it as long as its objects"
             } else {
                 "there is no such object in the store"
             }
@@ -178,14 +179,14 @@ open class ManagedObject {
     }
 
     private func readRecord() throws -> [UInt8]? {
-        if base == nil, case .saved = status { base = try managedObjectContext?.readRecord(of: key) }
+        if base == nil, case .saved = status { base = try core?.readRecord(of: key) }
         return base
     }
 
     /// Reads the record of a fault; nil also when it is damaged, which the context notes.
     func savedRecord() -> [UInt8]? {
         do { return try readRecord() } catch {
-            managedObjectContext?.note(error)
+            core?.note(error)
             return nil
         }
     }
@@ -253,6 +254,30 @@ open class ManagedObject {
     }
 
     // MARK: State
+
+    /// What an object with unsaved edits is made of.
+    struct UnsavedValues {
+        fileprivate let status: Status
+        fileprivate let base: [UInt8]?
+        fileprivate let changes: [Int: Value]
+        fileprivate let givenSlots: Set<Int>
+        fileprivate let hasBeenSaved: Bool
+        fileprivate let isGoneFromStore: Bool
+    }
+
+    var unsavedValues: UnsavedValues {
+        get {
+            UnsavedValues(
+                status: status, base: base, changes: changes, givenSlots: givenSlots, hasBeenSaved: hasBeenSaved,
+                isGoneFromStore: isGoneFromStore)
+        }
+        set {
+            (status, base, changes, givenSlots) = (
+                newValue.status, newValue.base, newValue.changes, newValue.givenSlots
+            )
+            (hasBeenSaved, isGoneFromStore) = (newValue.hasBeenSaved, newValue.isGoneFromStore)
+        }
+    }
 
     public var isInserted: Bool {
         noteReadOfState()

@@ -4,13 +4,13 @@ internal import Models
 public struct ObjectRegistration {
     let objectID: ObjectID
     let entity: Entity
-    weak var context: ManagedObjectContext?
+    var core: ContextCore?
     var isInserted = false
     var record: [UInt8]?
     var probe: AttributeProbe?
 
     /// Of an object that belongs to no context and only tells what is asked of it.
     static func prototype(_ probe: AttributeProbe) -> ObjectRegistration {
-        ObjectRegistration(objectID: .anyRecord, entity: Entity("", []), context: nil, probe: probe)
+        ObjectRegistration(objectID: .anyRecord, entity: Entity("", []), core: nil, probe: probe)
     }
 }

@@ -17,7 +17,7 @@ extension FetchPredicate {
             let table = PathTable(ofEntity: object.key.entity, in: model, self)
             let compiled = try CompiledPredicate(self, entity, table)
             var unsaved: [RecordKey: [UInt8]?] = [:]
-            for (key, object) in context.edits.unsaved { unsaved.updateValue(object.currentRecord(), forKey: key) }
+            for object in context.unsavedObjects { unsaved.updateValue(object.currentRecord(), forKey: object.key) }
             let place = RelatedPlace(
                 object: object.key, state: ChangedState(unsaved, over: try context.snapshot()), paths: table.paths,
                 model: model, usedNames: table.usedNames)

@@ -56,7 +56,7 @@ extension ManagedObject {
         case .inserted: return false
         case .deleted, .gone: return true
         case .saved:
-            do { return try base == nil && managedObjectContext?.readRecord(of: key) == nil } catch { return false }
+            do { return try base == nil && core?.readRecord(of: key) == nil } catch { return false }
         }
     }
 

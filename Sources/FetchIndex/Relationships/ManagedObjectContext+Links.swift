@@ -4,17 +4,17 @@ internal import Records
 extension ManagedObjectContext {
     /// The links that unsaved edits add and remove. O(unsaved edits) after a save, merge or rollback, else O(1).
     func currentLinkEdits() -> LinkEdits {
-        if let linkEdits { return linkEdits }
+        if let known = core.linkEdits { return known }
         var edits = LinkEdits()
-        for object in self.edits.unsaved.values { edits.note(object.key, object.links()) }
-        linkEdits = edits
+        for object in core.edits.unsaved.map(editedObject) { edits.note(object.key, object.links()) }
+        core.linkEdits = edits
         return edits
     }
 
     /// Notes the links of an edited object.
     func noteLinks(of object: ManagedObject) {
-        guard object.entity.links?.references.isEmpty == false, linkEdits != nil else { return }
-        linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
+        guard object.entity.links?.references.isEmpty == false, core.linkEdits != nil else { return }
+        core.linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
     }
 
     /// Tells the observers of objects that what is linked to them has changed.
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
 
     /// Traps for an object that cannot be related to those of this context.
     func requireOwn(_ object: ManagedObject) {
-        precondition(object.managedObjectContext === self, "\(object) is not an object of the same context.")
+        precondition(object.core === core, "\(object) is not an object of the same context.")
         precondition(!object.status.isDeleted, "\(object) is deleted.")
     }
 
@@ -172,7 +172,8 @@ extension ManagedObjectContext {
     func countFailures() -> [ValidationError.Failure] {
         guard model.hasRelationships else { return [] }
         // A new object may be a stored one, which has others already.
-        var objects = onUniqueConflict == .update ? [:] : edits.unsaved.filter { $0.value.status.isInserted }
+        let new = onUniqueConflict == .update ? [] : insertedObjects
+        var objects = Dictionary(uniqueKeysWithValues: new.map { ($0.key, $0) })
         for key in currentLinkEdits().targets where objects[key] == nil && !key.isTemporary {
             let object = self.object(with: key)
             if case .saved = object.status { objects[key] = object }

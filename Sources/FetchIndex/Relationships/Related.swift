@@ -25,7 +25,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
 
     private var access: ToManyAccess? {
         owner.noteReadOfRelated()
-        owner.managedObjectContext?.know(Object.self)
+        owner.core?.know(Object.self)
         if case .gone = owner.status { return nil }
         return owner.probe == nil ? ToManyAccess(owner, name) : nil
     }

@@ -86,7 +86,7 @@ extension Optional: RelationshipValue where Wrapped: ManagedObject {
     public static var isToMany: Bool { false }
 
     public init(relationship name: String, of object: ManagedObject) {
-        object.managedObjectContext?.know(Wrapped.self)
+        object.core?.know(Wrapped.self)
         guard object.probe == nil, let found = object.relatedObject(name) else {
             self = .none
             return

@@ -130,7 +130,7 @@ extension FetchedResultsController {
         let unsaved = managedObjectContext.reportedEdits
         if !unsaved.isEmpty {
             let context = managedObjectContext
-            _ = try live.edit(unsaved, context.states(from: [:], to: context.edits.reported))
+            _ = try live.edit(unsaved, context.states(from: [:], to: context.core.edits.reported))
         }
         return live
     }

@@ -124,7 +124,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             broken.request, computed, observing: broken.observed, offset: fetched?.offset ?? 0, limit: fetched?.limit)
         let unsaved = context.reportedEdits
         if !unsaved.isEmpty {
-            _ = try repaired.edit(unsaved, context.states(from: [:], to: context.edits.reported))
+            _ = try repaired.edit(unsaved, context.states(from: [:], to: context.core.edits.reported))
         }
         return repaired
     }
@@ -203,7 +203,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The path of an object; nil when it is not in the results. O(log n).
     public func indexPath(forObject object: Object) -> RowPath? {
         noteRead()
-        return object.managedObjectContext === managedObjectContext ? path(of: object.key) : nil
+        return object.core === managedObjectContext.core ? path(of: object.key) : nil
     }
 
     func path(of object: RecordKey) -> RowPath? {
@@ -212,7 +212,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         }
         return read { [context = managedObjectContext] window in
             guard let placer = try builder.placer(of: object.entity) else { return nil }
-            let state = ChangedState(context.edits.reported, over: try context.snapshot())
+            let state = ChangedState(context.core.edits.reported, over: try context.snapshot())
             return try window.position(of: object, record, placer, in: state)
         } ?? nil
     }

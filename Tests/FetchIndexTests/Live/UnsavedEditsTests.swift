@@ -51,7 +51,7 @@ import Testing
             let item = items[key] ?? Item(key)
             items[key] = item
             item.state = state
-            edits.edit(key, item, isUnsaved: true)
+            edits.edit(key, isUnsaved: true)
         }
 
         mutating func insert(_ record: [UInt8]) {
@@ -62,8 +62,9 @@ import Testing
         mutating func process() {
             let stored = stored
             hear(
-                edits.takeUnprocessed().compactMap { key, item in
-                    edits.report(key, item.record(over: stored[key]), over: stored[key])
+                edits.takeUnprocessed().compactMap { key in
+                    guard let item = items[key] else { return nil }
+                    return edits.report(key, item.record(over: stored[key]), over: stored[key])
                 })
         }
 
@@ -73,7 +74,8 @@ import Testing
             var committed: [RecordChange] = []
             var renumbered: [RecordKey: RecordKey] = [:]
             var keys: [RecordKey] = []
-            for (key, item) in edits.unsaved {
+            for key in edits.unsaved {
+                guard let item = items[key] else { continue }
                 keys.append(key)
                 let new = item.record(over: stored[key])
                 var saved = key
@@ -103,8 +105,10 @@ import Testing
         }
 
         private mutating func advance(_ committed: [RecordChange]) {
-            let stored = stored
-            let step = edits.advance(committed, saved: { stored[$0] }) { item, saved in item.record(over: saved) }
+            let (stored, items) = (stored, items)
+            let step = edits.advance(committed, saved: { stored[$0] }) { key, saved in
+                items[key]?.record(over: saved)
+            }
             for change in step.unsaved { #expect(change.old == stored[change.object]) }
             hear(step.net)
         }
@@ -112,7 +116,7 @@ import Testing
         mutating func rollBack() {
             process()
             let stored = stored
-            for item in edits.unsaved.values { item.state = .clean }
+            for key in edits.unsaved { items[key]?.state = .clean }
             hear(edits.rollBack { stored[$0] })
             items = items.filter { !$0.key.isTemporary }
         }

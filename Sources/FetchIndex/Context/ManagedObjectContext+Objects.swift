@@ -1,0 +1,130 @@
+internal import Bytes
+public import Models
+internal import Records
+
+extension ManagedObjectContext {
+    /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.
+    public func insert(_ entityName: String) throws -> ManagedObject {
+        insertObject(ofEntity: try model.number(of: entityName))
+    }
+
+    func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {
+        guard let number = try? model.number(of: type.entityName) else {
+            // Opening a container with the class's model gives every store the entity, or throws.
+            preconditionFailure("The store's model has no entity \(type.entityName).")
+        }
+        core.know(type)
+        return registrationOfNew(number)
+    }
+
+    /// Inserts an object of an entity by its number.
+    func insertObject(ofEntity number: Int) -> ManagedObject {
+        let object = core.objectClass(of: number, model.entities[number]).init(registrationOfNew(number))
+        didInsert(object)
+        return object
+    }
+
+    private func registrationOfNew(_ entity: Int) -> ObjectRegistration {
+        ObjectRegistration(
+            objectID: id(of: container.temporaryKey(entity)), entity: model.entities[entity], core: core,
+            isInserted: true)
+    }
+
+    func didInsert(_ object: ManagedObject) {
+        core.registry.insert(object)
+        for (slot, makeValue) in core.initialValues(of: object) {
+            let value = makeValue()
+            if !value.isNull { object.changes[slot] = value }
+        }
+        undoStack.willChange(object, isInsertion: true)
+        didChange(object)
+        object.awakeFromInsert()
+        object.givenSlots = []
+    }
+
+    /// The id of the object with a record.
+    func id(of key: RecordKey, in model: Model? = nil) -> ObjectID {
+        ObjectID(key, core.origin(ofEntity: key.entity, in: model))
+    }
+
+    /// The object with an id: the registered one, or a fault. Does not look whether the store has it. Traps for an id of another
+    /// store, where `existingObject(with:)` throws.
+    public func object(with id: ObjectID) -> ManagedObject {
+        do { return object(with: try container.key(of: id)) } catch { preconditionFailure("\(error).") }
+    }
+
+    func object(with id: RecordKey) -> ManagedObject {
+        if let object = registeredObject(for: id) ?? core.edits.leavingObject(id) { return object }
+        let entity = model.entities.indices.contains(id.entity) ? model.entities[id.entity] : Entity("", [])
+        let type = core.objectClass(of: id.entity, entity)
+        let record = core.edits.leavingRecord(id)
+        let object = type.init(
+            ObjectRegistration(objectID: self.id(of: id), entity: entity, core: core, record: record))
+        if record == nil { core.registry.insert(object) } else { release(object) }
+        return object
+    }
+
+    /// The object with an id, if the context has it. Nil for an id of another store.
+    public func registeredObject(for id: ObjectID) -> ManagedObject? {
+        (try? container.key(of: id)).flatMap { registeredObject(for: $0) }
+    }
+
+    func registeredObject(for id: RecordKey) -> ManagedObject? {
+        if let object = core.registry[id] { return object }
+        guard let detached = core.registry.takeDetached(id) else { return nil }
+        let object = detached.type.init(
+            ObjectRegistration(objectID: self.id(of: id), entity: detached.entity, core: core))
+        object.unsavedValues = detached.values
+        core.registry.insert(object)
+        edited[id] = object
+        return object
+    }
+
+    /// An object with unsaved or unprocessed edits.
+    func editedObject(_ id: RecordKey) -> ManagedObject {
+        if let object = edited[id] { return object }
+        let object = object(with: id)
+        edited[id] = object
+        return object
+    }
+
+    /// Retains the object of an id no longer, unless it still has edits.
+    func settle(_ id: RecordKey) { if !core.edits.need(id) { edited[id] = nil } }
+
+    func typedObject<Object: ManagedObject>(with id: RecordKey, as type: Object.Type) throws -> Object {
+        if let object = object(with: id) as? Object { return object }
+        let name = model.entities[id.entity].name
+        throw ContextError.wrongClass(
+            entity: name, "\(core.classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
+    }
+
+    /// Makes objects of an entity objects of a class, unless the context knows a class already, which must be a subclass.
+    func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
+        if Object.self == ManagedObject.self { return }
+        let model = model
+        let number = try model.number(of: entityName)
+        let isOfSuperentity = model.superentities(of: number).contains { model.entities[$0].name == type.entityName }
+        // The class of a superentity is not that of the entity.
+        let known =
+            core.classes[entityName] ?? (isOfSuperentity ? core.objectClass(of: number, model.entities[number]) : type)
+        if !isOfSuperentity { core.classes[entityName] = known }
+        guard known is Object.Type else {
+            throw ContextError.wrongClass(entity: entityName, "\(known)", asked: "\(Object.self)")
+        }
+    }
+
+    func register(_ object: ManagedObject, as id: RecordKey) {
+        core.registry.remove(object.key)
+        object.objectID = self.id(of: id)
+        core.registry.insert(object)
+    }
+
+    /// Releases an object that is no longer there. Its last values can still be read.
+    func release(_ object: ManagedObject) {
+        core.registry.remove(object.key)
+        core.edits.leave(object.key, object)
+        object.status = .gone
+        object.noteChangeOfState()
+        object.core = nil
+    }
+}
