@@ -30,7 +30,9 @@ struct FollowTool: ParsableCommand {
         String?
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "A table, as SCHEMA.TABLE or SCHEMA.TABLE=ENTITY; by default the entity has the name of the table.")
+        help:
+            "A table, as SCHEMA.TABLE or SCHEMA.TABLE=ENTITY; by default the entity has the name of the table. Quotation marks are SQL's: \"Odd.Schema\".\"T\"."
+    )
     var table: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,

@@ -154,4 +154,25 @@ import Testing
         #expect(
             refused?.description.contains("has objects of t already (1), which do not come from the source") ?? false)
     }
+
+    @Test func namesOfTablesAreReadAsTheyAreWrittenOrAsSQLQuotesThem() throws {
+        for (text, schema, name, entity) in [
+            ("books", "public", "books", "books"), ("Odd.T", "Odd", "T", "T"), ("a.b.c=E", "a", "b.c", "E"),
+            ("\"Odd Schema\".\"T\"", "Odd Schema", "T", "T"), ("\"a.b\".c=E", "a.b", "c", "E"),
+            ("\"x=y\"=E", "public", "x=y", "E"), ("s.\"a\"\"b\"", "s", "a\"b", "a\"b"), ("\"T\"", "public", "T", "T"),
+        ] {
+            let choice = try TableChoice(text)
+            #expect(choice.schema == schema && choice.name == name && choice.entity == entity, "\(text)")
+        }
+        for text in ["", ".", "a.", "=E", "a=", "\"a", "\"a\"b", "\"\".\"T\"", "\"a\".", "s.\"T\"x=E"] {
+            #expect(throws: SourceError.self, "\(text)") { try TableChoice(text) }
+        }
+    }
+
+    @Test func aTableOfASchemaWithBlanksIsFollowed() throws {
+        let (followed, _) = try Followed.database(
+            "CREATE SCHEMA \"Odd Schema\"", "CREATE TABLE \"Odd Schema\".\"T\"(id integer PRIMARY KEY)",
+            "INSERT INTO \"Odd Schema\".\"T\" VALUES (1), (2)")
+        #expect(try followed.follow(["\"Odd Schema\".\"T\"=Row"]).contains("copied Odd Schema.T: 2"))
+    }
 }

@@ -21,16 +21,47 @@ package struct TableChoice: Sendable {
         (self.condition, self.columns, self.asText) = (condition, columns, asText)
     }
 
-    /// Reads schema.name[=Entity]. Without a schema, the table is in public; names with dots or capitals need no quotes, since each is one
-    /// table's. Throws `SourceError`.
+    /// Reads schema.name[=Entity]. Without a schema, the table is in public. Names are read as they are written, capitals too; one in
+    /// quotation marks is read as SQL does: "Odd.Schema"."T". Throws `SourceError`.
     package init(_ text: String) throws {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let names = parts[0].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        (schema, name) = names.count == 2 ? (names[0], names[1]) : ("public", names[0])
-        entity = parts.count == 2 ? String(parts[1]) : name
-        if schema.isEmpty || name.isEmpty || entity.isEmpty {
-            throw SourceError(.usage, "--table expects SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, not \"\(text)\"")
+        let malformed = SourceError(
+            .usage,
+            "--table expects SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, where a name may be in quotation marks, not \"\(text)\""
+        )
+        var rest = Substring(text)
+        guard let first = Self.takeName(&rest, endingAt: [".", "="]) else { throw malformed }
+        var names = [first]
+        if rest.first == "." {
+            rest.removeFirst()
+            // The rest of the name may have dots.
+            guard let second = Self.takeName(&rest, endingAt: ["="]) else { throw malformed }
+            names.append(second)
         }
+        (schema, name) = names.count == 2 ? (names[0], names[1]) : ("public", names[0])
+        entity = rest.first == "=" ? String(rest.dropFirst()) : name
+        if schema.isEmpty || name.isEmpty || entity.isEmpty { throw malformed }
+    }
+
+    /// Takes a name, up to an ending or the end. Nil unless quotation marks are closed, and nothing else follows them.
+    private static func takeName(_ text: inout Substring, endingAt endings: Set<Character>) -> String? {
+        guard text.first == "\"" else {
+            let name = text.prefix { !endings.contains($0) }
+            text = text[name.endIndex...]
+            return String(name)
+        }
+        var name = ""
+        text.removeFirst()
+        while let character = text.popFirst() {
+            if character != "\"" {
+                name.append(character)
+            } else if text.first == "\"" {
+                // Two are one.
+                name.append(text.removeFirst())
+            } else {
+                return text.first.map(endings.contains) ?? true ? name : nil
+            }
+        }
+        return nil
     }
 
     /// A followed table.
