@@ -33,4 +33,25 @@ import Testing
             #expect(String(validating: fitted.bytes, as: UTF8.self) != nil, "\(bytes)")
         }
     }
+
+    /// All scalars that are hidden are found by their bytes.
+    @Test func bytesTellOfEachHiddenCharacter() {
+        for value in (0...0x10FFFF as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init) {
+            let text = "a\(value)"
+            guard value.isControl || value.isHidden(after: "a") else { continue }
+            #expect(Array(text.utf8).withUnsafeBytes(HiddenCharacters.mayBeIn), "\(value.value)")
+            #expect(text.visible != text && (value == "\n" || text.withControlsEscaped != text), "\(value.value)")
+        }
+        for text in ["abc é ß", "“quoted” – …", "虐殺器官 ひらがな カタカナ", "한국어", "👍🏽 ❤️ 🇯🇵", "ភាសាខ្មែរ", "नमस्ते"] {
+            #expect(text.visible == text && text.withBlankControls == text, "\(text)")
+        }
+        for text in [
+            "नि\u{200D}", "क्\u{200D}ष", "می\u{200C}شود", "👩\u{200D}❤\u{FE0F}\u{200D}💋\u{200D}👨",
+            "🏴\u{E0067}\u{E0062}\u{E007F}",
+        ] {
+            #expect(text.visible == text, "\(text)")
+        }
+        #expect("pay\u{200D}pal".visible == "pay\u{FFFD}pal" && "نا\u{200D}\u{200D}".visible == "نا\u{200D}\u{FFFD}")
+        #expect("x\u{E0041}".withControlsEscaped == "x\\udb40\\udc41")
+    }
 }

@@ -2,7 +2,8 @@ internal import FetchIndex
 internal import SystemBasics
 internal import Wording
 
-/// Appends values as JSON to bytes. Texts have no control characters left, so that nothing in them commands a terminal.
+/// Appends values as JSON to bytes. Texts have neither control nor hidden characters left, so that nothing in them commands or deceives
+/// a terminal.
 enum JSONText {
     private static let quotation = UInt8(ascii: "\"")
 
@@ -25,7 +26,7 @@ enum JSONText {
     /// A text in quotation marks.
     static func append(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         bytes.append(quotation)
-        if text.allSatisfy(isPlain) {
+        if text.allSatisfy(isPlain), !HiddenCharacters.mayBeIn(text) {
             bytes.append(contentsOf: text)
         } else {
             appendEscaped(String(decoding: text, as: UTF8.self), to: &bytes)
@@ -33,14 +34,14 @@ enum JSONText {
         bytes.append(quotation)
     }
 
-    /// Neither to be escaped nor the first byte of a scalar that may have to be: C2 begins the control characters above
-    /// ASCII, E2 the separators of lines.
     private static func isPlain(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte != quotation && byte != UInt8(ascii: "\\") && byte != 0x7F && byte != 0xC2 && byte != 0xE2
+        byte >= 0x20 && byte != quotation && byte != UInt8(ascii: "\\")
     }
 
     private static func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
+        var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars {
+            defer { previous = scalar }
             switch scalar {
             case "\"", "\\":
                 bytes.append(UInt8(ascii: "\\"))
@@ -48,11 +49,8 @@ enum JSONText {
             case "\n": bytes.append(contentsOf: "\\n".utf8)
             case "\r": bytes.append(contentsOf: "\\r".utf8)
             case "\t": bytes.append(contentsOf: "\\t".utf8)
-            case let control where control.isControl:
-                let digits = String(control.value, radix: 16)
-                bytes.append(contentsOf: "\\u".utf8)
-                bytes.append(contentsOf: String(repeating: "0", count: 4 - digits.utf8.count).utf8)
-                bytes.append(contentsOf: digits.utf8)
+            case _ where scalar.isControl || scalar.isHidden(after: previous):
+                bytes.append(contentsOf: scalar.escapedForJSON.utf8)
             default: bytes.append(contentsOf: String(scalar).utf8)
             }
         }
