@@ -11,6 +11,15 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomS
 
     package static let busy = SystemError(rawValue: EBUSY)
 
-    /// strerror
-    package var description: String { String(cString: strerror(rawValue)) }
+    /// strerror, with the limit that was met.
+    package var description: String {
+        let reason = String(cString: strerror(rawValue))
+        return switch rawValue {
+        case EMFILE: "\(reason): this process may have \(Descriptors.limit); close some, or raise the limit (ulimit -n)"
+        case EFBIG:
+            FileSizeLimit.bytes.map { "\(reason): this process may write files of \($0) bytes at most (ulimit -f)" }
+                ?? reason
+        default: reason
+        }
+    }
 }

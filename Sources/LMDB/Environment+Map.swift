@@ -1,4 +1,5 @@
 internal import CLMDB
+internal import Files
 internal import SystemBasics
 internal import Synchronization
 
@@ -39,6 +40,7 @@ extension Environment {
     func checkWrite(_ code: CInt) throws {
         // A write that the disk has no room for ends short, which LMDB takes for a fault of the disk.
         if code == EIO, isDiskFull { throw LMDBError(rawValue: ENOSPC) }
+        if code == EIO, isFileFull { throw LMDBError(rawValue: EFBIG) }
         guard code == MDB_MAP_FULL else { return try check(code) }
         isMapFull.store(true, ordering: .relaxed)
         throw openTransactions.withLock { count in
@@ -55,6 +57,13 @@ extension Environment {
     }
 
     private static let leastRoom: UInt64 = 1 << 18
+
+    /// Whether the data file has as many bytes as the process may write.
+    private var isFileFull: Bool {
+        guard let most = FileSizeLimit.bytes else { return false }
+        var status = stat()
+        return stat(path + "/data.mdb", &status) == 0 && Int(status.st_size) + pageSize > most
+    }
 
     /// Throws when there is no map.
     func checkMap() throws(LMDBError) {

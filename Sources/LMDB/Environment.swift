@@ -71,6 +71,7 @@ package final class Environment: Sendable {
         }
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
+        if !options.isReadOnly { FileSizeLimit.becomesError() }
         return try withSystemErrors { try EnvironmentRegistry.open(at: String(cString: real), options: options) }
     }
 

@@ -40,14 +40,11 @@ extension LMDBError: CustomStringConvertible {
             return "another process made the store larger, which is seen once no snapshot is open in this process"
         }
         if self == .badTransaction { return "an earlier error ended the transaction" }
-        switch rawValue {
-        case ENOMEM: return "the system gives this process no more addresses or memory to map the file to (ulimit -v)"
-        case EMFILE:
-            return
-                "this process has as many files open as it may, \(Descriptors.limit): close some, or raise the limit (ulimit -n)"
-        case ENFILE: return "all processes together have as many files open as the system allows"
-        default: break
+        if rawValue == ENOMEM {
+            return "the system gives this process no more addresses or memory to map the file to (ulimit -v)"
         }
+        // LMDB's own codes are negative.
+        if rawValue > 0 { return SystemError(rawValue: rawValue).description }
         return String(cString: mdb_strerror(rawValue))
     }
 

@@ -4,6 +4,7 @@
 #else
     internal import Darwin
 #endif
+internal import Files
 internal import SystemBasics
 internal import Wording
 
@@ -28,7 +29,7 @@ enum Output {
         errno = 0
         guard fflush(stdout) == 0, ferror(stdout) == 0 else {
             let fault = firstFault == 0 ? errno : firstFault
-            let reason = fault == 0 ? "" : ": \(String(cString: strerror(fault)))"
+            let reason = fault == 0 ? "" : ": \(SystemError(rawValue: fault))"
             throw Failure("the output cannot be written\(reason)")
         }
     }
