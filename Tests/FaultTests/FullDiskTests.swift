@@ -1,4 +1,5 @@
 #if os(Linux)
+    import Administration
     import FaultScript
     import FetchIndex
     import Foundation
@@ -56,6 +57,30 @@
             #expect(try shell("\(fetch) --sections-only").status == 0)
             let (checked, defects) = try shell("'\(tool)' check '\(victim.store)'")
             #expect(checked == 0, "\(defects)")
+        }
+
+        /// Keys that come in no order are written at the end, in a commit of their own.
+        @Test(.disabled(if: isUnderSanitizer)) func theRowsThatAreToldToBeSavedAreInTheStore() throws {
+            let victim = try VictimRunner()
+            let path = victim.folder.path + "/scattered.csv"
+            var rows = (0..<12_000).map { "id-\($0 * 7919 % 12_000),\(String(repeating: "x", count: 60))\n" }
+            rows.append("id-5,again\n")
+            try ("id,note\n" + rows.joined()).write(toFile: path, atomically: true, encoding: .utf8)
+            var some = 0
+            for limit in stride(from: 900, through: 2100, by: 40) {
+                let store = victim.folder.path + "/limited-\(limit)"
+                let (status, output) = try shell(
+                    "ulimit -f \(limit); '\(tool)' import '\(store)' '\(path)' --entity Row --key id 2>&1")
+                if status == 0 { continue }
+                #expect(output.contains("(ulimit -f)"), "\(limit): \(output)")
+                let told = try #require(output.firstMatch(of: /([0-9,]+) rows? before it/), "\(limit): \(output)").1
+                let container = try PersistentContainer(at: URL(fileURLWithPath: store))
+                let count = try container.model().entities.isEmpty ? 0 : container.count(ofEntity: "Row")
+                #expect(Int(told.replacing(",", with: "")) == count, "\(limit): \(output)")
+                if count > 0 { some += 1 }
+                try FileManager.default.removeItem(atPath: store)
+            }
+            #expect(some > 0)
         }
 
         /// A file system in memory; nil where none can be mounted.

@@ -36,6 +36,8 @@ public final class BatchWriter {
     /// What the writer needs of the next batch, as the last ones were.
     let preparation = Atomic(Preparation.sortedKeys)
     public internal(set) var counts = Counts()
+    /// What of `counts` is committed. Unique keys that were left out are written in a commit of their own before the last one.
+    package private(set) var savedCounts = Counts()
 
     /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws
     /// `StoreError.unknownEntity`, and `RequestError` when the key is not unique.
@@ -189,7 +191,9 @@ public final class BatchWriter {
         writer = nil
         try ended.seal()
         try container.cacheEngine.keepAll(in: ended)
-        return try ended.commit()
+        let commit = try ended.commit()
+        savedCounts = counts
+        return commit
     }
 
     /// As `commit`, and catches up a cache in the same transaction. Returns `.hit` when nothing of the order changed,
@@ -209,6 +213,7 @@ public final class BatchWriter {
             let brought = try container.cacheEngine.bring(cache, in: ended)
             try container.cacheEngine.keepAll(in: ended, except: brought.opened == nil ? [] : [cacheName])
             try ended.commit()
+            savedCounts = counts
             container.cacheEngine.record(brought.opened, of: cache, brought.opened?.place.number, since: start)
             let model = ended.model
             return FetchOutcome(brought.outcome) { container.id(of: $0, in: model) }

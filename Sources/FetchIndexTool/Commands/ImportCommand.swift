@@ -220,12 +220,13 @@ struct ImportCommand: ParsableCommand {
                 do {
                     unlinked = try linker.settle(with: writer).count
                     try writer.commit()
-                    rows.saved = rows.put
                 } catch let failure { error = failure }
             }
             switch error {
             case is BadInput, is UnreadableFile, StoreError.notSaved:
-                let saved = "\(Numbers.count(rows.saved, "row")) before it \(rows.saved == 1 ? "is" : "are") saved"
+                let counts = writer.savedCounts
+                let count = counts.inserted + counts.updated + counts.unchanged
+                let saved = "\(Numbers.count(count, "row")) before it \(count == 1 ? "is" : "are") saved"
                 let lost = unlinked == 0 ? "" : ", without \(Numbers.count(unlinked, "link")) to rows after it"
                 throw Failure("\(error); \(saved)\(lost)")
             default: throw error
