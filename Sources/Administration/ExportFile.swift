@@ -3,7 +3,7 @@ internal import Models
 internal import Files
 internal import SystemBasics
 
-/// A file that appears under its name when it is whole, and that only its owner may read.
+/// A file that appears under its name when it is whole, and that those may read whom the umask allows it.
 package final class ExportFile {
     private let path: String
     private var file: NewFile?
@@ -16,7 +16,9 @@ package final class ExportFile {
         default: throw StoreCopyError.failed(path: path, "it is not a regular file")
         }
         try Store.requireOutsideOfStores(path)
-        do { file = try NewFile(at: path) } catch { throw StoreCopyError.failed(path: path, Self.reason(error)) }
+        do { file = try NewFile(at: path, .byUmask) } catch {
+            throw StoreCopyError.failed(path: path, Self.reason(error))
+        }
     }
 
     package func write(_ bytes: [UInt8]) throws {

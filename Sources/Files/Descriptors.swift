@@ -14,7 +14,9 @@ package enum Descriptors {
     #endif
 
     /// open(2), which fails with errno and gives a descriptor of 3 or more. The caller adds O_CLOEXEC to the flags.
-    package static func open(_ path: String, _ flags: CInt) -> CInt { raised(systemOpen(path, flags, 0o600)) }
+    package static func open(_ path: String, _ flags: CInt, _ mode: UInt16 = 0o600) -> CInt {
+        raised(systemOpen(path, flags, mode_t(mode)))
+    }
 
     /// The same file under a descriptor of 3 or more; the given one is closed then. fcntl(F_DUPFD_CLOEXEC)
     package static func raised(_ file: CInt) -> CInt {

@@ -110,9 +110,26 @@ import FetchIndex
                 Issue.record("row \(id), \(name): \(value) became \(String(describing: after[id]?[name])), seed 11")
             }
         }
-        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
         #expect(try tool.run("export", copy, "--entity", "Row", "--format", format).status == 0)
+    }
+
+    /// Nothing but a kill leaves one.
+    @Test func aSignalTakesTheUnfinishedFileAway() throws {
+        let rows = try tool.file("rows.csv", "id,note\n" + (0..<60_000).map { "\($0),note \($0)\n" }.joined())
+        _ = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
+        let file = tool.folder.path + "/out.csv"
+        var unfinished = 0
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let export = try Child(
+                Tool.executable.path, ["export", tool.store, file, "--entity", "Row", "--sort", "note"])
+            while export.isRunning, access(file + ".partial", F_OK) != 0 { usleep(200) }
+            if export.isRunning { unfinished += 1 }
+            export.send(signal)
+            #expect(export.wait(seconds: 20) == nil || access(file, F_OK) == 0, "\(signal) ends it as it ends others")
+            #expect(access(file + ".partial", F_OK) != 0, "\(signal)")
+            unlink(file)
+        }
+        #expect(unfinished > 0)
     }
 
     @Test func recordsAreChosenAndSortedAndGoToTheOutput() throws {

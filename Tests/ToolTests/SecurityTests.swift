@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the tool makes is for its owner alone, in the store's folder, and what it prints cannot command a terminal.
+/// What the tool makes in the store's folder is for its owner alone, and what it prints can neither command a terminal nor deceive who reads
+/// it.
 @Suite struct SecurityTests {
     let tool: Tool
 
@@ -24,7 +25,8 @@ import Testing
         return (process.terminationStatus, String(decoding: text, as: UTF8.self))
     }
 
-    @Test func allFilesAreTheOwnersAndInTheirPlaces() throws {
+    /// Reports, exports and backups are for whom the umask allows them: here for all.
+    @Test func allFilesAreInTheirPlacesAndTheStoresAreTheOwners() throws {
         var text = "id,section,note\n"
         for number in 0..<12_000 {
             text += "\(number),s\(number % 9),\(String(repeating: "n", count: 120))\(number * 7919 % 12_000)\n"
@@ -32,6 +34,10 @@ import Testing
         let file = try tool.file("rows.csv", text)
         let changes = try tool.file("changes.jsonl", "{\"op\":\"delete\",\"key\":7}\n")
         let backup = tool.folder.path + "/backup", export = tool.folder.path + "/export.csv"
+        let report = tool.folder.path + "/report.html"
+        // What a killed export has left is not what decides.
+        try Data("x".utf8).write(to: URL(fileURLWithPath: export + ".partial"))
+        chmod(export + ".partial", 0o640)
         let request = ["--entity", "Row", "--section", "section", "--sort", "note", "--cache", "c", "--memory", "1"]
         for arguments in [
             ["import", tool.store, file, "--entity", "Row", "--key", "id"],
@@ -39,7 +45,7 @@ import Testing
             ["apply", tool.store, changes, "--entity", "Row"], ["changes", tool.store, "--cache", "c"],
             ["cache", "verify", tool.store], ["cache", "rebuild", tool.store], ["info", tool.store],
             ["backup", tool.store, backup], ["export", tool.store, export, "--entity", "Row", "--sort", "note"],
-            ["compact", tool.store], ["check", tool.store, "--repair"],
+            ["compact", tool.store], ["check", tool.store, "--repair"], ["report", tool.store, "--out", report],
         ] {
             let result = try runConfined(arguments)
             #expect(result.status == 0, "\(arguments[0]): \(result.text)")
@@ -49,13 +55,12 @@ import Testing
             try Set(files.contentsOfDirectory(atPath: tool.store)) == [
                 "data.mdb", "lock.mdb", "writer.lock", "build.lock", "statistics",
             ])
-        for folder in [tool.store, backup] {
-            #expect(try mode(folder) == 0o700)
-            for name in try files.contentsOfDirectory(atPath: folder) {
-                #expect(try mode(folder + "/" + name) == 0o600, "\(name)")
-            }
+        #expect(try mode(tool.store) == 0o700)
+        for name in try files.contentsOfDirectory(atPath: tool.store) {
+            #expect(try mode(tool.store + "/" + name) == 0o600, "\(name)")
         }
-        #expect(try mode(export) == 0o600)
+        #expect(try mode(backup) == 0o777 && mode(backup + "/data.mdb") == 0o666)
+        #expect(try mode(export) == 0o666 && mode(report) == 0o666)
     }
 
     private func mode(_ path: String) throws -> Int? {
@@ -101,6 +106,35 @@ import Testing
         #expect(printed > 20, "texts are printed as they are, and not taken for formats: \(printed)")
         let rows = try tool.run("fetch", tool.store, "--entity", evil, "--output", "json")["rows"] as? [[String: Any]]
         #expect((rows?.first?["values"] as? [String: Any])?["title"] as? String == evil, "JSON loses nothing")
+    }
+
+    /// Controls of direction, blanks without width and other characters that nobody sees, in values and names.
+    @Test func noHiddenCharacterIsPrinted() throws {
+        let evil = "a\u{202E}b\u{2066}c\u{61C}d\u{200B}e\u{FEFF}f\u{AD}g\u{E0001}h\u{200D}i\u{3164}"
+        let file = try tool.file("e.csv", "id,title\n1,\(evil)\n2,می\u{200C}خواهم\n3,👩\u{200D}🚀\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", evil, "--key", "id").status == 0)
+        let request = ["--entity", evil, "--section", "title", "--cache", evil]
+        let report = tool.folder.path + "/report.html"
+        for arguments in [
+            ["fetch", tool.store] + request, ["fetch", tool.store, "--output", "json"] + request, ["info", tool.store],
+            ["info", tool.store, "--output", "json"], ["cache", "list", tool.store],
+            ["cache", "show", tool.store, evil],
+            ["fetch", tool.store, "--entity", evil + "x"], ["report", tool.store],
+            ["report", tool.store, "--out", report],
+        ] {
+            let result = try tool.run(arguments)
+            for scalar in evil.unicodeScalars where !scalar.isASCII && scalar != "\u{200D}" {
+                for text in [result.output, result.error] {
+                    #expect(!text.unicodeScalars.contains(scalar), "\(arguments[0]): \(scalar.escaped(asASCII: true))")
+                }
+            }
+        }
+        let table = try tool.run(["fetch", tool.store] + request).output
+        #expect(table.contains("a\u{FFFD}b\u{FFFD}c\u{FFFD}d\u{FFFD}e\u{FFFD}f\u{FFFD}g\u{FFFD}h\u{FFFD}i\u{FFFD}"))
+        #expect(table.contains("می\u{200C}خواهم") && table.contains("👩\u{200D}🚀"), "letters and emoji keep their shape")
+        let rows = try tool.run("fetch", tool.store, "--entity", evil, "--output", "json")["rows"] as? [[String: Any]]
+        #expect((rows?.first?["values"] as? [String: Any])?["title"] as? String == evil, "JSON loses nothing")
+        #expect(try tool.run("export", tool.store, "--entity", evil, "--format", "csv").output.contains(evil))
     }
 
     @Test func linksInTheStoresFolderAreNotFollowed() throws {

@@ -11,7 +11,8 @@ extension Store {
         package let isCompact: Bool
     }
 
-    /// Copies the newest state to a folder that is new or empty, while readers and writers go on. O(bytes of the store).
+    /// Copies the newest state to a folder that is new or empty, while readers and writers go on. Those may read it whom the umask allows
+    /// it. O(bytes of the store).
     package func backup(to path: String) throws -> Backup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
@@ -50,7 +51,7 @@ extension Store {
 
     /// Whether the folder is a new one. What a backup that was killed has left is overwritten.
     private static func makeFolder(_ path: String) throws -> Bool {
-        if mkdir(path, 0o700) == 0 { return true }
+        if mkdir(path, 0o777) == 0 { return true }
         guard errno == EEXIST else { throw SystemError.last }
         guard let names = Folder.names(in: path), names.allSatisfy({ $0 == "data.mdb.partial" }) else {
             throw StoreCopyError.destinationExists(path: path)
@@ -61,7 +62,7 @@ extension Store {
     private func copy(toFolder path: String) throws -> Backup {
         let first = try snapshot().commit
         let dataFile = path + "/data.mdb"
-        let file = try NewFile(at: dataFile)
+        let file = try NewFile(at: dataFile, .byUmask)
         var isCompact = true
         do { try environment.copy(.compact, to: file.descriptor) } catch let error as LMDBError where error == .leaked {
             isCompact = false
