@@ -47,8 +47,6 @@ import Testing
         #expect(result.status == 0 && result["commit"] as? Int == 1, "\(result.error)")
         #expect(try outcome(backup) == "hit")
         #expect(try tool.run("check", backup).status == 0)
-        #expect(try mode(backup) == 0o700)
-        #expect(try mode(backup + "/data.mdb") == 0o600)
         let again = try tool.run("backup", tool.store, backup)
         #expect(again.status == 1)
         #expect(again.error.contains("already exists"))
@@ -69,6 +67,37 @@ import Testing
         #expect(limited.terminationStatus == 1)
         #expect(access(backup, F_OK) != 0)
         #expect(try tool.run("backup", tool.store, "/proc/nowhere").status == 1)
+    }
+
+    /// Where no page is damaged, a value may be: then the copy is not called a backup.
+    @Test func aBackupThatItsCheckCallsDamagedIsKeptApart() throws {
+        let data = try Data(contentsOf: URL(fileURLWithPath: tool.store + "/data.mdb"))
+        let pristine = tool.store
+        var generator = SeededGenerator(seed: KillTests.seed + 9)
+        let damaged = tool.folder.path + "/damaged", backup = tool.folder.path + "/b"
+        var apart = 0
+        for round in 0..<16 {
+            try? FileManager.default.removeItem(atPath: damaged)
+            try FileManager.default.copyItem(atPath: pristine, toPath: damaged)
+            var bytes = data
+            let place = Int.random(in: 8192..<data.count, using: &generator)
+            bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            try bytes.write(to: URL(fileURLWithPath: damaged + "/data.mdb"))
+            let result = try tool.run("backup", damaged, backup)
+            if result.status == 0 {
+                #expect(
+                    try tool.run("check", backup).status == 0, "seed \(KillTests.seed), round \(round), byte \(place)")
+                try FileManager.default.removeItem(atPath: backup)
+                continue
+            }
+            #expect(result.status == 1 && access(backup, F_OK) != 0, "\(round): \(result.error)")
+            if result.error.contains("kept apart in \(backup).damaged") {
+                apart += 1
+                let name = backup + ".damaged" + (apart == 1 ? "" : "-\(apart)")
+                #expect(try tool.run("check", name).status == 1, "\(round): \(result.error)")
+            }
+        }
+        #expect(apart > 2)
     }
 
     @Test func backupsBesideAWriterHoldWholeCommits() throws {

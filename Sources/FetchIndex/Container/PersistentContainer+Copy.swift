@@ -12,7 +12,8 @@ extension PersistentContainer {
     ///     print("commit \(backup.commit) in \(backup.byteCount) bytes")
     ///
     /// The copy is a store with all caches and history, without the unused pages. It gets its name when it is whole and on disk;
-    /// a failed copy leaves nothing. The copied state is pinned during the copy, as by a reader. O(bytes of the store). Throws
+    /// a failed copy leaves nothing. Pages are looked at before they are copied, values are not: `fetchindex backup` also compares
+    /// these with their checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a reader. O(bytes of the store). Throws
     /// `StoreCopyError`, and `StoreError` when the copy cannot be read.
     @discardableResult
     public func backup(to url: URL) throws -> StoreBackup {

@@ -5,13 +5,17 @@ internal import SystemBasics
 enum CopyProgress {
     private static let (pauseInMicroseconds, pausesBetweenLooks): (UInt32, Int) = (5000, 20)
 
+    /// `isCopied` tells that the file grows no more, if the work goes on then.
     static func show<Value>(
-        _ title: String, _ path: String, of total: Int, _ work: () throws -> Value
+        _ title: String, _ path: String, of total: Int, until isCopied: () -> Bool = { false },
+        _ work: () throws -> Value
     ) throws -> Value {
         let isDone = Atomic(false)
         var value: Value?
         try Threads.run(2) { thread in
-            if thread > 0 { return watch(path, ProgressBar(title), total) { isDone.load(ordering: .relaxed) } }
+            if thread > 0 {
+                return watch(path, ProgressBar(title), total) { isCopied() || isDone.load(ordering: .relaxed) }
+            }
             defer { isDone.store(true, ordering: .relaxed) }
             value = try work()
         }

@@ -2,6 +2,7 @@ internal import Records
 internal import Administration
 internal import ArgumentParser
 internal import FetchIndex
+internal import Synchronization
 internal import Wording
 
 struct BackupCommand: ParsableCommand {
@@ -10,8 +11,9 @@ struct BackupCommand: ParsableCommand {
         abstract: "Copy a store's newest state to a new folder, while others write.",
         discussion: """
             The backup is a store of its own, with caches and log, and without unused pages. To restore it, put its \
-            folder in the place of the store's while no process has that open. Pages are looked at before they are \
-            copied, values are not: `check` on the backup compares these with their checksums.
+            folder in the place of the store's while no process has that open. The copy is checked as `check` does; one \
+            that is damaged is kept apart in FOLDER.damaged, and the exit code is 1. Those may read a backup whom the umask \
+            allows it.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -29,10 +31,22 @@ struct BackupCommand: ParsableCommand {
         let start = ContinuousClock.now
         let container = try store.open(forWriting: false)
         let expected = try container.information()
-        let destination = destination
-        let backup = try CopyProgress.show(
-            "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
-        ) { try container.store.backup(to: destination) }
+        let backup: StoreBackup
+        do {
+            let bar = ProgressBar("checking the copy")
+            defer { bar.finish() }
+            let isCopied = Atomic(false)
+            backup = try CopyProgress.show(
+                "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes,
+                until: { isCopied.load(ordering: .relaxed) }
+            ) {
+                try container.checkedBackup(to: destination) {
+                    isCopied.store(true, ordering: .relaxed)
+                } progress: {
+                    bar.show(rows: $0, of: $1)
+                }
+            }
+        } catch let error as DamagedBackup { throw Failure("\(error)") }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         let report = Report(
             commit: backup.commit, bytes: backup.byteCount, compact: backup.isCompact, milliseconds: milliseconds)
