@@ -32,7 +32,8 @@ struct BrowseTool: ParsableCommand {
 
     func run() throws {
         let interruption = Interruption()
-        try TaskRuntime.prepare(besides: PageServer.leastDescriptors)
+        try TaskRuntime.prepare(besides: PageServer.leastDescriptors, until: interruption)
+        if interruption.hasCome { return }
         let result = Later<Result<Void, any Error>>()
         let serving = Task { [store, port, output] in
             do {

@@ -23,6 +23,12 @@ struct Interruption: Sendable {
         while sigwait([Self.set(Self.signals + [Self.endSignal])], &number) != 0 {}
     }
 
+    /// Whether a signal waits for `wait`.
+    var hasCome: Bool {
+        var waiting = sigset_t()
+        return sigpending(&waiting) == 0 && Self.signals.contains { sigismember(&waiting, $0) == 1 }
+    }
+
     /// Wakes the thread that waits, from another one.
     func end() { kill(getpid(), Self.endSignal) }
 

@@ -11,8 +11,8 @@ enum TaskRuntime {
         let description = "the system does not start the threads of this process (ulimit -u, ulimit -v)"
     }
 
-    /// Throws `TooFewDescriptors` unless there are as many as the runtime needs, and others besides.
-    static func prepare(besides others: Int) throws {
+    /// Throws `TooFewDescriptors` unless there are as many as the runtime needs, and others besides. Returns early when a signal comes.
+    static func prepare(besides others: Int, until interruption: Interruption) throws {
         try Descriptors.requireFree(descriptors + others, for: "the live page")
         let isReady = Later<Bool>()
         Task {
@@ -21,7 +21,7 @@ enum TaskRuntime {
             isReady.set(true)
         }
         let end = ContinuousClock.now + patience
-        while isReady.value == nil {
+        while isReady.value == nil, !interruption.hasCome {
             if ContinuousClock.now > end { throw CannotStart() }
             usleep(pauseInMicroseconds)
         }

@@ -2,6 +2,7 @@ internal import FetchIndex
 internal import Records
 internal import Report
 internal import SystemBasics
+internal import Wording
 
 /// The store that is shown: opened again when it was moved, and followed for all who listen.
 actor BrowsedStore {
@@ -130,7 +131,7 @@ actor BrowsedStore {
         } catch {
             // What is there next is another store.
             if case StoreError.moved = error { close() }
-            setProblem("\(error)")
+            setProblem("\(error)".visible)
         }
         for (name, viewed) in views where viewed.lastUse.duration(to: .now) > Self.idleTime {
             if !listeners.values.contains(where: { $0.cache == name }) { drop(name) }

@@ -11,7 +11,7 @@ struct LoopbackServer: Sendable {
     private static let mostConnections = 512
     /// Descriptors that connections leave free: the store is opened again when it was moved, reports read files, and connections that
     /// are dropped close theirs a moment later.
-    static let reservedDescriptors = 14
+    static let reservedDescriptors = 16
     private static let mostClosing = 4
     /// The longest search of the page takes 18 KB when each of its characters is encoded.
     private static let mostHeadBytes = 32 << 10

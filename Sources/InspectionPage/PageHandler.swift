@@ -24,7 +24,7 @@ struct PageHandler: Sendable {
         do { return try await answer(path, PageQuery(values: request.query)) } catch {
             // Errors of a valid request are answers; a malformed request is none.
             let status = error is MissingValue ? HTTPAnswer.badRequest.status : HTTPAnswer().status
-            return (try? Self.json(ErrorMessage(error: "\(error)"), status)) ?? .badRequest
+            return (try? Self.json(ErrorMessage(error: "\(error)".withoutControls), status)) ?? .badRequest
         }
     }
 

@@ -22,7 +22,8 @@ package struct CacheSummary: Hashable, Sendable {
             do { return CacheSummary(try container.caches.state(of: name, in: snapshot)) } catch let error as StoreError
             {
                 return CacheSummary(
-                    name: name, shownName: name.visible, state: "cannot be read", style: "bad", version: "\(error)")
+                    name: name, shownName: name.visible, state: "cannot be read", style: "bad",
+                    version: "\(error)".visible)
             }
         }
     }

@@ -58,7 +58,7 @@ package struct InspectionReport {
 
     private func card(_ name: String, _ number: Int) throws -> Card {
         do { return try CacheCard(name, number, container, snapshot, options).card() } catch let error as StoreError {
-            return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)")
+            return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)".visible)
         }
     }
 

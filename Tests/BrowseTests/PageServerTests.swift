@@ -246,6 +246,24 @@ import Testing
         #expect(answer.body.hasPrefix("<!doctype html>") && answer.body.contains("page.js"))
     }
 
+    /// As control characters.
+    @Test func hiddenCharactersAreShown() throws {
+        let evil = "evil\u{202E}x\u{2066}y\u{200B}z"
+        let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: evil)
+        try writer.insert([.string(evil), .string("group \u{200B}"), .integer(-1), .null])
+        try writer.commit()
+        let definition = OrderDefinition(
+            entity: "Item", sortKeys: [SortKey("size")], sectionKey: .attribute("group"))
+        try page.container.withOrder(definition, .init(cacheName: evil)) { _ in }
+        let values = ["cache": evil, "from": "0", "limit": "5", "where": "size < 0 AND name != '\u{202E}"]
+        for path in ["", "store", "card", "view", "rows", "sections", "search"] {
+            let body = try page.ask(path, values).body
+            let hidden = body.unicodeScalars.filter { ["\u{202E}", "\u{2066}", "\u{200B}"].contains($0) }
+            #expect(hidden.isEmpty, "\(path): \(body.prefix(300))")
+        }
+        #expect(try page.ask("rows", values).body.contains("evil\u{FFFD}x\u{FFFD}y\u{FFFD}z"))
+    }
+
     @Test func longNamesAreCut() throws {
         let long = String(repeating: "界", count: 30_000)
         let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: "test")
