@@ -18,16 +18,18 @@ public final class BatchWriter {
     }
 
     /// Kept, because a temporary store is removed with its container.
-    private let container: PersistentContainer
-    private let store: Store
+    let container: PersistentContainer
+    let store: Store
     public let entity: Entity
     let entityNumber: Int
     let constraint: UniqueConstraint?
     private let origin: ObjectOrigin
-    private let author: String
+    let author: String
     /// How long a transaction waits for a busy writer before it throws `StoreError.writerBusy`. Nil: without limit.
     public var writeTimeout: Duration?
-    private var writer: StoreWriter?
+    var writer: StoreWriter?
+    /// What a cache takes with the next transaction: its reader has had it.
+    var told: CacheReading?
     /// When the unique keys of an import may be left out, and at most how many of them.
     var deferralRule = DeferralRule.never
     var mostDeferred = 0
@@ -196,7 +198,8 @@ public final class BatchWriter {
         return commit
     }
 
-    /// As `commit`, and catches up a cache in the same transaction. Returns `.hit` when nothing of the order changed,
+    /// As `commit`, and catches up a cache in the same transaction; ``commit(bringing:cacheName:telling:)`` is for a reader that may fail.
+    /// Returns `.hit` when nothing of the order changed,
     /// `.caughtUp` with the exact change since the cache was last current, or `.rebuilt` with the reason when the change is not
     /// known: then fetch the order again. Nil when nothing was written. O(k log n) for k changes. Throws also when the
     /// definition does not fit the model.

@@ -194,35 +194,6 @@ public final class PersistentContainer: Sendable {
 }
 
 extension PersistentContainer {
-    /// How an order is opened.
-    public struct OrderOptions {
-        /// The name of the cache; nil: the order is computed in memory.
-        public var cacheName: String?
-        /// The bytes of memory for sorting; more is sorted on disk, in the store's folder.
-        public var memoryBudget = 256 << 20
-        /// Called repeatedly during a build, with the number of records that were read and of all records.
-        public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
-
-        /// Whether the exact change since the cache was last current is wanted at any cost. Else an order is rebuilt, with the
-        /// reason `tooManyChanges`, when a rebuild costs less than the changes.
-        public var needsExactChange = false
-
-        /// Who opens the cache; its history names it.
-        public var author = ""
-
-        /// An order without cache, sections and aggregates has only these.
-        package var wantedRows = WantedRows.all
-
-        public init(cacheName: String? = nil) { self.cacheName = cacheName }
-
-        func applied(to request: OrderRequest) -> OrderRequest {
-            var request = request
-            request.builder.memoryBudget = memoryBudget
-            request.builder.progress = progress
-            return request
-        }
-    }
-
     /// Deletes a named cache; nil: all caches. Returns the number of deleted caches. Throws `StoreError`.
     @discardableResult
     public func deleteCache(named name: String?) throws -> Int {
@@ -232,43 +203,6 @@ extension PersistentContainer {
     package func compile(_ definition: OrderDefinition, _ options: OrderOptions) throws -> OrderRequest {
         if options.cacheName != nil, let what = definition.uncacheableReason { throw ContextError.notCacheable(what) }
         return options.applied(to: try definition.compile(in: try store.snapshot().model))
-    }
-
-    /// Opens an order and calls the body with it. When the body meets damage in the cache, the cache is rebuilt and the body is
-    /// called again, so the body must be able to start again.
-    ///
-    /// A current cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n). Throws `StoreError`, what the
-    /// body throws, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable` when the definition does not fit the
-    /// model.
-    ///
-    ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
-    ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
-    ///         try order.forEachRow(limit: 50) { row in print(try row.value(of: "title")) }
-    ///     }
-    public func withOrder<Result>(
-        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
-    ) throws -> Result {
-        try withPublicErrors {
-            guard let name = options.cacheName else {
-                let snapshot = try store.snapshot()
-                let endsEarly = definition.sortKeys.isEmpty && options.wantedRows.most < .max
-                let (request, source) = try definition.plan(in: snapshot, endsEarly: endsEarly)
-                let computed = try CacheEngine.compute(
-                    options.applied(to: request), in: snapshot, from: source, wanted: options.wantedRows)
-                return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
-            }
-            let cache = CacheRequest(
-                name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange,
-                author: options.author)
-            let damage = FetchedOrder.Damage()
-            do {
-                let (opened, snapshot) = try cacheEngine.open(cache)
-                return try body(FetchedOrder(opened, of: cache.order.builder, snapshot, in: self, damage))
-            } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
-                let (rebuilt, snapshot) = try cacheEngine.rebuild(cache, .damaged)
-                return try body(FetchedOrder(rebuilt, of: cache.order.builder, snapshot, in: self))
-            }
-        }
     }
 }
 

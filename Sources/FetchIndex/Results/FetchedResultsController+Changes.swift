@@ -19,7 +19,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    var followed: CacheRequest? { live?.cache }
+    /// A cache that takes what was told is not brought up to date by the context.
+    var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(
         _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange

@@ -101,6 +101,11 @@ extension FetchedResultsController {
                 opened = try engine.open(cache, in: try context.snapshot())
                 // Nothing is stored during a delivery.
                 return (try live(request, opened), opened.isStored ? .hit : .computed)
+            } else if needsExactChange {
+                let reading = try engine.begin(cache)
+                self.reading = reading
+                opened = reading.opened
+                try context.advanceIfNeeded(to: reading.snapshot)
             } else {
                 let newest: Snapshot
                 (opened, newest) = try engine.open(cache)

@@ -1,5 +1,6 @@
 internal import OrderCaches
 package import Models
+internal import Records
 
 extension FetchedResultsController {
     /// The saved order that the controller shows, for readers that want values and no objects. Nil before the first fetch. Its
@@ -8,6 +9,24 @@ extension FetchedResultsController {
         guard let live else { return nil }
         let context = managedObjectContext
         return try FetchedOrder(live.saved, of: live.request.builder, try context.snapshot(), in: context.container)
+    }
+
+    /// Lets the cache take the state of the context, which the program has written out: so a program that ends before is told the same again.
+    /// A busy writer is not waited for, as the next call does the same. Only of a controller that needs the exact change. O(k log n) for k
+    /// changes since the last call.
+    package func settle() throws {
+        guard needsExactChange, let cacheName, let live else { return }
+        let context = managedObjectContext
+        try withPublicErrors {
+            if let reading {
+                self.reading = nil
+                do { try context.container.cacheEngine.end(reading, limit: .zero) } catch StoreError.writerBusy {}
+                if try reading.snapshot.commit == context.snapshot().commit { return }
+            }
+            let cache = CacheRequest(
+                name: cacheName, order: live.request, needsExactChange: true, author: context.transactionAuthor)
+            try context.container.cacheEngine.advance(cache, to: try context.snapshot())
+        }
     }
 
     /// The number over all sections of an object's row; nil when it is not in the results. O(log n).

@@ -42,6 +42,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The same; nil once it is delivered.
     var undelivered: OrderChange?
     var isFailureUndelivered = false
+    /// What the cache takes at the next `settle`.
+    var reading: CacheReading?
     /// Whether the order was found damaged since the last fetch.
     var metDamage = false
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
@@ -59,7 +61,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         } catch { throw publicError(error) }
     }
 
-    /// The tool also watches orders without sort keys, and wants the exact change since a cache was last current at any cost.
+    /// The tool also watches orders without sort keys, and wants the exact change since a cache was last current at any cost. Then the
+    /// cache takes what it was told by `settle` alone.
     package init(
         _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
         sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, needsExactChange: Bool = false

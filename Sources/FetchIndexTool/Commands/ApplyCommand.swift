@@ -47,7 +47,7 @@ struct ApplyCommand: ParsableCommand {
                 : request.definition(of: asked, cache: cacheName, in: container)
             guard let definition = wanted else { throw StoreError.unknownCache(cacheName) }
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
-            try printer?.open()
+            try printer?.establish()
         }
         var transactions = 0
         func endTransaction() throws {
@@ -65,10 +65,18 @@ struct ApplyCommand: ParsableCommand {
                     try applier.apply(try ChangeLine(line, number, in: file), number)
                 }, tooLong: { throw $0 })
             try endTransaction()
+            try Output.settle()
+            try writer.storeTold()
         } catch let error as BadInput {
+            try Output.settle()
+            try writer.storeTold()
             // The open transaction is dropped; those before it are done.
             let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
             throw Failure("\(error); \(done) applied")
+        } catch {
+            // What could be printed is not told again.
+            if (try? Output.settle()) != nil { try? writer.storeTold() }
+            throw error
         }
         try printSummary(writer.counts, transactions)
     }
@@ -165,6 +173,7 @@ private final class BatchPrinter {
     private let request: RequestOptions
     private let cacheName: String
     private let isJSON: Bool
+    private let titles: SectionTitles?
 
     init(
         _ container: PersistentContainer, _ definition: OrderDefinition, _ request: RequestOptions, cacheName: String,
@@ -175,32 +184,35 @@ private final class BatchPrinter {
         self.request = request
         self.cacheName = cacheName
         self.isJSON = isJSON
+        titles = (try? container.model()).map { SectionTitles(definition.sectionKey, of: definition.entity, in: $0) }
     }
 
-    /// Brings the order up to date, so that what is printed is of the transactions to come.
-    func open() throws {
+    /// Builds the order's cache if it is missing. A cache that is behind stays so: the first batch has what changed since it was current.
+    func establish() throws {
         let bar = ProgressBar("building")
-        try container.withOrder(definition, request.orderOptions(cacheName: cacheName, bar, author: "apply")) { _ in }
+        try container.establishCache(
+            definition, request.orderOptions(cacheName: cacheName, bar, author: "apply"))
         bar.finish()
     }
 
-    /// Commits a transaction with the order, and prints what that changed.
+    /// Commits a transaction, and prints what changed in the order. The cache takes that with the next transaction, or at the end.
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
-        let before = container.commit(ofCache: cacheName)
-        guard let outcome = try writer.commit(bringing: definition, cacheName: cacheName) else { return }
-        let duration = ContinuousClock.now - start
-        // The changes are told whether or not their objects can be read.
-        let report = ChangeReport(outcome, of: definition.entity, duration) {
-            (try? container.names(of: $0, since: before)) ?? [:]
+        _ = try writer.commit(bringing: definition, cacheName: cacheName) { outcome, since in
+            let duration = ContinuousClock.now - start
+            var details = ChangeDetails(entity: definition.entity)
+            details.titles = titles
+            // The changes are told whether or not their objects can be read.
+            details.names = { [container] in (try? container.names(of: $0, since: since)) ?? [:] }
+            try print(ChangeReport(outcome, duration, details))
+            // A reader of the output sees each transaction when it is done. To wait for the disk too would cost as much as the commit.
+            try Output.flush()
         }
-        if isJSON {
-            try Output.jsonLine(report)
-        } else {
-            for line in report.lines { Output.line(line) }
-            Output.line("")
-        }
-        // A reader of the output sees each transaction when it is done.
-        try Output.flush()
+    }
+
+    private func print(_ report: ChangeReport) throws {
+        if isJSON { return try Output.jsonLine(report) }
+        for line in report.lines { Output.line(line) }
+        Output.line("")
     }
 }

@@ -11,7 +11,7 @@ struct WatchCommand: ParsableCommand {
         abstract: "Print what changes in a cached order as other processes write, until interrupted.",
         discussion: """
             The first batch is what changed since the order was last current; it is printed even when it is empty. From \
-            then on, batches follow each other without gap.
+            then on, batches follow each other without gap. The cache takes each batch when it is written.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -34,7 +34,7 @@ struct WatchCommand: ParsableCommand {
         let controller = try FetchedResultsController(
             fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
             cacheName: cacheName, requiresSortKeys: false, needsExactChange: true)
-        let printer = WatchPrinter(of: definition.entity, isJSON: output.isJSON)
+        let printer = WatchPrinter(of: definition, isJSON: output.isJSON)
         controller.delegate = printer
         let start = ContinuousClock.now
         let outcome = try controller.performFetch()
@@ -42,12 +42,13 @@ struct WatchCommand: ParsableCommand {
             Output.line(
                 "watching \(Numbers.count(controller.fetchedObjects?.count ?? 0, "row")) of \"\(cacheName.visible)\"")
         }
-        try printer.print(
-            ChangeReport(outcome, of: definition.entity, ContinuousClock.now - start, naming: { _ in [:] }))
+        try printer.print(outcome, of: controller, ContinuousClock.now - start)
+        try controller.settle()
         while commits.wait() != nil {
-            printer.start = ContinuousClock.now
+            printer.begin(at: try context.commit)
             try context.mergeChanges()
             if let error = printer.error { throw error }
+            try controller.settle()
             // A large batch leaves free memory that later ones do not need.
             Memory.giveBack()
         }
@@ -59,13 +60,28 @@ struct WatchCommand: ParsableCommand {
 private final class WatchPrinter: FetchedResultsControllerDelegate {
     typealias Object = ManagedObject
 
-    private let entity: String
+    private let definition: OrderDefinition
     private let isJSON: Bool
     private(set) var error: (any Error)?
-    /// When the commit of the current batches was detected.
-    var start = ContinuousClock.now
+    /// When the commit of the current batches was detected, and the commit before it.
+    private var start = ContinuousClock.now
+    private var commit: UInt64?
 
-    init(of entity: String, isJSON: Bool) { (self.entity, self.isJSON) = (entity, isJSON) }
+    init(of definition: OrderDefinition, isJSON: Bool) { (self.definition, self.isJSON) = (definition, isJSON) }
+
+    func begin(at commit: UInt64) { (start, self.commit) = (ContinuousClock.now, commit) }
+
+    /// Prints what the first fetch has changed.
+    func print(
+        _ outcome: FetchOutcome, of controller: FetchedResultsController<ManagedObject>, _ duration: Duration
+    ) throws {
+        try print(ChangeReport(outcome, duration, details(controller)))
+    }
+
+    private func details(_ controller: FetchedResultsController<ManagedObject>) throws -> ChangeDetails {
+        guard let order = try controller.savedOrder() else { return ChangeDetails(entity: definition.entity) }
+        return ChangeDetails(definition, order, since: commit)
+    }
 
     func print(_ report: ChangeReport) throws {
         if isJSON {
@@ -73,11 +89,12 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
         } else {
             for line in report.lines { Output.line(line) }
         }
-        try Output.flush()
+        try Output.settle()
     }
 
     func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
-        do { try print(ChangeReport(change, of: entity, ContinuousClock.now - start)) } catch { self.error = error }
+        let duration = ContinuousClock.now - start
+        do { try print(ChangeReport(change, duration, details(controller))) } catch { self.error = error }
     }
 
     func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {

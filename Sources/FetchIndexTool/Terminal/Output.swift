@@ -34,6 +34,16 @@ enum Output {
         }
     }
 
+    /// As `flush`; what goes to a file is on disk then. A cache takes what its reader has had only after this.
+    static func settle() throws {
+        try flush()
+        // A pipe or a terminal has no disk.
+        errno = 0
+        guard fsync(1) == 0 || [EINVAL, EROFS, ENOTSUP].contains(errno) else {
+            throw Failure("the output cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+
     /// One sentence on standard error. Paths and names in it may hold anything: control characters become spaces.
     static func error(_ sentence: String) {
         errorLines("fetchindex: " + sentence.withBlankControls)

@@ -10,7 +10,7 @@ extension CacheDirectory {
     /// The names of the caches that are to be maintained by every writer, in order. O(1) where there are none.
     package static func maintained(in reader: StoreReader) throws -> [String] {
         var names: [String] = []
-        try reader.withMaintainedCaches { bytes in
+        try reader.withCacheList(.maintained) { bytes in
             var reader = try ByteReader(checked: bytes, "the list of maintained caches")
             for _ in 0..<(try reader.count()) { names.append(try reader.text()) }
         }
@@ -47,6 +47,6 @@ extension CacheDirectory {
         bytes.appendVarint(UInt64(names.count))
         for name in names.sorted() { bytes.appendText(name) }
         bytes.appendChecksum()
-        try writer.setMaintainedCaches(names.isEmpty ? nil : bytes)
+        try writer.setCacheList(.maintained, names.isEmpty ? nil : bytes)
     }
 }

@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import LMDB
 package import Records
 
@@ -14,8 +15,8 @@ extension CacheDirectory {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
         for number in strays { try LMDBNodeStore.deleteNodes(of: number, in: writer) }
-        return try repairMaintained(in: writer)
-            + (unnamed > 0 ? ["\(unnamed) caches had names that are not UTF-8: deleted"] : [])
+        return try repairMaintained(in: writer) + repairUnread(in: writer) + repairLocks(in: writer)
+            + (unnamed > 0 ? ["\(counted(unnamed, "cache")) had a name that is not UTF-8: deleted"] : [])
             + strays.map { "nodes of number \($0) belonged to no cache: deleted" }
     }
 

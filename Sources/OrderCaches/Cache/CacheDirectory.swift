@@ -33,6 +33,8 @@ package struct CacheDirectory {
         package let name: String
         /// Whether every writer keeps it: an index, or a cache that is to be maintained.
         package let isMaintained: Bool
+        /// Whether no other request replaces it.
+        package let isLocked: Bool
         /// Nil when the header cannot be used; then the reason says why.
         package let header: CacheHeader?
         package let unusable: RebuildReason?
@@ -89,7 +91,9 @@ package struct CacheDirectory {
             guard let found = try Self.header(name, in: reader) else { throw StoreError.unknownCache(name) }
             header = found
         } catch let error as UnusableHeader {
-            return State(name: name, isMaintained: isMaintained, header: nil, unusable: error.reason)
+            return State(
+                name: name, isMaintained: isMaintained, isLocked: Self.isLocked(name, in: reader), header: nil,
+                unusable: error.reason)
         }
         var behind: Int?
         var isReadable = false
@@ -99,7 +103,8 @@ package struct CacheDirectory {
         }
         let hits = statistics.hits(of: header.number, name)
         return State(
-            name: name, isMaintained: isMaintained, header: header, unusable: isReadable ? nil : .modelChanged,
+            name: name, isMaintained: isMaintained, isLocked: Self.isLocked(name, in: reader), header: header,
+            unusable: isReadable ? nil : .modelChanged,
             isFresh: behind == 0 && isReadable, changesBehind: behind, hits: hits.count, lastHit: hits.last)
     }
 
@@ -142,13 +147,14 @@ package struct CacheDirectory {
         return try [order.rows, order.sections].map { try $0.shape(leaves: leaves) }
     }
 
-    /// Deletes a cache; nil: all but those of indexes. Returns the number of deleted caches.
+    /// Deletes a cache; nil: all but those of indexes. Returns the number of deleted caches. Throws `cacheLocked`, and deletes none then.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite(changesRecords: false)
         if let name, name.hasPrefix(Self.indexPrefix) { throw StoreError.invalidCacheName(name) }
         let names = try name.map { [$0] } ?? Self.names(in: writer).filter { !$0.hasPrefix(Self.indexPrefix) }
         var count = 0
+        for name in names { try Self.requireDeletable(name, in: writer) }
         for name in names where try delete(name, in: writer) { count += 1 }
         if count > 0 {
             try Self.trimLog(in: writer)
@@ -159,6 +165,7 @@ package struct CacheDirectory {
 
     /// Deletes the caches of an entity, and those of other format versions, which the next fetch rebuilds.
     package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
+        try Self.unlockAll(ofEntity: entity, in: writer)
         for name in try Self.names(in: writer) {
             do {
                 guard try Self.header(name, in: writer)?.identity.entity == entity else { continue }
@@ -173,6 +180,7 @@ package struct CacheDirectory {
     package func delete(_ name: String, in writer: StoreWriter) throws -> Bool {
         try Self.validate(name)
         try Self.change(name, isMaintained: false, in: writer)
+        try Self.setUnread(nil, name, in: writer)
         if let number = try Self.number(of: name, in: writer) {
             try LMDBNodeStore.deleteNodes(of: number, in: writer)
             statistics.reset(number)

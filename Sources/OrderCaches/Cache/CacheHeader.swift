@@ -164,6 +164,12 @@ package struct CacheHeader: Sendable {
         updated = time
     }
 
+    /// Whether the cache has the nodes that it had with another of its headers: only its commit may have been raised since.
+    func hasSameNodes(as other: CacheHeader) -> Bool {
+        number == other.number && nextNode == other.nextNode && roots == other.roots && builds == other.builds
+            && catchUps == other.catchUps && updated.bitPattern == other.updated.bitPattern
+    }
+
     /// The changes of entities since the cache's commit; nil when the log does not tell. O(commits).
     func changesBehind(of entities: [Int], in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }

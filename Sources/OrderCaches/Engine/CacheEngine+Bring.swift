@@ -89,23 +89,34 @@ extension CacheEngine {
         return try store(next, next.change(), over: old, in: nodes, writer)
     }
 
-    /// Publishes an order to a cache's nodes, and notes it in the header. Its change may be found later.
+    /// Publishes an order of the writer's state. Its change may be found later.
     private func store(
         _ next: PreparedOrder, _ change: OrderChange?, over old: CacheHeader, in nodes: LMDBNodeStore,
         _ writer: StoreWriter
     ) throws -> OpenedOrder {
-        let order = try next.fork.publish(to: nodes)
-        var header = old
-        header.take(order, commit: writer.commit, time: currentTime())
         // Each edit gives an event.
         let hasChanged = change.map { !$0.isEmpty } ?? !next.edits.isEmpty
-        if hasChanged { header.catchUps &+= 1 }
-        try CacheDirectory.put(header, in: writer)
+        let (order, header) = try publish(
+            next, hasChanged: hasChanged, over: old, in: nodes, writer, at: writer.commit)
         guard let change else { return OpenedOrder(order, awaitingChangeFrom: old.commit, in: .stored(header)) }
         return OpenedOrder(order, OrderOutcome(of: change), in: .stored(header), from: old.commit)
     }
 
-    private func edited(
+    /// Publishes an order of a commit's state to a cache's nodes, and notes it in the header.
+    func publish(
+        _ next: PreparedOrder, hasChanged: Bool, over old: CacheHeader, in nodes: LMDBNodeStore, _ writer: StoreWriter,
+        at commit: UInt64
+    ) throws -> (order: SectionedOrder, header: CacheHeader) {
+        let order = try next.fork.publish(to: nodes)
+        var header = old
+        header.take(order, commit: commit, time: currentTime())
+        if hasChanged { header.catchUps &+= 1 }
+        try CacheDirectory.put(header, in: writer)
+        return (order, header)
+    }
+
+    /// Makes the changes since a cache's commit, up to a reader's state, in a fork.
+    func edited(
         _ old: CacheHeader, _ cache: CacheRequest, _ nodes: LMDBNodeStore, _ reader: StoreReader, _ known: KnownChanges?
     ) throws -> PreparedOrder {
         let builder = cache.order.builder
@@ -136,6 +147,7 @@ extension CacheEngine {
         guard case .cache(let writer) = destination else {
             return try Self.compute(cache.order, in: destination.reader, .rebuilt(reason))
         }
+        try CacheDirectory.requireReplaceable(cache, in: writer)
         let ownNumber = try CacheDirectory.number(of: cache.name, in: writer)
         if let ownNumber { try LMDBNodeStore.deleteNodes(of: ownNumber, in: writer) }
         let number = try ownNumber ?? CacheDirectory.newNumber(in: writer)
@@ -143,6 +155,7 @@ extension CacheEngine {
         let order = try cache.order.builder.build(from: writer, in: LMDBNodeStore(header, writingIn: writer))
         header.take(order, commit: writer.commit, time: currentTime())
         try CacheDirectory.put(header, in: writer)
+        try noteRebuild(of: cache, reason, in: writer)
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
 

@@ -20,15 +20,18 @@ extension CacheEngine {
     func build(
         _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false, from scan: SharedScan? = nil
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: Self.patience) else {
+        try CacheDirectory.requireReplaceable(cache, in: store.snapshot())
+        let limit = min(Self.patience, cache.writeTimeout ?? Self.patience)
+        guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: limit) else {
             return try computeAtNewest(cache.order, .rebuilt(reason))
         }
         defer { withExtendedLifetime(build) {} }
         if !isForced, try isBuilt(cache) { return try openUnrecorded(cache) }
-        try removeLeftovers()
+        try removeLeftovers(limit: cache.writeTimeout)
         var scan = scan?.takeKeys(of: cache.name)
         for _ in 0..<Self.maximumAttempts {
-            let pieces = PieceNodeStore(store, pieceLength: Self.pieceLength(cache.order.builder.memoryBudget))
+            let pieces = PieceNodeStore(
+                store, pieceLength: Self.pieceLength(cache.order.builder.memoryBudget), limit: cache.writeTimeout)
             do {
                 if let built = try buildOnce(cache, reason, build, pieces, scan) { return built }
             } catch {
@@ -39,7 +42,7 @@ extension CacheEngine {
             try pieces.discard()
             scan = nil
         }
-        let writer = try store.beginWrite(changesRecords: false)
+        let writer = try store.beginWrite(limit: cache.writeTimeout, changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
         return try commit(bring(cache, .unusable(reason), to: .cache(writer)), writer)
     }
@@ -52,9 +55,9 @@ extension CacheEngine {
     }
 
     /// Removes what a killed build has written.
-    private func removeLeftovers() throws {
+    private func removeLeftovers(limit: Duration?) throws {
         guard try store.snapshot().markedBuild() != nil else { return }
-        let writer = try store.beginWrite(changesRecords: false)
+        let writer = try store.beginWrite(limit: limit, changesRecords: false)
         guard let left = try writer.markedBuild() else { return }
         try LMDBNodeStore.deleteNodes(of: left, in: writer)
         try writer.markBuild(nil)
@@ -67,6 +70,10 @@ extension CacheEngine {
         guard request.builder.entities.allSatisfy({ entities.indices.contains($0) && !entities[$0].isDropped }) else {
             throw StoreError.unknownEntity(request.identity.entity)
         }
+    }
+
+    func noteRebuild(of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter) throws {
+        if cache.notesRebuilds { try CacheDirectory.setUnread(reason, cache.name, in: writer) }
     }
 
     /// Nil when too much has changed during the build. The snapshot ends with this function, so that the pages of a failed build
@@ -92,14 +99,16 @@ extension CacheEngine {
             order = try builder.build(from: snapshot, in: pieces)
         }
 
-        let writer = try store.beginWrite(changesRecords: false)
+        let writer = try store.beginWrite(limit: cache.writeTimeout, changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
+        try CacheDirectory.requireReplaceable(cache, in: writer)
         let oldNumber = try CacheDirectory.number(of: cache.name, in: writer)
         if let oldNumber { try LMDBNodeStore.deleteNodes(of: oldNumber, in: writer) }
         let number = try pieces.finish(in: writer)
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         header.take(order, commit: start, time: currentTime())
         try CacheDirectory.put(header, in: writer)
+        try noteRebuild(of: cache, reason, in: writer)
         // Without `needsExactChange`: a long catch-up would block other writers.
         let assessment = try assess(CacheRequest(name: cache.name, order: cache.order), in: writer)
         if case .unusable = assessment { return nil }

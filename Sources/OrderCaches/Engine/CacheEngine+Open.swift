@@ -59,12 +59,18 @@ extension CacheEngine {
 
     /// Builds a cache from all records. In memory where the store is read-only, and while a writer of this process is open.
     /// O(n log n).
+    ///
+    /// An unforced one gives the cache that another build has just finished, and is in memory too where the store was moved.
     package func rebuild(
-        _ cache: CacheRequest, _ reason: RebuildReason
+        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = true
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
         hits?.write()
-        return try recorded(cache) { try build(cache, reason, isForced: true) }
+        return try recorded(cache) {
+            do { return try build(cache, reason, isForced: isForced) } catch StoreError.moved where !isForced {
+                return try computeAtNewest(cache.order, .rebuilt(reason))
+            }
+        }
     }
 
     func computeAtNewest(
@@ -80,7 +86,7 @@ extension CacheEngine {
         return (opened.reopened(in: snapshot), snapshot)
     }
 
-    private func noteHit(_ header: CacheHeader, in snapshot: Snapshot) {
+    func noteHit(_ header: CacheHeader, in snapshot: Snapshot) {
         let time = currentTime()
         if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
         // Trimming the log can wait: an error here does not affect the hit.
@@ -170,5 +176,5 @@ extension CacheEngine {
 
 extension RebuildReason {
     /// Whether the cache is of the same request, and only its state is unusable.
-    var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
+    package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 }

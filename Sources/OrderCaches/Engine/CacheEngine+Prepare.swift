@@ -21,9 +21,8 @@ extension CacheEngine {
 
         /// Nil unless it was prepared from just this state of the cache.
         func order(of cache: CacheRequest, from header: CacheHeader) -> PreparedOrder? {
-            guard let order = orders[cache.name], order.header.number == header.number,
-                order.header.commit == header.commit, order.header.nextNode == header.nextNode,
-                order.header.roots == header.roots
+            guard let order = orders[cache.name], order.header.commit == header.commit,
+                order.header.hasSameNodes(as: header)
             else { return nil }
             return order
         }

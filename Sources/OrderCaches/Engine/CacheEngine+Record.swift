@@ -25,7 +25,20 @@ extension CacheEngine {
     package func record(
         _ opened: OpenedOrder?, of cache: CacheRequest, _ number: UInt32?, since start: ContinuousClock.Instant
     ) {
-        guard let opened, let number else { return }
+        guard let opened else { return }
+        record(opened, of: cache, number, ContinuousClock.now - start, isStored: opened.isStored)
+    }
+
+    /// The same of a reading, when it is known whether its cache takes the order.
+    func record(_ reading: CacheReading, isStored: Bool) {
+        record(
+            reading.opened, of: reading.cache, reading.opened.place.number, reading.duration, isStored: isStored)
+    }
+
+    private func record(
+        _ opened: OpenedOrder, of cache: CacheRequest, _ number: UInt32?, _ duration: Duration, isStored: Bool
+    ) {
+        guard let number else { return }
         let kind: RecordedOpening.Kind
         var reason: RebuildReason?
         let rows: Int
@@ -34,12 +47,12 @@ extension CacheEngine {
         case .caughtUp(let change): (kind, rows) = (.caughtUp, change.rows.count)
         case .rebuilt(let found): (kind, reason, rows) = (.rebuilt, found, opened.order.rowCount)
         }
-        let (whole, attoseconds) = (ContinuousClock.now - start).components
+        let (whole, attoseconds) = duration.components
         let seconds = Double(whole) + Double(attoseconds) / 1e18
         statistics.record(
             RecordedOpening(
                 time: currentTime() - seconds, milliseconds: Float(seconds * 1000), kind: kind, reason: reason,
-                isStored: opened.isStored, rowCount: rows, start: opened.start ?? 0, process: Self.processName,
+                isStored: isStored, rowCount: rows, start: opened.start ?? 0, process: Self.processName,
                 author: cache.author),
             of: number, cache.name)
     }

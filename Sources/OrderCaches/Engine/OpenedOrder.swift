@@ -38,7 +38,7 @@ package struct OpenedOrder {
     package private(set) var outcome: OrderOutcome
     package let place: Place
     /// The commit that the cache had before; nil for an order that was built without one.
-    let start: UInt64?
+    package let start: UInt64?
     /// How many rows there are, also when the order has only the first of them.
     package let memberCount: Int
     /// Whether its change is not known yet.
@@ -111,6 +111,12 @@ package struct CacheRequest {
     package let needsExactChange: Bool
     /// Who opens the cache, for its statistics.
     package let author: String
+    /// Whether a rebuild is noted as unread.
+    var notesRebuilds = false
+    /// Whether a cache of another request that has the name is replaced.
+    package var replacesOthers = true
+    /// How long a build waits for another writer; nil: without limit.
+    package var writeTimeout: Duration?
 
     package init(name: String, order: OrderRequest, needsExactChange: Bool = false, author: String = "") {
         self.name = name

@@ -14,6 +14,9 @@ package import LMDB
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
+///              "unread"           caches varint x (name text | reason text) | checksum 4      rebuilds that no reader has had yet
+///              "locked"           caches varint x eight texts | checksum 4      what no other request replaces
+///                                                                                -> OrderCaches/Cache/CacheLock.swift
 ///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift
 ///              "source position"  time 8 | text | checksum 4
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
@@ -77,8 +80,9 @@ package import LMDB
 /// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
 /// - 12: zones have columns. Raised in the same way: a zone of an older program gets them when one of its objects changes.
+/// - 13: the meta table may name locked caches, and caches whose rebuild no reader has had yet. Raised in the same way.
 package enum StoreLayout {
-    package static let version: UInt32 = 12
+    package static let version: UInt32 = 13
     /// The oldest that is read.
     static let oldestVersion: UInt32 = 2
 
@@ -100,6 +104,8 @@ package enum StoreLayout {
     static let stateKey = Array("state".utf8)
     static let buildKey = Array("build".utf8)
     static let maintainedKey = Array("maintained".utf8)
+    static let unreadKey = Array("unread".utf8)
+    static let lockedKey = Array("locked".utf8)
     static let identifierKey = Array("identifier".utf8)
     static let sourceKey = Array("source".utf8)
     static let sourcePositionKey = Array("source position".utf8)

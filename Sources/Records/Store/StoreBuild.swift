@@ -58,23 +58,9 @@ extension StoreReader {
         }
         return number
     }
-
-    /// Hands out the list of the caches that every writer keeps, if there is one.
-    package func withMaintainedCaches(_ body: (RawSpan) throws -> Void) throws {
-        _ = try view.get(StoreLayout.maintainedKey, in: tables.meta, body)
-    }
 }
 
 extension StoreWriter {
-    package func setMaintainedCaches(_ list: [UInt8]?) throws {
-        let key = StoreLayout.maintainedKey
-        guard let list else {
-            try view.delete(key, in: tables.meta)
-            return
-        }
-        try view.put(list, for: key, in: tables.meta)
-    }
-
     /// Marks the number of a build's nodes; nil removes the mark.
     package func markBuild(_ number: UInt32?) throws {
         let key = StoreLayout.buildKey

@@ -56,7 +56,7 @@ import Testing
         let definition = OrderDefinition(entity: "Row", sortKeys: [SortKey("name", .descending)])
         try container.withOrder(definition, .init(cacheName: "turned")) { _ in }
         try container.setMaintained(true, cacheNamed: "turned")
-        try damage { writer in try writer.setMaintainedCaches(Array("damaged".utf8)) }
+        try damage { writer in try writer.setCacheList(.maintained, Array("damaged".utf8)) }
         try save("new")
         #expect(try container.check { _, _ in }.contains { $0.hasPrefix("the list of maintained caches") })
         let repair = try PersistentContainer.repair(at: container.store.path) { _, _ in }

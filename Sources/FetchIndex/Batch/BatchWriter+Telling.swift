@@ -1,0 +1,82 @@
+internal import Models
+internal import OrderCaches
+internal import Records
+
+// Commits whose change of an order is told to a reader, who may fail.
+extension BatchWriter {
+    /// As `commit`, and calls the body with what that changed in the order of a cache, which takes the order when the body has
+    /// returned. When the body throws, or the process ends meanwhile, what was written is saved, the cache stays as it was, and the next
+    /// commit or opening has the change again: a body that writes it somewhere makes sure that it is written before it returns.
+    ///
+    /// The outcome is that of ``commit(bringing:cacheName:)``. A cache that every writer keeps is current before the body is called: its
+    /// change is told once. False, without a call of the body, when nothing was written. O(k log n) for k changes; a commit of the cache
+    /// alone follows. Throws as ``commit(bringing:cacheName:)``, and what the body throws.
+    @discardableResult
+    public func commit(
+        bringing definition: OrderDefinition, cacheName: String, telling body: (FetchOutcome) throws -> Void
+    ) throws -> Bool {
+        let isWritten = try commit(bringing: definition, cacheName: cacheName) { outcome, _ in try body(outcome) }
+        try storeTold()
+        return isWritten
+    }
+
+    /// The same without that commit: the cache takes the order with the next transaction, or at `storeTold`. The body also gets the
+    /// commit since which the order changed.
+    package func commit(
+        bringing definition: OrderDefinition, cacheName: String,
+        deferring body: (FetchOutcome, _ start: UInt64?) throws -> Void
+    ) throws -> Bool {
+        try withPublicErrors {
+            if cacheName.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cacheName) }
+            try endDeferral()
+            guard let ended = writer else { return false }
+            let model = ended.model
+            if try isMaintained(cacheName, in: ended) {
+                let start = container.commit(of: cacheName, in: ended)
+                if let outcome = try commit(bringing: definition, cacheName: cacheName) { try body(outcome, start) }
+                return true
+            }
+            writer = nil
+            let request = try definition.compile(in: model)
+            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
+            try ended.seal()
+            let engine = container.cacheEngine
+            if let told { try engine.storeOrDelete(told, in: ended) }
+            told = nil
+            try engine.keepAll(in: ended)
+            let snapshot = try ended.commitAndRead()
+            let (reading, reason) = try engine.begin(cache, in: snapshot)
+            let outcome = reading?.opened.outcome ?? .rebuilt(reason ?? .damaged)
+            try body(
+                FetchOutcome(outcome) { container.id(of: $0, in: model) }, reading?.opened.start)
+            told = reading
+            if let reason, reason.isOfState { try rebuild(cache, reason) }
+            return true
+        }
+    }
+
+    /// Lets the cache take what was told.
+    package func storeTold() throws {
+        guard let told else { return }
+        self.told = nil
+        try withPublicErrors { try container.cacheEngine.end(told, limit: writeTimeout) }
+    }
+
+    private func isMaintained(_ cacheName: String, in writer: StoreWriter) throws -> Bool {
+        // A damaged list maintains none.
+        ((try? CacheDirectory.maintained(in: writer)) ?? []).contains(cacheName)
+    }
+
+    private func rebuild(_ cache: CacheRequest, _ reason: RebuildReason) throws {
+        let writer = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: false)
+        try container.cacheEngine.rebuildOrDelete(cache, reason, in: writer)
+        try writer.commit()
+    }
+}
+
+extension PersistentContainer {
+    /// The commit that a cache reflects; nil without a readable one.
+    fileprivate func commit(of cacheName: String, in reader: StoreReader) -> UInt64? {
+        (try? CacheDirectory.header(cacheName, in: reader))??.commit
+    }
+}

@@ -1,0 +1,82 @@
+internal import Bytes
+internal import CountedTree
+internal import OrderCaches
+internal import Records
+
+extension PersistentContainer {
+    /// Opens an order and calls the body with it. When the body meets damage in the cache, the cache is rebuilt and the body is
+    /// called again, so the body must be able to start again.
+    ///
+    /// The cache takes the order when the body has returned. When the body throws, or the process ends meanwhile, the cache stays as it
+    /// was, and the next opening has the same change again: a body that writes the change somewhere makes sure that it is written
+    /// before it returns.
+    ///
+    /// A current cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n). Throws `StoreError`, what the
+    /// body throws, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable` when the definition does not fit the
+    /// model. Where `needsExactChange` is wanted, `StoreError.writerBusy` says that the body has returned and that the cache could not take
+    /// the order within `writeTimeout`: then the change is reported again.
+    ///
+    ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
+    ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
+    ///         try order.forEachRow(limit: 50) { row in print(try row.value(of: "title")) }
+    ///     }
+    public func withOrder<Result>(
+        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
+    ) throws -> Result {
+        try withPublicErrors {
+            guard let cache = try cacheRequest(definition, options) else {
+                return try withComputedOrder(definition, options, body)
+            }
+            let engine = cacheEngine
+            let reading = try engine.begin(cache, check: options.check)
+            let damage = FetchedOrder.Damage()
+            let result: Result
+            do {
+                result = try body(
+                    FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self, damage))
+            } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
+                try options.check(.rebuilt(.damaged))
+                let rebuilt = try engine.rebuildForReading(cache, .damaged, isForced: true)
+                let result = try body(
+                    FetchedOrder(rebuilt.opened, of: cache.order.builder, rebuilt.snapshot, in: self))
+                try engine.end(rebuilt, limit: options.writeTimeout)
+                return result
+            } catch {
+                engine.abandon(reading)
+                throw error
+            }
+            try engine.end(reading, limit: options.writeTimeout)
+            return result
+        }
+    }
+
+    private func withComputedOrder<Result>(
+        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
+    ) throws -> Result {
+        let snapshot = try store.snapshot()
+        let endsEarly = definition.sortKeys.isEmpty && options.wantedRows.most < .max
+        let (request, source) = try definition.plan(in: snapshot, endsEarly: endsEarly)
+        let computed = try CacheEngine.compute(
+            options.applied(to: request), in: snapshot, from: source, wanted: options.wantedRows)
+        return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
+    }
+
+    /// Nil without a cache name.
+    private func cacheRequest(_ definition: OrderDefinition, _ options: OrderOptions) throws -> CacheRequest? {
+        guard let name = options.cacheName else { return nil }
+        var cache = CacheRequest(
+            name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange,
+            author: options.author)
+        cache.replacesOthers = options.replacesOtherRequest
+        cache.writeTimeout = options.writeTimeout
+        return cache
+    }
+
+    /// Builds the cache of an order, unless its name is that of a cache of the same request, whatever state it is in.
+    package func establishCache(_ definition: OrderDefinition, _ options: OrderOptions) throws {
+        let isMissing = try withPublicErrors {
+            try cacheRequest(definition, options).map { try cacheEngine.isOfOtherRequest($0) } ?? false
+        }
+        if isMissing { try withOrder(definition, options) { _ in } }
+    }
+}

@@ -1,0 +1,37 @@
+internal import LMDB
+
+/// A list of caches that the meta table has.
+package enum CacheList: Sendable {
+    /// Those that every writer keeps.
+    case maintained
+    /// Those whose rebuild no reader has had yet.
+    case unread
+    /// Those that no other request replaces.
+    case locked
+
+    fileprivate var key: [UInt8] {
+        switch self {
+        case .maintained: StoreLayout.maintainedKey
+        case .unread: StoreLayout.unreadKey
+        case .locked: StoreLayout.lockedKey
+        }
+    }
+}
+
+extension StoreReader {
+    /// Hands out the bytes of a list, if it exists. O(log n).
+    package func withCacheList(_ list: CacheList, _ body: (RawSpan) throws -> Void) throws {
+        _ = try view.get(list.key, in: tables.meta, body)
+    }
+}
+
+extension StoreWriter {
+    /// Replaces a list; nil removes it.
+    package func setCacheList(_ list: CacheList, _ bytes: [UInt8]?) throws {
+        guard let bytes else {
+            try view.delete(list.key, in: tables.meta)
+            return
+        }
+        try view.put(bytes, for: list.key, in: tables.meta)
+    }
+}
