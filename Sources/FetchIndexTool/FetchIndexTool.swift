@@ -21,7 +21,7 @@ struct FetchIndexTool: ParsableCommand {
         ])
 }
 
-/// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage.
+/// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage, 4 another outcome than the one that is required.
 @main
 enum Main {
     // Not async: the runtime of tasks takes descriptors of its own, and ends the process when there are none.
@@ -60,6 +60,10 @@ enum Main {
             if !failure.sentence.isEmpty { Output.error(failure.sentence) }
             return 1
         }
+        if let error = error as? OtherOutcome {
+            Output.error("\(error)")
+            return 4
+        }
         if let error = error as? MalformedPredicate {
             Output.errorLines("fetchindex: \(error)")
             return 2
@@ -86,7 +90,7 @@ enum Main {
     private static func isUsageError(_ error: any Error) -> Bool {
         switch error {
         case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
-            StoreError.unknownCache:
+            StoreError.unknownCache, StoreError.cacheLocked:
             true
         case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
             is UnknownTimeZone, is UnusableCalendar:

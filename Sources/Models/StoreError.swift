@@ -53,6 +53,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case invalidCacheName(String)
     /// No cache has the name.
     case unknownCache(String)
+    /// The cache of this name is of another request, and is locked or must not be replaced; or it was to be deleted, and is locked.
+    case cacheLocked(String)
     /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says why.
     case unavailable(String)
 }
@@ -96,6 +98,8 @@ extension StoreError: CustomStringConvertible {
         case .wrongThread: "a write transaction ends on the thread that began it"
         case .wouldWaitForItself:
             "this thread has a write transaction of the store open already; a second one would wait forever"
+        case .cacheLocked(let name):
+            "the cache \"\(name)\" is not to be replaced by another request, nor deleted; unlock it, or use another name"
         case .unknownCache(let name): "there is no cache \"\(name)\" in the store"
         case .invalidCacheName(let name):
             name.hasPrefix("index:")

@@ -13,6 +13,8 @@ public struct CacheStatistics: Equatable, Sendable {
     public let isFresh: Bool
     /// Whether every writer keeps it: the order of an index, or a cache that is to be maintained.
     public let isMaintained: Bool
+    /// Whether no other request replaces it.
+    public let isLocked: Bool
     /// The number of changes of its entity since it was current; nil when the log does not reach back, or the cache is
     /// unusable.
     public let changesBehind: Int?
@@ -27,6 +29,7 @@ public struct CacheStatistics: Equatable, Sendable {
         name = listing.state.name
         isFresh = listing.state.isFresh
         isMaintained = listing.state.isMaintained
+        isLocked = listing.state.isLocked
         changesBehind = listing.state.changesBehind
         rowCount = listing.state.header?.rowCount ?? 0
         sectionCount = listing.state.header?.sectionCount ?? 0

@@ -23,6 +23,19 @@ extension PersistentContainer {
     }
 }
 
+extension PersistentContainer {
+    /// Locks a named cache for the request that it is of, or unlocks it. Another request that opens it then throws
+    /// `StoreError.cacheLocked`, and so does its deletion; it is caught up, and rebuilt for the same request, as before. The lock is part
+    /// of the store, for all processes. O(caches). Throws `StoreError`.
+    public func setLocked(_ isLocked: Bool, cacheNamed name: String) throws {
+        try withPublicErrors {
+            let writer = try store.beginWrite(changesRecords: false)
+            try CacheDirectory.setLocked(isLocked, name, in: writer)
+            try writer.commit()
+        }
+    }
+}
+
 extension CacheEngine {
     /// Brings all orders that every writer keeps to the commit of a sealed writer, except those that it has brought already.
     package func keepAll(in writer: StoreWriter, except brought: [String] = [], known: KnownChanges? = nil) throws {

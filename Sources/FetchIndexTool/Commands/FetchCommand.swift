@@ -9,7 +9,12 @@ struct FetchCommand: ParsableCommand {
         commandName: "fetch", abstract: "Fetch sections and rows, from a named cache when one is given.",
         discussion: """
             A table has the first rows and is for people; JSON has all of them in one document, with sections. jsonl, csv and \
-            tsv have rows alone, all of them, in the form that `import` reads. All are written while they are read.
+            tsv have rows alone, all of them, in the form that `import` reads; with --sections-only they have sections alone. All are \
+            written while they are read.
+
+            --cache NAME alone fetches with the request that the cache is of. With another request the cache is replaced, unless it is \
+            locked (`cache lock`). With --require an order that would come to be otherwise is exit code 4: then nothing is printed, and \
+            the cache stays as it is.
             """)
 
     private static let defaultTableLimit = 50
@@ -17,9 +22,19 @@ struct FetchCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var threads: ThreadsOption
-    @Option(help: "The entity.") var entity: String
+    @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
     @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
+    @Option(
+        help: ArgumentHelp(
+            "The outcome that the cache must have: hit, caughtUp, or hit,caughtUp. Another one is exit code 4.",
+            valueName: "outcome"))
+    var require: RequiredOutcome?
+    @Option(
+        help: ArgumentHelp(
+            "How many seconds the build of a cache waits for another writer before it is an error; without limit by default.",
+            valueName: "seconds"))
+    var timeout: Double?
     @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
     @Option(parsing: .unconditional, help: "Rows to print (tables: 50 by default).") var limit: Int?
     @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
@@ -37,15 +52,26 @@ struct FetchCommand: ParsableCommand {
 
     func validate() throws {
         let limitsSections = sectionOffset != 0 || sectionLimit != nil
-        if output.catalogue != nil && (sectionsOnly || explain || limitsSections) {
+        if output.catalogue != nil && (explain || limitsSections && !sectionsOnly) {
             throw ValidationError(
-                "--sections-only, --section-offset, --section-limit and --explain need --output table or json.")
+                "--explain needs --output table or json, and --section-offset and --section-limit that or --sections-only."
+            )
+        }
+        if output.catalogue != nil && sectionsOnly && (inSection != nil || columns != nil) {
+            throw ValidationError("--sections-only prints no rows: --in-section and --columns do not fit it.")
         }
         if inSection != nil && limitsSections {
             throw ValidationError("--in-section has one section: --section-offset and --section-limit do not fit it.")
         }
         if explain && (inSection != nil || columns != nil) {
             throw ValidationError("--explain prints no rows: --in-section and --columns do not fit it.")
+        }
+        if entity == nil && cacheName == nil { throw ValidationError("Name an --entity, or the --cache of one.") }
+        if cacheName == nil && (require != nil || timeout != nil) {
+            throw ValidationError("--require and --timeout need --cache.")
+        }
+        if let timeout, !(0...1e6).contains(timeout) {
+            throw ValidationError("--timeout is a number of seconds from 0 to 1,000,000.")
         }
         guard offset >= 0, limit ?? 0 >= 0, sectionOffset >= 0, sectionLimit ?? 0 >= 0 else {
             throw ValidationError("--offset, --limit, --section-offset and --section-limit must not be negative.")
@@ -55,10 +81,14 @@ struct FetchCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(forWriting: false, threads: threads.count)
         let stored = try cacheName.flatMap { try request.definition(of: entity, cache: $0, in: container) }
-        let definition = try stored ?? request.definition(of: entity)
+        guard let definition = try stored ?? entity.map({ try request.definition(of: $0) }) else {
+            throw StoreError.unknownCache(cacheName ?? "")
+        }
         let plan = explain ? try container.plan(definition) : nil
         let bar = ProgressBar("building")
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
+        options.writeTimeout = timeout.map { .seconds($0) }
+        if let require, let cacheName { options.check = { try require.check($0, cacheName: cacheName) } }
         options.wantedRows = WantedRows(most: mostRows, countsAll: output.catalogue == nil)
         let start = ContinuousClock.now
         try container.withOrder(definition, options) { order in
@@ -75,11 +105,13 @@ struct FetchCommand: ParsableCommand {
                 return
             }
             let columns = try columns(of: order)
-            let range = try range(of: order)
+            let range = try range(of: order, definition)
             // A damaged cache is rebuilt, and this body called again: damage must be met before anything is printed.
             try order.prove(sections: range.sections, rows: range.rows)
             do {
                 try print(order, outcome, definition, range, columns)
+                // The cache takes the order when this returns.
+                if case .caughtUp = order.outcome { try Output.settle() } else { try Output.flush() }
             } catch  where error.isDamage {
                 throw Failure("\(error); the output is incomplete")
             }
@@ -111,10 +143,13 @@ struct FetchCommand: ParsableCommand {
         return isTooMany ? .max : most
     }
 
-    private func range(of order: FetchedOrder) throws -> FetchedRange {
+    private func range(of order: FetchedOrder, _ definition: OrderDefinition) throws -> FetchedRange {
         let isTable = output == .table
         if let inSection {
-            guard let (index, section, others) = try order.section(named: inSection) else {
+            guard
+                let (index, section, others) = try order.section(
+                    named: inSection, SectionTitles(definition.sectionKey, order))
+            else {
                 throw Failure("there is no section \"\(inSection)\"")
             }
             if others > 0 {
@@ -127,7 +162,8 @@ struct FetchCommand: ParsableCommand {
         let tableSections = sectionsOnly ? nil : Self.defaultTableSections
         return FetchedRange(
             of: order, sectionOffset: sectionOffset,
-            sectionLimit: output.catalogue != nil ? 0 : sectionLimit ?? (isTable ? tableSections : nil),
+            sectionLimit: output.catalogue != nil && !sectionsOnly
+                ? 0 : sectionLimit ?? (isTable ? tableSections : nil),
             rowOffset: offset, rowLimit: rowLimit)
     }
 
@@ -135,6 +171,9 @@ struct FetchCommand: ParsableCommand {
         _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange,
         _ columns: [FetchedColumn]
     ) throws {
+        if let format = output.catalogue, sectionsOnly {
+            return try FetchSectionWriter(order: order, format: format, definition: definition).print(range.sections)
+        }
         if let format = output.catalogue {
             return try FetchRowWriter(order: order, format: format, columns: columns).print(range.rows)
         }

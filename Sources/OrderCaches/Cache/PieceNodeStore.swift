@@ -8,14 +8,17 @@ final class PieceNodeStore: NodeStore {
     private(set) var nextNode: NodeNumber = 1
     private let store: Store
     private let pieceLength: Int
+    /// How long a transaction waits for another writer; nil: without limit.
+    private let limit: Duration?
     private var piece: [(node: NodeNumber, bytes: [UInt8])] = []
     private var length = 0
     /// Nil until a piece is written.
     private var number: UInt32?
 
-    init(_ store: Store, pieceLength: Int) {
+    init(_ store: Store, pieceLength: Int, limit: Duration? = nil) {
         self.store = store
         self.pieceLength = pieceLength
+        self.limit = limit
     }
 
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
@@ -31,7 +34,7 @@ final class PieceNodeStore: NodeStore {
         length += bytes.count
         piece.append((node, bytes))
         if length < pieceLength { return }
-        let writer = try store.beginWrite(changesRecords: false)
+        let writer = try store.beginWrite(limit: limit, changesRecords: false)
         try writePiece(in: writer)
         try writer.commit()
     }
@@ -75,7 +78,7 @@ final class PieceNodeStore: NodeStore {
         piece = []
         guard let number else { return }
         self.number = nil
-        let writer = try store.beginWrite(changesRecords: false)
+        let writer = try store.beginWrite(limit: limit, changesRecords: false)
         guard try writer.markedBuild() == number else { return }
         try LMDBNodeStore.deleteNodes(of: number, in: writer)
         try writer.markBuild(nil)

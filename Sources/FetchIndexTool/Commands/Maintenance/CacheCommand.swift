@@ -10,7 +10,7 @@ struct CacheCommand: ParsableCommand {
         commandName: "cache", abstract: "Look after named caches.",
         subcommands: [
             CacheListCommand.self, CacheShowCommand.self, CacheVerifyCommand.self, CacheRebuildCommand.self,
-            CacheMaintainCommand.self, CacheDeleteCommand.self,
+            CacheMaintainCommand.self, CacheLockCommand.self, CacheUnlockCommand.self, CacheDeleteCommand.self,
         ])
 }
 
@@ -20,12 +20,14 @@ struct CacheReport: Encodable {
     let state: String
     let fresh: Bool
     let maintained: Bool
+    let locked: Bool
     let changesBehind: Int?
     let commit: UInt64?
     let entity: String?
     let predicate: String?
     let sort: String?
     let section: String?
+    let sectionOrder: String?
     let aggregates: String?
     let collation: String?
     let rows: Int?
@@ -48,6 +50,7 @@ struct CacheReport: Encodable {
         name = listing.state.name
         fresh = listing.state.isFresh
         maintained = listing.state.isMaintained
+        locked = listing.state.isLocked
         changesBehind = listing.state.changesBehind
         state =
             listing.state.unusable.map { "unusable: \($0.rawValue)" }
@@ -56,7 +59,9 @@ struct CacheReport: Encodable {
         entity = header?.identity.entity
         predicate = request?.predicate ?? header?.identity.predicate
         sort = request?.sort ?? header?.identity.sort
-        section = request?.section ?? header?.identity.section
+        let grouping = (request?.section ?? header?.identity.section).map(Self.parts(ofSection:))
+        section = grouping?.key
+        sectionOrder = grouping?.order
         aggregates = request?.aggregates ?? header?.identity.aggregateList
         collation = header?.identity.collation
         rows = header?.rowCount
@@ -71,6 +76,15 @@ struct CacheReport: Encodable {
         updated = header.map { Clock.iso8601($0.updated) }
         lastHit = listing.state.lastHit.map(Clock.iso8601)
     }
+
+    /// A section key and the order of sections; in the request's text a blank stands between them.
+    private static func parts(ofSection text: String) -> (key: String, order: String?) {
+        guard let blank = text.lastIndex(of: " ") else { return (text, nil) }
+        return (String(text[..<blank]), String(text[text.index(after: blank)...]))
+    }
+
+    /// What is kept in step by whom, beside the state: ", maintained, locked".
+    var marks: String { (maintained ? ", maintained" : "") + (locked ? ", locked" : "") }
 }
 
 struct CacheListCommand: ParsableCommand {
@@ -94,7 +108,7 @@ struct CacheListCommand: ParsableCommand {
         ])
         for report in reports {
             table.append([
-                report.name, report.state + (report.maintained ? ", maintained" : ""),
+                report.name, report.state + report.marks,
                 report.rows.map(Numbers.grouped) ?? "",
                 report.sections.map(Numbers.grouped) ?? "",
                 Numbers.bytes(report.bytes), "\(report.hits)", report.catchUps.map(String.init) ?? "",
@@ -121,6 +135,8 @@ struct CacheShowCommand: ParsableCommand {
         let listing = try container.caches.listing(name, in: snapshot)
         let report = CacheReport(listing, in: snapshot.model)
         let history = try container.cacheHistory(name)
+        let definition = listing.state.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model) }
+        let titles = SectionTitles(definition?.sectionKey, of: definition?.entity ?? "", in: snapshot.model)
         // A chart shows the first ones; their number is in the header.
         let limit = output.isJSON ? Int.max : Self.mostBars
         let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map { FetchedSection($0) }
@@ -131,27 +147,32 @@ struct CacheShowCommand: ParsableCommand {
                 let history: HistoryReport
             }
             // A computed key cannot be read back; its sections are no index titles.
-            let key = listing.state.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model).sectionKey }
             return try Output.jsonLine(
                 Shown(
-                    cache: report, sections: sections.map { SectionReport($0, key) }, history: HistoryReport(history)))
+                    cache: report, sections: sections.map { SectionReport($0, titles) },
+                    history: HistoryReport(history)))
         }
-        var lines = [("cache", report.name), ("state", report.state)]
+        var lines = [("cache", report.name), ("state", report.state + report.marks)]
         lines += [
             ("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section),
+            ("ordered", report.sectionOrder),
             ("keeps", report.aggregates),
         ]
         .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
         lines.append(
             ("rows", "\(Numbers.grouped(report.rows ?? 0)) in \(Numbers.count(report.sections ?? 0, "section"))"))
-        lines.append(("size", "\(Numbers.bytes(report.bytes)) in \(Numbers.grouped(report.nodes)) nodes"))
+        lines.append(("size", "\(Numbers.bytes(report.bytes)) in \(Numbers.count(report.nodes, "node"))"))
         lines.append(
-            ("used", "\(report.hits) hits, caught up \(report.catchUps ?? 0) times, built \(report.builds ?? 0) times"))
+            (
+                "used",
+                "\(Numbers.count(report.hits, "hit")), caught up \(Numbers.count(Int(report.catchUps ?? 0), "time")), "
+                    + "built \(Numbers.count(Int(report.builds ?? 0), "time"))"
+            ))
         lines.append(("updated", report.updated ?? "–"))
         for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text.visible)") }
         if report.section?.isEmpty == false && !sections.isEmpty {
             Output.line("")
-            let bars = sections.map { (name: SectionReport.shownName($0.isNull ? nil : $0.name), value: $0.count) }
+            let bars = sections.map { (name: SectionReport.shownName(titles.title(of: $0)), value: $0.count) }
             for line in BarChart(bars: bars).lines(width: Output.width) { Output.line(line) }
             let left = (report.sections ?? 0) - sections.count
             if left > 0 { Output.line("… \(Numbers.count(left, "more section"))") }

@@ -1,0 +1,137 @@
+internal import Bytes
+internal import Models
+package import Records
+
+/// A locked cache: no other request replaces it, and nobody deletes it.
+///
+/// The lock has the texts of the request itself, so that it holds where the cache's header cannot be read, and where the cache was
+/// deleted because of damaged records.
+///
+///     name | entity | all or own | predicate | sort | section | aggregates kept | aggregates: eight texts
+struct CacheLock {
+    let name: String
+    fileprivate let entity: String
+    /// Whether objects of subentities are rows too.
+    private let members: String
+    private let predicate: String
+    private let sort: String
+    private let section: String
+    private let aggregates: String
+    private let aggregateList: String
+
+    init(_ name: String, _ identity: CacheIdentity) {
+        self.name = name
+        entity = identity.entity
+        members = identity.includesSubentities ? "all" : "own"
+        predicate = identity.predicate
+        sort = identity.sort
+        section = identity.section
+        aggregates = identity.aggregates
+        aggregateList = identity.aggregateList
+    }
+
+    fileprivate init(_ reader: inout ByteReader) throws {
+        name = try reader.text()
+        entity = try reader.text()
+        members = try reader.text()
+        predicate = try reader.text()
+        sort = try reader.text()
+        section = try reader.text()
+        aggregates = try reader.text()
+        aggregateList = try reader.text()
+    }
+
+    private var texts: [String] { [name, entity, members, predicate, sort, section, aggregates, aggregateList] }
+
+    fileprivate func append(to bytes: inout [UInt8]) { for text in texts { bytes.appendText(text) } }
+
+    /// Whether a request is the one that the cache is locked for, in whatever version of the model and of ICU.
+    func allows(_ identity: CacheIdentity) -> Bool {
+        let other = CacheLock(name, identity)
+        // By bytes: canonically equivalent texts are different values.
+        let same = zip(texts, other.texts).map { $0.utf8.elementsEqual($1.utf8) }
+        return same.dropLast(2).allSatisfy { $0 } && same.suffix(2).contains(true)
+    }
+}
+
+extension CacheDirectory {
+    private static func locks(in reader: StoreReader) throws -> [String: CacheLock] {
+        var locks: [String: CacheLock] = [:]
+        try reader.withCacheList(.locked) { bytes in
+            var reader = try ByteReader(checked: bytes, "the list of locked caches")
+            for _ in 0..<(try reader.count()) {
+                let lock = try CacheLock(&reader)
+                locks[lock.name] = lock
+            }
+        }
+        return locks
+    }
+
+    /// Whether a cache is locked; false where the list cannot be read.
+    package static func isLocked(_ name: String, in reader: StoreReader) -> Bool {
+        (try? locks(in: reader))?[name] != nil
+    }
+
+    /// Locks a cache for the request that it is of, or unlocks it. Throws `unknownCache`, and `corrupted` where it is to be locked and its
+    /// request cannot be read.
+    package static func setLocked(_ isLocked: Bool, _ name: String, in writer: StoreWriter) throws {
+        if name.hasPrefix(indexPrefix) { throw StoreError.invalidCacheName(name) }
+        var locks = try locks(in: writer)
+        if isLocked {
+            do {
+                guard let header = try header(name, in: writer) else { throw StoreError.unknownCache(name) }
+                locks[name] = CacheLock(name, header.identity)
+            } catch let error as UnusableHeader {
+                throw StoreError.corrupted(
+                    "the cache \"\(name)\" cannot be used (\(error.reason.rawValue)); fetch with its request before it is locked"
+                )
+            }
+        } else if locks.removeValue(forKey: name) == nil, try !names(in: writer).contains(name) {
+            throw StoreError.unknownCache(name)
+        }
+        try write(locks, in: writer)
+    }
+
+    /// Throws `cacheLocked` where a request must not replace the cache that has its name. O(1) where no cache is locked.
+    static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
+        if cache.name.hasPrefix(indexPrefix) { return }
+        if let lock = try locks(in: reader)[cache.name], !lock.allows(cache.order.identity) {
+            throw StoreError.cacheLocked(cache.name)
+        }
+        if cache.replacesOthers { return }
+        if let header = try? header(cache.name, in: reader),
+            !CacheLock(cache.name, header.identity).allows(cache.order.identity)
+        {
+            throw StoreError.cacheLocked(cache.name)
+        }
+    }
+
+    /// Throws `cacheLocked` for a cache that must not be deleted.
+    static func requireDeletable(_ name: String, in reader: StoreReader) throws {
+        if try locks(in: reader)[name] != nil { throw StoreError.cacheLocked(name) }
+    }
+
+    /// Unlocks the caches of an entity that is dropped.
+    static func unlockAll(ofEntity entity: String, in writer: StoreWriter) throws {
+        guard let stored = try? locks(in: writer) else { return }
+        let kept = stored.filter { $0.value.entity != entity }
+        if kept.count < stored.count { try write(kept, in: writer) }
+    }
+
+    /// Empties the list when it cannot be read. Returns what was done.
+    static func repairLocks(in writer: StoreWriter) throws -> [String] {
+        do { _ = try locks(in: writer) } catch  where error.isDamage {
+            try write([:], in: writer)
+            return ["the list of locked caches was damaged: no cache is locked now"]
+        }
+        return []
+    }
+
+    private static func write(_ locks: [String: CacheLock], in writer: StoreWriter) throws {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(UInt64(locks.count))
+        for lock in locks.values.sorted(by: { $0.name < $1.name }) { lock.append(to: &bytes) }
+        bytes.appendChecksum()
+        try writer.setCacheList(.locked, locks.isEmpty ? nil : bytes)
+    }
+}
