@@ -93,7 +93,8 @@ extension OrderBuilder {
             _ = try states.new.record(object) { record = [UInt8](copying: $0) }
             let old = try placer.key(of: object, record, in: states.old, &placement)
             let new = try placer.key(of: object, record, in: states.new, &placement)
-            let row = RowChange(object: object, old: old, new: new)
+            // Its own record is the same: it is reported where it moves, or where what changed is observed.
+            let row = RowChange(object: object, old: old, new: new, isUpdated: updated.contains(object))
             if row.changesOrder || old != nil && updated.contains(object) { rows.append(row) }
         }
         return rows
