@@ -76,6 +76,9 @@ final class RecordPlacer: RowPlacer {
             + (headings?.versions ?? [])
     }
 
+    /// Whether the names of sections are numbers.
+    var hasNumberedSections: Bool { headings.map(\.nameType.isNumber) ?? section?.isOfNumbers ?? false }
+
     func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
         let missing = missingValues
         let record = try RecordView(bytes, missing: missing.span.bytes)

@@ -13,7 +13,7 @@ final class ObjectHeadings: SectionHeadings {
     /// Whether caches know the relationship, or an attribute, by another name.
     let isRenamed: Bool
     private let model: Model
-    private let nameType: ValueType
+    let nameType: ValueType
     private let columns: [SortColumn]
     /// Of the name, then of the columns, by entity.
     private let slots: [Int: [Int]]

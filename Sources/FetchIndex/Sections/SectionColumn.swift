@@ -65,6 +65,15 @@ final class SectionColumn {
         }
     }
 
+    /// Whether section values are numbers or booleans.
+    var isOfNumbers: Bool {
+        switch reader {
+        case .attribute: type.isNumber
+        case .bucket: true
+        case .function, .prefix, .date, .indexTitle: false
+        }
+    }
+
     private static func require(
         _ isRight: Bool, _ wanted: String, _ key: SectionKey, _ entity: Entity, _ type: ValueType
     ) throws {
@@ -142,4 +151,9 @@ final class SectionColumn {
         }
         OrderKey.append(start, to: &bytes)
     }
+}
+
+extension ValueType {
+    /// Whether values are numbers or booleans, which order as 0 and 1.
+    var isNumber: Bool { [.boolean, .integer, .double, .decimal].contains(self) }
 }

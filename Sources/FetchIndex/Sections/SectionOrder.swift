@@ -5,7 +5,7 @@ public import Values
 public enum SectionOrder: Hashable, Sendable {
     /// By each section's first row, under the sort keys.
     case byFirstRow
-    /// By name.
+    /// By name; numbers and booleans by value, whatever the text order.
     case byName(descending: Bool = false, TextOrder = .binary)
     /// By the number of rows; equal numbers by the section's value.
     case byCount(descending: Bool = true)

@@ -21,27 +21,34 @@ package struct OrderShape: Sendable {
     package let aggregates: AggregateColumns
     /// Whether sections are of objects, and have headings.
     let hasHeadings: Bool
+    /// Whether names are numbers, and so ordered by value: 9 before 10.
+    private let namesAreNumbers: Bool
     let summarizer: (any Summarizer)?
     private let collator: TextCollator?
 
     package init(
         hasSections: Bool, hasHeadings: Bool = false, sectionOrder: SectionOrder = .byFirstRow,
-        aggregates: AggregateColumns = .none
+        namesAreNumbers: Bool = false, aggregates: AggregateColumns = .none
     ) throws {
         self.hasSections = hasSections
         self.hasHeadings = hasHeadings
         self.sectionOrder = sectionOrder
+        self.namesAreNumbers = namesAreNumbers
         self.aggregates = aggregates
         summarizer = aggregates.summarizer
-        if case .byName(_, let textOrder) = sectionOrder {
+        if case .byName(_, let textOrder) = sectionOrder, !namesAreNumbers {
             collator = try TextCollator(textOrder)
         } else {
             collator = nil
         }
     }
 
-    /// The version of the collator that names are ordered by, if there is one.
-    package var collationVersion: String? { collator?.version }
+    /// The version of the order of names: that of their collator, if any, or that of numbers. An earlier version of FetchIndex ordered
+    /// numbers as texts.
+    package var collationVersion: String? {
+        if case .byName = sectionOrder, namesAreNumbers { return "numbers by value" }
+        return collator?.version
+    }
 
     /// Whether a section's key depends on its rows.
     var needsRows: Bool {
@@ -81,13 +88,18 @@ package struct OrderShape: Sendable {
     }
 
     /// Whether sections stand in the order of their rows, given one section's key and value: when the key begins with the value, which
-    /// is a text then, and its bytes order both. Other sections' values are texts too, or null, which stands first in both orders.
+    /// is a text or a number then, and its bytes order both. Other sections' values are of its type, or null, which stands first in both
+    /// orders.
     func hasSectionsInOrderOfRows(_ key: [UInt8], value: [UInt8]) -> Bool {
         guard case .byName(descending: false, _) = sectionOrder, collator == nil, !hasHeadings else { return false }
         return key.starts(with: value)
     }
 
     private func appendName(of value: [UInt8], to key: inout [UInt8]) {
+        if namesAreNumbers {
+            key.append(contentsOf: value[..<Self.nameLength(in: value)])
+            return
+        }
         let name = Array(OrderShape.name(of: value.span.bytes).utf8)
         if let collator {
             collator.withSortKey(of: name.span.bytes) { OrderKey.appendBytes($0, as: .string, to: &key) }
