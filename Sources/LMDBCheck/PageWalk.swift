@@ -1,3 +1,4 @@
+internal import SystemBasics
 /// A walk over all pages of one committed state of a data file, without LMDB, which trusts them.
 ///
 /// It holds the two trees of a meta page and the trees of the named tables against LMDB's page format: every page where
@@ -74,7 +75,7 @@ final class PageWalk {
         report.freePages = free.count
         guard report.isWhole else { return }
         let lost = meta.pageCount - MetaPage.count - UInt64(used.count) - UInt64(free.count)
-        if lost > 0 { report.add("\(lost) pages are neither used nor free") }
+        if lost > 0 { report.add("\(counted(lost, "page is", "pages are")) neither used nor free") }
     }
 
     // MARK: Pages

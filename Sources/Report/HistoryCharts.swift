@@ -34,7 +34,9 @@ enum HistoryCharts {
             let row = row(opening)
             return EventChart.Event(
                 time: opening.date.timeIntervalSince1970, size: opening.milliseconds,
-                title: "\(row.time): \(row.outcome), \(row.rows) rows, \(row.duration), \(row.who)", style: row.style)
+                title:
+                    "\(row.time): \(row.outcome), \(row.rows) \(row.rows == "1" ? "row" : "rows"), \(row.duration), \(row.who)",
+                style: row.style)
         }
         return Figure(
             title: "Openings that were no hits", top: Numbers.duration(milliseconds: longest),

@@ -216,7 +216,7 @@ import Values
         try change(\.caches, Array("by publisher".utf8)) { _ in ahead.encoded }
         try repair("of a commit that is to come")
         try change(\.caches, [0xC0, 0xFF]) { _ in ahead.encoded }
-        #expect(try repair("a name that is none").repairs == ["1 caches had names that are not UTF-8: deleted"])
+        #expect(try repair("a name that is none").repairs == ["1 cache had a name that is not UTF-8: deleted"])
         try change(\.nodes, [0, 0, 0, 0, 0, 9, 0, 0]) { _ in [1, 2, 3, 4, 5] }
         #expect(try repair("nodes of no cache").repairs == ["nodes of number 9 belonged to no cache: deleted"])
     }

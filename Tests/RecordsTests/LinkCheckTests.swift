@@ -109,10 +109,12 @@ import Values
         #expect(
             try check() == [
                 "Book 2: its relationship author has no link to Author 1",
-                "2 links to Author 1 are counted, and there are 1", "there are 7 links for 8 related objects",
+                "links to Author 1 are counted as 2, and there are 1", "there are 7 links for 8 related objects",
             ])
-        #expect(throws: StoreError.corrupted("2 links to Author 1 are counted, and there are 1")) { try holders(of: 1) }
-        #expect(try repair() == ["1 links were missing or damaged: added"])
+        #expect(throws: StoreError.corrupted("links to Author 1 are counted as 2, and there are 1")) {
+            try holders(of: 1)
+        }
+        #expect(try repair() == ["1 link was missing or damaged: added"])
         #expect(try check() == [] && holders(of: 1) == [2, 4])
     }
 
@@ -124,7 +126,7 @@ import Values
         try damage { [stray] view, table in try view.put(LinkKey.value(of: stray), for: stray, in: table) }
         #expect(try !check().isEmpty)
         #expect(throws: StoreError.self) { try holders(of: 2) }
-        #expect(try repair() == ["1 links belonged to no object: removed"])
+        #expect(try repair() == ["1 link belonged to no object: removed"])
         #expect(try check() == [] && holders(of: 2) == [1, 3])
     }
 
@@ -134,7 +136,7 @@ import Values
             try damage { view, table in try view.put(value, for: prefix, in: table) }
             #expect(try !check().isEmpty)
             #expect(throws: StoreError.self) { try holders(of: 1) }
-            #expect(try repair() == ["the links of 1 objects were counted wrong: set"])
+            #expect(try repair() == ["the links of 1 object were counted wrong: set"])
             #expect(try check() == [] && holders(of: 1) == [2, 4])
         }
     }

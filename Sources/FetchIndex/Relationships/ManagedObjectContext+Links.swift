@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Models
 internal import Records
 
@@ -184,10 +185,10 @@ extension ManagedObjectContext {
             where relationship.isToMany && (relationship.minCount > 0 || relationship.maxCount > 0) {
                 let count = ToManyAccess(object, relationship.name).list.count
                 if count < relationship.minCount {
-                    let reason = "has \(count) objects, and must have \(relationship.minCount) at least"
+                    let reason = "has \(counted(count, "object")), and must have \(relationship.minCount) at least"
                     failures.append(object.failure(relationship.name, reason))
                 } else if relationship.maxCount > 0 && count > relationship.maxCount {
-                    let reason = "has \(count) objects, and may have \(relationship.maxCount) at most"
+                    let reason = "has \(counted(count, "object")), and may have \(relationship.maxCount) at most"
                     failures.append(object.failure(relationship.name, reason))
                 }
             }

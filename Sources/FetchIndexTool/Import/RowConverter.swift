@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Bytes
 internal import Records
 internal import Models
@@ -77,7 +78,8 @@ struct RowConverter {
         _ row: FieldRow, to batch: inout RecordBatch
     ) throws -> (number: UInt64?, related: [RelatedObject])? {
         guard row.count == columns.count else {
-            throw BadInput(file: file, line: row.line, reason: "it has \(row.count) fields, not \(columns.count)")
+            throw BadInput(
+                file: file, line: row.line, reason: "it has \(counted(row.count, "field")), not \(columns.count)")
         }
         builder.begin()
         let isASCII = row.isASCII

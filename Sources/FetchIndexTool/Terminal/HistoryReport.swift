@@ -48,9 +48,11 @@ struct HistoryReport: Encodable {
     /// The newest openings, newest first.
     func printTable() {
         if let last = hitsByHour.last {
+            let hours = min(24, hitsByHour.count)
             let day = hitsByHour.suffix(24).reduce(0) { $0 + $1.hits }
             Output.line(
-                "hits     \(Numbers.grouped(day)) in the last \(Numbers.count(min(24, hitsByHour.count), "hour")) that had any, \(Numbers.grouped(last.hits)) in that of \(last.hour)"
+                "hits     \(Numbers.grouped(day)) in the last \(hours == 1 ? "hour" : Numbers.count(hours, "hour")) that had any, "
+                    + "\(Numbers.grouped(last.hits)) in that of \(last.hour)"
             )
         }
         if openings.isEmpty { return }

@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Bytes
 internal import Models
 internal import CountedTree
@@ -69,7 +70,7 @@ extension CacheEngine {
         do {
             let cache = CacheRequest(name: name, order: request)
             let rebuilt = try bring(cache, .unusable(.damaged), to: .cache(writer))
-            return "cache \"\(name)\" was damaged: rebuilt, \(rebuilt.order.rowCount) rows"
+            return "cache \"\(name)\" was damaged: rebuilt, \(counted(rebuilt.order.rowCount, "row"))"
         } catch StoreError.corrupted {
             return try directory.remove(name, because: "its records cannot be read", in: writer)
         }

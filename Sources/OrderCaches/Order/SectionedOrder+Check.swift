@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Sorting
 internal import Bytes
 internal import CountedTree
@@ -60,7 +61,7 @@ extension SectionedOrder {
             }
         }
         if defects.isEmpty, stored.count != sections.count {
-            defects.append("the sections tree has \(sections.count) sections, the rows have \(stored.count)")
+            defects.append("the sections tree has \(counted(sections.count, "section")), the rows have \(stored.count)")
         }
         return defects
     }
@@ -75,7 +76,7 @@ extension SectionedOrder {
             defects.append("row \(stored.count - 1) of the rows tree is not the one that the records give")
         }
         if defects.isEmpty && stored.count != rowCount {
-            defects.append("it has \(rowCount) rows; the records give \(stored.count)")
+            defects.append("it has \(counted(rowCount, "row")); the records give \(stored.count)")
         }
         guard let headings = builder.headings else { return defects }
         try walkSections { section in

@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Bytes
 internal import LMDB
 internal import Models
@@ -46,13 +47,13 @@ struct LinkCheck {
     /// Called at the end. Returns how many keys the links have.
     mutating func end() throws -> Int {
         var (keys, found) = (0, 0)
-        var counted: (key: [UInt8], count: UInt64, found: UInt64)?
+        var begun: (key: [UInt8], count: UInt64, found: UInt64)?
         func countDefect() -> String? {
-            guard let counted, counted.count != counted.found, let key = LinkKey(counted.key.span.bytes) else {
+            guard let begun, begun.count != begun.found, let key = LinkKey(begun.key.span.bytes) else {
                 return nil
             }
             return
-                "\(counted.count) links to \(reader.name(of: key.target)) are counted, and there are \(counted.found)"
+                "links to \(reader.name(of: key.target)) are counted as \(begun.count), and there are \(begun.found)"
         }
         try reader.view.walk(reader.tables.unique, from: [LinkKey.firstByte].span.bytes) { cursor in
             keys += 1
@@ -64,8 +65,8 @@ struct LinkCheck {
             let target = reader.name(of: link.target)
             guard let holder = link.holder else {
                 if let defect = countDefect() { defects.append(defect) }
-                do { counted = (key, try LinkKey.count(cursor.value, under: key.span.bytes), 0) } catch {
-                    counted = nil
+                do { begun = (key, try LinkKey.count(cursor.value, under: key.span.bytes), 0) } catch {
+                    begun = nil
                     let holders = reader.entityName(link.name.entity) ?? "objects"
                     defects.append("links of \(holders) to \(target): \(error)")
                 }
@@ -75,15 +76,17 @@ struct LinkCheck {
             if !LinkKey.isWhole(cursor.key, cursor.value) {
                 defects.append("the link of \(reader.name(of: holder)) to \(target) does not match its checksum")
             }
-            if let open = counted, key.starts(with: open.key) {
-                counted?.found += 1
+            if let open = begun, key.starts(with: open.key) {
+                begun?.found += 1
             } else {
                 defects.append("the link of \(reader.name(of: holder)) to \(target) is not counted")
             }
             return true
         }
         if let defect = countDefect() { defects.append(defect) }
-        if found != expected { defects.append("there are \(found) links for \(expected) related objects") }
+        if found != expected {
+            defects.append("there are \(counted(found, "link")) for \(counted(expected, "related object"))")
+        }
         return keys
     }
 }

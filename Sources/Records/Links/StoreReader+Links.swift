@@ -32,7 +32,8 @@ extension StoreReader {
         }
         guard isWhole, try found != linkCount(name, to: target) else { return }
         throw StoreError.corrupted(
-            "\(try linkCount(name, to: target)) links to \(self.name(of: target)) are counted, and there are \(found)")
+            "links to \(self.name(of: target)) are counted as \(try linkCount(name, to: target)), and there are \(found)"
+        )
     }
 
     /// The last link to an object, or the last before a sort key. O(log n).

@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Bytes
 internal import LMDB
 internal import Models
@@ -14,10 +15,10 @@ extension StoreWriter {
         defer { acceptsMissingReferences = false }
         let lost = try clearLostReferences()
         var done: [String] = []
-        if lost > 0 { done.append("\(lost) relationships led to objects that are missing: now nil") }
-        if entered > 0 { done.append("\(entered) links were missing or damaged: added") }
-        if removed > 0 { done.append("\(removed) links belonged to no object: removed") }
-        if recounted > 0 { done.append("the links of \(recounted) objects were counted wrong: set") }
+        if lost > 0 { done.append("\(counted(lost, "relationship")) led to objects that are missing: now nil") }
+        if entered > 0 { done.append("\(counted(entered, "link was", "links were")) missing or damaged: added") }
+        if removed > 0 { done.append("\(counted(removed, "link")) belonged to no object: removed") }
+        if recounted > 0 { done.append("the links of \(counted(recounted, "object")) were counted wrong: set") }
         return done
     }
 

@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Models
 /// Names everything that is wrong with a log, where `LogProof` stops at the first: each part that is damaged, and each
 /// commit whose parts are whole and are not those that it counts.
@@ -46,7 +47,7 @@ struct LogCheck {
     mutating func end() {
         endCommit(before: state.commit &+ 1)
         if byteCount != state.logBytes {
-            defects.append("the log counts \(state.logBytes) bytes and has \(byteCount)")
+            defects.append("the log counts \(counted(state.logBytes, "byte")) and has \(byteCount)")
         }
     }
 

@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Bytes
 internal import Models
 internal import LMDB
@@ -79,11 +80,11 @@ extension StoreWriter {
 
     /// Counts the objects again. The number of the next object may grow but never falls, so that no number is used twice.
     private func repairCounters() throws -> [String] {
-        var counted = [EntityState](repeating: EntityState(), count: model.entities.count)
+        var counters = [EntityState](repeating: EntityState(), count: model.entities.count)
         for entity in model.entities.indices {
             try scanStored(entity) { object, _ in
-                counted[entity].count += 1
-                counted[entity].nextObject = max(counted[entity].nextObject, object.number + 1)
+                counters[entity].count += 1
+                counters[entity].nextObject = max(counters[entity].nextObject, object.number + 1)
                 return true
             }
         }
@@ -91,20 +92,21 @@ extension StoreWriter {
         var commit = state.commit
         while commit > state.logStart {
             try? forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, object, count, _ in
-                guard counted.indices.contains(object.entity) else { return }
+                guard counters.indices.contains(object.entity) else { return }
                 let next = min(object.number &+ count, RecordKey.firstTemporaryNumber)
-                counted[object.entity].nextObject = max(counted[object.entity].nextObject, next)
+                counters[object.entity].nextObject = max(counters[object.entity].nextObject, next)
             }
             commit -= 1
         }
         var done: [String] = []
-        for (entity, counted) in counted.enumerated() {
+        for (entity, counters) in counters.enumerated() {
             let stored = try? entityState(entity)
-            var right = counted
+            var right = counters
             right.nextObject = max(right.nextObject, stored?.nextObject ?? 0)
             if stored == right { continue }
             try view.put(right.encoded, for: StoreLayout.entityKey(entity), in: tables.meta)
-            done.append("\(model.entities[entity].name)'s counters were wrong: set to \(right.count) objects")
+            done.append(
+                "\(model.entities[entity].name)'s counters were wrong: set to \(counted(right.count, "object"))")
         }
         return done
     }

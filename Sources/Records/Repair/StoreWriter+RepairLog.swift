@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import LMDB
 
 extension StoreWriter {
@@ -11,14 +12,16 @@ extension StoreWriter {
             done.append("the log began after the newest commit: it begins with the next")
         }
         let strays = try removeStrayLogEntries()
-        if strays > 0 { done.append("\(strays) entries of the log belonged to no commit: deleted") }
+        if strays > 0 {
+            done.append("\(counted(strays, "entry", "entries")) of the log belonged to no commit: deleted")
+        }
         if let last = lastDamagedCommit() {
             try trimLog(through: last)
             done.append("the log was damaged: trimmed up to commit \(last)")
         }
         let bytes = try countLogBytes()
         if bytes != state.logBytes {
-            if done.isEmpty { done.append("the log counted \(state.logBytes) bytes: set to \(bytes)") }
+            if done.isEmpty { done.append("the log counted \(counted(state.logBytes, "byte")): set to \(bytes)") }
             state.logBytes = bytes
             isStateChanged = true
         }

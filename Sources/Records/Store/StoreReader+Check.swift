@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import LMDBCheck
 internal import Bytes
 package import Models
@@ -38,7 +39,9 @@ extension StoreReader {
             let name = model.entities[entity].name
             do {
                 let state = try states[entity].get()
-                if state.count != count { defects.append("\(name) counts \(state.count) objects and has \(count)") }
+                if state.count != count {
+                    defects.append("\(name) counts \(counted(state.count, "object")) and has \(count)")
+                }
             } catch {
                 defects.append("\(name)'s counters: \(error)")
             }

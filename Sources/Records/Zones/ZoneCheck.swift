@@ -1,3 +1,4 @@
+internal import SystemBasics
 internal import Bytes
 internal import LMDB
 internal import Models
@@ -53,7 +54,7 @@ struct ZoneCheck {
         defects += columns?.defects ?? []
         guard let key, let stored, let found else { return }
         if stored.count != found.count {
-            defects.append("\(name(of: key)) counts \(stored.count) objects and has \(found.count)")
+            defects.append("\(name(of: key)) counts \(counted(stored.count, "object")) and has \(found.count)")
         }
         if let slot = stored.bounds.firstSlot(exceededBy: found.bounds) {
             let attribute = reader.model.entities[key.entity].attribute(at: slot).name
@@ -71,7 +72,9 @@ struct ZoneCheck {
                 if checked.contains(key) { return }
                 do {
                     let zone = try Zone(value, at: key)
-                    if zone.count > 0 { defects.append("\(name(of: key)) counts \(zone.count) objects and has 0") }
+                    if zone.count > 0 {
+                        defects.append("\(name(of: key)) counts \(counted(zone.count, "object")) and has 0")
+                    }
                     named[key] = zone.coded.slots
                 } catch { noteDamage(key, error) }
             }

@@ -1,0 +1,4 @@
+/// A number with its noun, for sentences: 1 row, 2 rows; with another plural where that does not end with s: 1 entry, 2 entries.
+package func counted(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
+    "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
+}
