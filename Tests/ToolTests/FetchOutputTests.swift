@@ -141,6 +141,65 @@ import Testing
         let result = try tool.run("fetch", tool.store, "--entity", "Book", "--output", "tsv")
         #expect(result.status != 0)
         #expect(result.error.contains("note: TSV holds neither tabs nor line ends"))
-        #expect(try tool.run("fetch", tool.store, "--entity", "Book", "--output", "csv", "--sections-only").status == 2)
+        #expect(try tool.run("fetch", tool.store, "--entity", "Book", "--output", "csv", "--explain").status == 2)
+    }
+
+    @Test func sectionsAloneAreRowsToo() throws {
+        let sections = ["--sections-only", "--aggregate", "max(price)", "--section-order", "name"]
+        let csv = try tool.run(["fetch", tool.store] + request + sections + ["--output", "csv"])
+        #expect(csv.status == 0, "\(csv.error)")
+        let lines = csv.output.split(separator: "\n").map(String.init)
+        #expect(lines.first == "name,indexTitle,count,max(price)")
+        #expect(lines[1] == ",,1,5")
+        #expect(
+            lines[2...].map { $0.split(separator: ",").prefix(3).joined(separator: ",") }
+                == (0..<3).map { "house \($0),H,1000" })
+        let tsv = try tool.run(
+            ["fetch", tool.store] + request + sections + [
+                "--output", "tsv", "--section-offset", "1", "--section-limit", "1",
+            ])
+        #expect(tsv.output.split(separator: "\n").count == 2)
+        #expect(tsv.output.contains("\nhouse 0\tH\t1000\t"))
+        #expect(
+            try tool.run(["fetch", tool.store] + request + ["--output", "csv", "--section-limit", "1"]).status == 2)
+    }
+
+    /// By value: 9 before 10; booleans by false and true, as they are printed.
+    @Test func sectionsOfNumbersStandByValue() throws {
+        let rows = (0..<60).map { "\($0),\($0 % 2 == 0),\($0 * 3 - 40),\(Double($0 % 12) / 4)\n" }
+        let file = try tool.file("numbers.csv", "id,even,size,price\n" + rows.joined() + "60,,,\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)
+        func names(_ section: String, _ order: String, _ cache: [String] = []) throws -> [String?] {
+            let result = try tool.run(
+                [
+                    "fetch", tool.store, "--entity", "Row", "--section", section, "--section-order", order, "--output",
+                    "json",
+                ]
+                    + cache)
+            #expect(result.status == 0, "\(result.error)")
+            return (result["sections"] as? [[String: Any]] ?? []).map { $0["name"] as? String }
+        }
+        let starts = stride(from: -40, through: 130, by: 10).map { Optional("\($0)") }
+        #expect(try names("bucket(size,10)", "name") == [nil] + starts)
+        #expect(try names("bucket(size,10)", "name:desc", ["--cache", "buckets"]) == starts.reversed() + [nil])
+        #expect(try names("size", "name").compactMap { $0.flatMap { Int($0) } } == (0..<60).map { $0 * 3 - 40 })
+        #expect(
+            try names("price", "name:localized=ja").compactMap { $0.flatMap { Double($0) } }
+                == (0..<12).map { Double($0) / 4 })
+        #expect(try names("even", "name", ["--cache", "even"]) == [nil, "false", "true"])
+        let even = try tool.run("fetch", tool.store, "--cache", "even", "--in-section", "true", "--output", "csv")
+        #expect(even.output.split(separator: "\n").count == 31, "\(even.error)")
+        let table = try tool.run("fetch", tool.store, "--cache", "even").output
+        #expect(table.contains("false") && table.contains("true"))
+        #expect(!table.contains("\n0 "))
+        // They catch up, and verify.
+        let more = try tool.file("more.csv", "id,even,size,price\n61,true,1000,2.25\n62,false,-1000,9\n")
+        #expect(try tool.run("import", tool.store, more, "--entity", "Row", "--key", "id").status == 0)
+        #expect(
+            try names("bucket(size,10)", "name:desc", ["--cache", "buckets"]) == ["1000"] + starts.reversed() + [
+                "-1000", nil,
+            ])
+        let verified = try tool.run("cache", "verify", tool.store)
+        #expect(verified.status == 0, "\(verified.output)")
     }
 }

@@ -19,8 +19,8 @@ public struct FetchedOrder {
 
     private static let rowsLookedUp = 100
 
-    private let opened: OpenedOrder
-    private let snapshot: Snapshot
+    let opened: OpenedOrder
+    let snapshot: Snapshot
     /// Set when the cache is found damaged.
     private let damage: Damage
     private let origin: ObjectOrigin

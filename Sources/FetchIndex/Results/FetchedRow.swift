@@ -103,7 +103,7 @@ package struct FetchedColumn {
     }
 
     /// The first entity is the one that was asked for.
-    init(_ name: String, of entities: [Int], in model: Model) throws {
+    package init(_ name: String, of entities: [Int], in model: Model) throws {
         let entity = model.entities[entities[0]]
         if let index = entity.attributes.firstIndex(where: { $0.name == name }) {
             self.init(attribute: index, of: entity)

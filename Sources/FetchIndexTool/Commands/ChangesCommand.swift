@@ -10,8 +10,10 @@ struct ChangesCommand: ParsableCommand {
         abstract: "Print what changed in a cached order since it was last current, and bring it up to date.",
         discussion: """
             A table and JSON have sections and rows. jsonl, csv and tsv have a line for each row alone: kind, id, key, entity, old \
-            and new section and row, and the old values of deleted objects as a JSON object. They are an error when what changed is \
-            not known, because the cache was rebuilt.
+            and new section and row, the old and the new values of the object as JSON objects, and the names of the sections. They are an \
+            error when what changed is not known, because the cache was rebuilt.
+
+            The cache is brought up to date when all is written: what a full disk or a reader that left has lost is printed again.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -27,25 +29,28 @@ struct ChangesCommand: ParsableCommand {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         let options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
-        let before = container.commit(ofCache: cacheName)
         try container.withOrder(definition, options) { order in
             let duration = ContinuousClock.now - start
-            // The changes are told whether or not their objects can be read.
-            let report = ChangeReport(order.outcome, of: definition.entity, duration) {
-                (try? container.names(of: $0, since: before)) ?? [:]
-            }
+            let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
             bar.finish()
-            if let format = output.catalogue { return try report.printRows(as: format, cacheName: cacheName) }
-            if output == .json { return try Output.jsonLine(report) }
-            if report.rows != nil { Output.line(report.outcome.sentence) }
-            for line in report.lines { Output.line(line) }
+            try print(report)
+            // The cache takes the order when this returns.
+            try Output.settle()
         }
+    }
+
+    private func print(_ report: ChangeReport) throws {
+        if let format = output.catalogue { return try report.printRows(as: format, cacheName: cacheName) }
+        if output == .json { return try Output.jsonLine(report) }
+        if report.rows != nil { Output.line(report.outcome.sentence) }
+        for line in report.lines { Output.line(line) }
     }
 }
 
 extension ChangeReport {
     private static let columns = [
         "kind", "id", "key", "entity", "fromSection", "fromRow", "toSection", "toRow", "old",
+        "new", "fromSectionName", "toSectionName",
     ]
 
     /// A line for each changed row. Throws when what changed is not known.
@@ -66,7 +71,10 @@ extension ChangeReport {
                 try writer.append(row.key.map { .string($0.text) } ?? .null)
                 try writer.append(row.entity.map { .string($0) } ?? .null)
                 for place in places { try writer.append(place.map { .integer(Int64($0)) } ?? .null) }
-                try writer.append(try row.old.map { .string(try Output.json($0)) } ?? .null)
+                for values in [row.old, row.new] {
+                    try writer.append(try values.map { .string(try Output.json($0)) } ?? .null)
+                }
+                for name in [row.fromSectionName, row.toSectionName] { try writer.append(name?.value ?? .null) }
                 try writer.endRow()
                 try writer.writeOutPiece()
             }

@@ -32,14 +32,18 @@ struct FetchedRange {
 extension FetchedOrder {
     /// The first section of a name, whose bytes are the same, and how many more have it, since those of related objects may; for the
     /// empty name the section of null where no other has it. O(sections).
-    func section(named name: String) throws -> (index: Int, section: FetchedSection, others: Int)? {
+    func section(named name: String, _ titles: SectionTitles) throws -> (
+        index: Int, section: FetchedSection, others: Int
+    )? {
         var found: (Int, FetchedSection, Int)?
         var ofNull: (Int, FetchedSection, Int)?
         var index = 0
         try forEachSection { section in
             if section.isNull {
                 ofNull = (index, section, 0)
-            } else if section.name.utf8.elementsEqual(name.utf8) {
+            } else if section.name.utf8.elementsEqual(name.utf8)
+                || titles.title(section.name).utf8.elementsEqual(name.utf8)
+            {
                 if found == nil { found = (index, section, 0) } else { found?.2 += 1 }
             }
             index += 1
@@ -52,14 +56,14 @@ extension FetchedOrder {
 /// Prints an order as one JSON document, section by section and row by row: nothing is held that is not printed.
 struct FetchJSONPrinter {
     private let order: FetchedOrder
-    private let sectionKey: SectionKey?
+    private let titles: SectionTitles
     /// With their names as JSON, in the order of these.
     private let aggregates: [(Aggregate<ManagedObject>, name: [UInt8])]
     private let columns: [FetchedColumn]
 
     init(order: FetchedOrder, definition: OrderDefinition, columns: [FetchedColumn]) {
         self.order = order
-        sectionKey = definition.sectionKey
+        titles = SectionTitles(definition.sectionKey, order)
         aggregates = definition.aggregates.unique.sorted { $0.description < $1.description }.map { aggregate in
             var name: [UInt8] = []
             JSONText.append(aggregate.description, to: &name)
@@ -116,10 +120,9 @@ struct FetchJSONPrinter {
                 JSONText.append(id.number, to: &bytes)
             }
             bytes.append(contentsOf: ",\"indexTitle\":".utf8)
-            JSONText.append(
-                SectionKey.indexTitle(ofSectionNamed: section.name, sectionKey) ?? "", to: &bytes)
+            JSONText.append(titles.indexTitle(of: section), to: &bytes)
             bytes.append(contentsOf: ",\"name\":".utf8)
-            if section.isNull { JSONText.append(.null, to: &bytes) } else { JSONText.append(section.name, to: &bytes) }
+            JSONText.append(titles.title(of: section).map(Value.string) ?? .null, to: &bytes)
             bytes.append(UInt8(ascii: "}"))
             Output.bytes(bytes)
             left -= 1
@@ -200,13 +203,14 @@ struct FetchTablePrinter {
 
     private func printSections(_ range: Range<Int>) throws {
         let aggregates = definition.aggregates.unique
+        let titles = SectionTitles(definition.sectionKey, order)
         var table = TextTable(
             [.init(title: "section"), .init(title: "rows", isNumber: true)]
                 + aggregates.map { TextTable.Column(title: $0.description, isNumber: true) })
         var left = range.count
         try order.forEachSection(from: range.lowerBound) { section in
             table.append(
-                [SectionReport.shownName(section.isNull ? nil : section.name), Numbers.grouped(section.count)]
+                [SectionReport.shownName(titles.title(of: section)), Numbers.grouped(section.count)]
                     + (try aggregates.map { Self.text(try section.aggregate($0)) }))
             left -= 1
             return left > 0
@@ -215,7 +219,7 @@ struct FetchTablePrinter {
     }
 
     private static func text(_ value: Value) -> String {
-        if case .integer(let number) = value { Numbers.grouped(Int(number)) } else { value.description }
+        if case .integer(let number) = value { Numbers.grouped(Int(number)) } else { value.shownText }
     }
 
     func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
@@ -223,13 +227,14 @@ struct FetchTablePrinter {
             [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
                 + (order.hasSubentities ? [TextTable.Column(title: "entity")] : [])
                 + columns.map { .init(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
+        let titles = SectionTitles(definition.sectionKey, order)
         var section = -1
         var name = ""
         if !range.isEmpty {
             try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
                 if row.path.section != section {
                     section = row.path.section
-                    name = try order.section(at: section).name
+                    name = titles.title(try order.section(at: section).name)
                 }
                 table.begin()
                 table.add(name)
@@ -237,7 +242,7 @@ struct FetchTablePrinter {
                 if order.hasSubentities { table.add(row.entity.name) }
                 for column in columns {
                     let isText = try row.text(of: column) { table.add($0) }
-                    if !isText { table.add(try row.value(of: column).description) }
+                    if !isText { table.add(try row.value(of: column).shownText) }
                 }
                 table.end()
             }

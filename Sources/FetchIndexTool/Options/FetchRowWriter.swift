@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
+internal import Wording
 
 /// The output of `fetch`.
 enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
@@ -50,10 +51,52 @@ struct FetchRowWriter {
             }
             Output.bytes(writer.bytes)
             if writer.emptyTexts > 0 {
-                Output.error("\(writer.emptyTexts) empty texts are read back as null; CSV and JSON lines keep them")
+                let (texts, verb) = (
+                    Numbers.count(writer.emptyTexts, "empty text"), writer.emptyTexts == 1 ? "is" : "are"
+                )
+                Output.error("\(texts) \(verb) read back as null; CSV and JSON lines keep them")
             }
         } catch let error as CatalogueWriter.Unwritable {
             let name = columns.indices.contains(error.column) ? columns[error.column].name : "the row"
+            throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
+        }
+    }
+}
+
+/// Writes sections of an order as a catalogue: name, index title and number of rows of each, the number of its object where sections
+/// are of objects, and its aggregates.
+struct FetchSectionWriter {
+    let order: FetchedOrder
+    let format: CatalogueFormat
+    let definition: OrderDefinition
+
+    func print(_ range: Range<Int>) throws {
+        let titles = SectionTitles(definition.sectionKey, order)
+        let aggregates = definition.aggregates.unique
+        var hasObjects = false
+        if case .relationship = definition.sectionKey { hasObjects = true }
+        let columns = ["name", "indexTitle", "count"] + (hasObjects ? ["id"] : []) + aggregates.map(\.description)
+        var place = "the header"
+        do {
+            var writer = try CatalogueWriter(format, columns: columns)
+            var left = range.count
+            if left > 0 {
+                try order.forEachSection(from: range.lowerBound) { section in
+                    place = "section \(section.name.visible)"
+                    try writer.append(titles.title(of: section).map(Value.string) ?? .null)
+                    try writer.append(section.name.isEmpty ? .null : .string(titles.indexTitle(of: section)))
+                    try writer.append(.integer(Int64(section.count)))
+                    if hasObjects { try writer.append(section.objectID.map { .integer(Int64($0.number)) } ?? .null) }
+                    for aggregate in aggregates { try writer.append(try section.aggregate(aggregate)) }
+                    try writer.endRow()
+                    try writer.writeOutPiece()
+                    left -= 1
+                    return left > 0
+                }
+            }
+            Output.bytes(writer.bytes)
+        } catch let error as CatalogueWriter.Unwritable {
+            let name = columns.indices.contains(error.column) ? columns[error.column] : "the section"
             throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
         }
     }

@@ -1,0 +1,76 @@
+package import Models
+internal import OrderCaches
+package import Records
+package import Values
+
+/// What tells people and programs of an object of a change: its first unique value, and its values before and after the change.
+package struct ObjectName {
+    /// Nil when the entity has no unique attribute, or the values cannot be read.
+    package var key: Value?
+    /// By name; of an object that was there before, where they are wanted or it is gone.
+    package var oldValues: [String: Value]?
+    /// By name; of an object that is there, where they are wanted.
+    package var newValues: [String: Value]?
+}
+
+extension StoreReader {
+    /// The names of objects as they are here, and as they were at a commit, where the log reaches back to it. Without `withValues` only
+    /// objects that are gone have values. O(k log n) for k objects; with the log's entries since the commit where old values are looked for.
+    package func names(
+        of ids: some Sequence<ObjectID>, since commit: UInt64?, withValues: Bool = false
+    ) throws -> [ObjectID: ObjectName] {
+        let entities = model.entities
+        var names: [ObjectID: ObjectName] = [:]
+        var wanted: [RecordKey: ObjectID] = [:]
+        for id in ids where entities.indices.contains(id.key.entity) {
+            let entity = entities[id.key.entity]
+            let isFound = try record(id.key) { record in
+                let values = withValues ? try entity.namedValues(of: record) : nil
+                // One that did not change itself had the same.
+                names[id] = ObjectName(key: try entity.key(of: record), oldValues: values, newValues: values)
+            }
+            if withValues || !isFound { wanted[id.key] = id }
+        }
+        guard let commit, !wanted.isEmpty, logReaches(back: commit) else { return names }
+        for number in Set(wanted.keys.map(\.entity)) {
+            let entity = entities[number]
+            try netChanges(of: number, from: commit) { change in
+                guard let id = wanted[change.object] else { return }
+                guard let old = change.old else {
+                    names[id]?.oldValues = nil
+                    return
+                }
+                if names[id] == nil { names[id] = ObjectName(key: try entity.key(of: old.span.bytes)) }
+                names[id]?.oldValues = try entity.namedValues(of: old.span.bytes)
+            }
+        }
+        return names
+    }
+}
+
+extension FetchedOrder {
+    /// The commit that the cache had before it was opened; nil for an order that was built without one.
+    package var changedSince: UInt64? { opened.start }
+
+    /// As `StoreReader.names`, in the order's state; since the commit that the cache had, or another one.
+    package func names(
+        of ids: some Sequence<ObjectID>, since commit: UInt64? = nil, withValues: Bool
+    ) throws -> [ObjectID: ObjectName] {
+        try withPublicErrors { try snapshot.names(of: ids, since: commit ?? changedSince, withValues: withValues) }
+    }
+
+    /// Whether an attribute, or a key path to one, has booleans.
+    package func isBoolean(_ name: String) -> Bool { (try? column(name).type) == .boolean }
+}
+
+extension Entity {
+    /// The value of the first unique attribute; nil without one.
+    fileprivate func key(of record: RawSpan) throws -> Value? {
+        guard let index = attributes.firstIndex(where: \.isUnique) else { return nil }
+        return try RecordView(record, of: self).value(at: attributeSlots[index], as: attributes[index].type)
+    }
+
+    fileprivate func namedValues(of record: RawSpan) throws -> [String: Value] {
+        Dictionary(zip(attributes.map(\.name), try values(of: record))) { first, _ in first }
+    }
+}
