@@ -21,26 +21,39 @@ import Values
         }
     }
 
-    private func matches(_ text: ArraySlice<Character>, _ pieces: ArraySlice<Piece>) -> Bool {
+    private func matches(
+        _ text: ArraySlice<Character>, _ pieces: ArraySlice<Piece>, _ folding: TextFolding = []
+    ) -> Bool {
         guard let piece = pieces.first else { return text.isEmpty }
         return (text.startIndex...text.endIndex).contains { end in
             let part = text[..<end]
             let isMatched =
                 switch piece {
-                case .text(let literal): String(part).utf8.elementsEqual(literal.utf8)
+                case .text(let literal): folding.fold(String(part)) == folding.fold(literal)
                 case .oneCharacter: part.count == 1
                 case .anyCharacters: true
                 }
-            return isMatched && matches(text[end...], pieces.dropFirst())
+            return isMatched && matches(text[end...], pieces.dropFirst(), folding)
         }
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func aPatternMatchesWhatAPlainMatcherMatches(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
         // Texts whose characters are scalars, and such that they are not.
-        let alphabets: [[String]] = [
-            ["a", "b"], ["a", "b", "影", "か"], ["e", "\u{301}", "か", "\u{3099}", "\r", "\n"],
-        ]
+        try compare(
+            [["a", "b"], ["a", "b", "影", "か"], ["e", "\u{301}", "か", "\u{3099}", "\r", "\n"]], [[]], seed: seed)
+    }
+
+    /// What folds to several characters is one, and what is composed is what is decomposed.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func wildcardsAreCharactersOfTheTextWhenItIsFolded(seed: UInt64)
+        throws
+    {
+        try compare(
+            [["ß", "s", "S", "ẞ"], ["é", "e", "É", "\u{301}", "a"], ["ﬁ", "f", "I", "İ", "i", "\r", "\n"]],
+            [.caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive]], seed: seed)
+    }
+
+    private func compare(_ alphabets: [[String]], _ foldings: [TextFolding], seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
         var matchedCount = 0
         for _ in 0..<1000 {
             let alphabet = alphabets.randomElement(using: &generator)!
@@ -60,9 +73,10 @@ import Values
                 }
             }
             let (pattern, value) = (pieces.map(\.format).joined(), text(0...9))
-            let isMatched = matches(Array(value)[...], pieces[...])
+            let folding = foldings.randomElement(using: &generator)!
+            let isMatched = matches(Array(value)[...], pieces[...], folding)
             matchedCount += isMatched ? 1 : 0
-            let found = try LikePattern(pattern, []).matches(Array(value.utf8).span.bytes)
+            let found = try TextTest(.like, pattern, folding).matches(value)
             #expect(found == isMatched, "seed \(seed): \(pattern.debugDescription), \(value.debugDescription)")
         }
         #expect((100...900).contains(matchedCount), "\(matchedCount)")

@@ -2,7 +2,7 @@ internal import Bytes
 internal import Values
 
 /// A pattern of LIKE: `?` is one character, `*` any number of them, a backslash escapes the next
-/// character. Characters are grapheme clusters, as Swift's are.
+/// character. Characters are grapheme clusters, as Swift's are: those of the text as it is, not of its folding, where ß is two.
 struct LikePattern: Sendable {
     private enum Piece: Sendable {
         /// Folded UTF-8.
@@ -53,13 +53,13 @@ struct LikePattern: Sendable {
             .max { $0.bytes.count < $1.bytes.count }
     }
 
-    /// Takes folded UTF-8, all of which must match. Goes back only to the last `*`, and from there to the next place where the text
+    /// Takes UTF-8 and what it was folded from, all of which must match. Goes back only to the last `*`, and from there to the next place where the text
     /// behind it stands: O(length of text and pattern) for most, their product at worst. Throws when that takes too long.
-    func matches(_ text: RawSpan) throws -> Bool {
+    func matches(_ text: RawSpan, of original: RawSpan, _ folding: TextFolding) throws -> Bool {
         try text.withUnsafeBytes { text in
             // First what costs less than finding where characters begin.
             if lacksText(text) { return false }
-            let bounds = CharacterBounds(text)
+            let bounds = original.withUnsafeBytes { CharacterBounds(text, of: $0, folding) }
             var budget = ComparisonBudget("LIKE", of: text)
             var (piece, place) = (0, 0)
             // The piece behind the last `*`, and where it was tried.
@@ -149,26 +149,48 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Where the characters of UTF-8 text begin. Text of ASCII, kana and ideographs needs no table.
+/// Where the characters of a UTF-8 text begin in its folding. Text of ASCII, kana and ideographs needs no table.
 private struct CharacterBounds {
     private let text: UnsafeRawBufferPointer
     /// By byte, whether a character begins there; nil when each scalar is a character.
     private let begins: [Bool]?
 
-    init(_ text: UnsafeRawBufferPointer) {
+    /// Takes the folding of a text, and the text.
+    init(_ text: UnsafeRawBufferPointer, of original: UnsafeRawBufferPointer, _ folding: TextFolding) {
         self.text = text
-        if text.isPlainText && !text.contains(0x0D) {
+        if original.isPlainText && !original.contains(0x0D) {
             begins = nil
             return
         }
-        var begins = [Bool](repeating: false, count: text.count + 1)
+        let characters = String(decoding: text, as: UTF8.self)
+        begins =
+            folding.isEmpty
+            ? Self.marks(of: characters.lazy.map(\.utf8.count), text.count)
+            : Self.marks(of: Self.folded(original, characters.map(\.utf8.count), folding), text.count)
+    }
+
+    /// The lengths of a text's characters in its folding, of which `lengths` are those of its own characters.
+    ///
+    /// A folding makes several characters of one, and never one of several: as many characters are the same ones.
+    private static func folded(
+        _ original: UnsafeRawBufferPointer, _ lengths: [Int], _ folding: TextFolding
+    ) -> [Int] {
+        let characters = String(decoding: original, as: UTF8.self)
+        if characters.count == lengths.count { return lengths }
+        let foldedApart = characters.map { folding.fold(String($0)).count }
+        // Characters that fold to other bytes side by side.
+        return foldedApart.reduce(0, +) == lengths.reduce(0, +) ? foldedApart : lengths
+    }
+
+    private static func marks(of lengths: some Sequence<Int>, _ count: Int) -> [Bool] {
+        var begins = [Bool](repeating: false, count: count + 1)
         var place = 0
-        for character in String(decoding: text, as: UTF8.self) {
+        for length in lengths {
             if place < begins.count { begins[place] = true }
-            place += character.utf8.count
+            place += length
         }
-        begins[text.count] = true
-        self.begins = begins
+        begins[count] = true
+        return begins
     }
 
     func isBound(_ place: Int) -> Bool {

@@ -97,11 +97,11 @@ package final class TextTest: Sendable {
 
     /// Takes UTF-8. O(length of the text), without allocations for the texts of `TextFolding.withFolded`.
     package func matches(_ text: RawSpan) throws -> Bool {
-        if folding.isEmpty { return try matchesFolded(text) }
-        return try folding.withFolded(text) { try matchesFolded($0) }
+        if folding.isEmpty { return try matchesFolded(text, of: text) }
+        return try folding.withFolded(text) { try matchesFolded($0, of: text) }
     }
 
-    private func matchesFolded(_ text: RawSpan) throws -> Bool {
+    private func matchesFolded(_ text: RawSpan, of original: RawSpan) throws -> Bool {
         switch kind {
         case .order(.equal): text.isEqual(to: bytes)
         case .order(let comparator): comparator.holds(bytes.withUnsafeBytes { text.compare($0.bytes) })
@@ -114,7 +114,7 @@ package final class TextTest: Sendable {
                 && text.extracting(last: bytes.count).isEqual(to: bytes)
         case .isIn: find(text)
         case .nothing: false
-        case .like(let pattern): try pattern.matches(text)
+        case .like(let pattern): try pattern.matches(text, of: original, folding)
         case .matches(let expression): try Self.matches(expression, text)
         }
     }
