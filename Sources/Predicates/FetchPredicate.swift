@@ -101,6 +101,22 @@ extension FetchPredicate {
         FetchPredicate(syntax.replacing(body))
     }
 
+    /// The versions of what decides which rows it holds for, beside itself: of ICU, and of rules that were others once.
+    package var versions: [String] {
+        let hasFoldedPatterns = syntax.contains { _ in
+            false
+        } orComparison: {
+            $0.comparator == .like && !$0.folding.isEmpty
+        }
+        let mayCalculateExactly = syntax.contains {
+            $0.calculatesMeans
+        } orComparison: {
+            $0.withDecimalLiterals != nil
+        }
+        return (dependsOnICU ? [TextFolding.version] : []) + (hasFoldedPatterns ? ["LIKE 2"] : [])
+            + (mayCalculateExactly ? ["decimals 2"] : [])
+    }
+
     /// Why an order of this predicate cannot be cached; nil when it can.
     package var uncacheableReason: String? {
         syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil

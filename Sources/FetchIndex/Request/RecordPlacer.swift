@@ -35,7 +35,9 @@ final class RecordPlacer: RowPlacer {
         let table = PathTable(ofEntity: number, in: model, definition.predicate)
         predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity, table)
         hasPredicate = definition.predicate != nil
-        predicateVersions = definition.predicate?.dependsOnICU == true ? [TextFolding.version] : []
+        let names = table.entityNames
+        predicateVersions =
+            (definition.predicate?.versions ?? []) + (names.isEmpty ? [] : ["entities \(names.joined(separator: " "))"])
         section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity, table) }
         headings = try ObjectHeadings(definition, number, in: model)
         sortColumns = try definition.sortKeys.dropFirst(headings?.sortKeyCount ?? 0).map { key in

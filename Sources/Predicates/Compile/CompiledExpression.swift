@@ -13,7 +13,7 @@ package struct CompiledExpression: Sendable {
         var parser = try PredicateParser(text, [])
         let syntax = try parser.parseExpression()
         let compiled = try withoutActuallyEscaping(resolve) {
-            try PredicateCompiler(resolve: $0, hasObject: false, now: Date()).operand(syntax, [])
+            try PredicateCompiler(resolve: $0, hasObject: false, now: Date()).operandWithDecimals(syntax)
         }
         if syntax.asksForTheTime {
             throw FetchPredicateError.typeMismatch("now() in \(syntax.shown) depends on the current time")

@@ -30,6 +30,8 @@ package struct CompiledPredicate: Sendable {
         case quantified(Quantifier, Operand, Node)
     }
 
+        /// The first node where one of the operands is a decimal, or else the second one.
+        case exact(where: [Operand], Node, Node)
     indirect enum Operand: Sendable {
         case constant(PredicateValue)
         case slot(Int, ValueType?)
@@ -46,6 +48,16 @@ package struct CompiledPredicate: Sendable {
         case ternary(Node, Operand, Operand)
     }
 
+        /// The first operand where one of some others is a decimal, or else the second one.
+        case exact(where: [Operand], Operand, Operand)
+    }
+
+    /// Parts that hold only where an operand has one of some values.
+    struct Branches: Sendable {
+        let operand: Operand
+        let parts: [Node]
+        /// The indices of the parts, by value.
+        let indices: [EqualityKey: [Int]]
     enum Step: Sendable {
         case name(String)
         case collection(CollectionOperator)

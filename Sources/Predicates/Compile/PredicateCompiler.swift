@@ -19,8 +19,8 @@ struct PredicateCompiler {
         case .constant(let result): .constant(result)
         case .not(let inner): .not(try compile(inner, scope))
         case .and(let parts): .all(try parts.map { try compile($0, scope) })
-        case .or(let parts): .any(try parts.map { try compile($0, scope) })
-        case .comparison(let comparison): try compile(comparison, scope)
+        case .or(let parts): try any(parts, scope)
+        case .comparison(let comparison): try withDecimals(comparison, scope) { try compile($0, scope) }
         }
     }
 

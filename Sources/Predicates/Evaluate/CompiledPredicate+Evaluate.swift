@@ -55,6 +55,14 @@ extension CompiledPredicate.Node {
                 return quantifier == .any
             }
             return quantifier != .any
+        case .chosen(let branches):
+            guard case .one(let value) = try branches.operand.value(row, variables), let key = EqualityKey(value),
+                let indices = branches.indices[key]
+            else { return false }
+            for index in indices where try branches.parts[index].holds(row, variables) { return true }
+            return false
+        case .exact(let operands, let exact, let other):
+            return try (operands.haveDecimal(row, variables) ? exact : other).holds(row, variables)
         default: return false  // the others are in `holds`
         }
     }
@@ -98,6 +106,8 @@ extension CompiledPredicate.Operand {
             return .list(found)
         case .ternary(let predicate, let first, let second):
             return try (predicate.holds(row, variables) ? first : second).value(row, variables)
+        case .exact(let operands, let exact, let other):
+            return try (operands.haveDecimal(row, variables) ? exact : other).value(row, variables)
         }
     }
 
@@ -110,6 +120,15 @@ extension CompiledPredicate.Operand {
         var value = PredicateValue.list(collection.elements)
         for step in steps { value = try step.value(in: value, row, variables) }
         return aggregate.function.apply([value])
+    }
+}
+
+extension [CompiledPredicate.Operand] {
+    fileprivate func haveDecimal<Row: PredicateRow & ~Escapable>(
+        _ row: borrowing Row, _ variables: [PredicateValue]
+    ) throws -> Bool {
+        for operand in self where try operand.value(row, variables).hasDecimal { return true }
+        return false
     }
 }
 

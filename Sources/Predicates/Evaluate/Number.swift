@@ -40,6 +40,12 @@ enum Number {
         return number
     }
 
+    /// The integer, also of a decimal without a fraction.
+    private var wholeNumber: Int64? {
+        if case .decimal(let number) = self { return Int64(number.description) }
+        return integer
+    }
+
     /// Nil for a double.
     var decimal: Decimal? {
         switch self {
@@ -108,7 +114,7 @@ enum Number {
     /// An integer to the power of one that is not negative is an integer when it fits 64 bits, a decimal is a decimal
     /// within its range; everything else is a double.
     func power(_ exponent: Number) -> Number {
-        if case .decimal = self, let times = exponent.integer, (0...1000).contains(times) {
+        if case .decimal = self, let times = exponent.wholeNumber, (0...1000).contains(times) {
             return (0..<times).reduce(.decimal(1)) { power, _ in power * self }
         }
         guard let base = integer, let times = exponent.integer, times >= 0 else {

@@ -63,6 +63,7 @@ extension PredicateFunction {
         let sum = numbers.reduce(.integer(0), +)
         if self == .sum { return sum.value }
         if numbers.isEmpty { return .null }
+        if let exact = exactMean(of: numbers, sum) { return exact.value }
         let doubles = numbers.map(\.double)
         let mean = sum.double / Double(doubles.count)
         switch self {
@@ -72,6 +73,16 @@ extension PredicateFunction {
             return .one(.double((squares / Double(doubles.count)).squareRoot()))
         default: return .one(.double(Self.middle(of: doubles.sorted())))
         }
+    }
+
+    /// The average or the median of numbers of which one is a decimal and none a double; nil for others.
+    private func exactMean(of numbers: [Number], _ sum: Number) -> Number? {
+        guard self == .average || self == .median, case .decimal = sum else { return nil }
+        if self == .average { return sum.divided(by: .integer(Int64(numbers.count))) }
+        let sorted = numbers.compactMap(\.decimal).sorted()
+        let half = sorted.count / 2
+        let upper = Number.decimal(sorted[half])
+        return sorted.count % 2 == 1 ? upper : (Number.decimal(sorted[half - 1]) + upper).divided(by: .integer(2))
     }
 
     /// Of an even count the mean of the two in the middle.

@@ -41,7 +41,7 @@ extension CompiledPredicate.Node {
             .between(let left, let right, _):
             union([left.slots, right.slots])
         case .test(let operand, _), .isInSet(let operand, _): operand.slots
-        case .quantified: nil
+        case .quantified, .exact: nil
         }
     }
 }

@@ -1,0 +1,172 @@
+internal import SystemBasics
+internal import Values
+
+// A literal beside a decimal is a decimal: `price + 0.2 == 0.3` is exact where the price is. In one comparison, or in one expression
+// that stands alone, all literals are decimals if one of the other values is.
+
+extension Comparison {
+    /// With decimals in the place of literals that are doubles; nil where that changes nothing, whatever they are compared with.
+    var withDecimalLiterals: Comparison? {
+        guard left.calculatesWithDoubles(isPart: false) || right.calculatesWithDoubles(isPart: false) else {
+            return nil
+        }
+        var exact = self
+        (exact.left, exact.right) = (left.withDecimalLiterals, right.withDecimalLiterals)
+        return exact
+    }
+}
+
+extension ExpressionSyntax {
+    /// With decimals in the place of literals that are doubles. A predicate in it has comparisons of its own.
+    var withDecimalLiterals: ExpressionSyntax {
+        switch self {
+        case .value(let value): return .value(value.asDecimalLiteral ?? value)
+        case .list(let elements): return .list(elements.map(\.withDecimalLiterals))
+        case .operation(let sign, let left, let right):
+            return .operation(sign, left.withDecimalLiterals, right.withDecimalLiterals)
+        case .call(let function, let arguments): return .call(function, arguments.map(\.withDecimalLiterals))
+        case .ternary(let predicate, let first, let second):
+            return .ternary(predicate, first.withDecimalLiterals, second.withDecimalLiterals)
+        case .keyPath(let base, let steps): return .keyPath(base.withDecimalLiterals, steps)
+        case .object, .variable, .subquery: return self
+        }
+    }
+
+    /// Whether a literal that is a double is a part of a calculation, or so large that its digits are not its value. Others compare
+    /// with decimals by their digits as they are.
+    func calculatesWithDoubles(isPart: Bool) -> Bool {
+        switch self {
+        case .value(.double(let number)):
+            (isPart || number.magnitude >= 0x1p53) && Value.double(number).asDecimalLiteral != nil
+        case .list(let elements): elements.contains { $0.calculatesWithDoubles(isPart: isPart) }
+        case .operation(_, let left, let right):
+            left.calculatesWithDoubles(isPart: true) || right.calculatesWithDoubles(isPart: true)
+        case .call(_, let arguments): arguments.contains { $0.calculatesWithDoubles(isPart: true) }
+        case .ternary(_, let first, let second):
+            first.calculatesWithDoubles(isPart: isPart) || second.calculatesWithDoubles(isPart: isPart)
+        case .keyPath(let base, _): base.calculatesWithDoubles(isPart: true)
+        case .value, .object, .variable, .subquery: false
+        }
+    }
+
+    /// Whether it is an average or a median, which are decimals of decimals.
+    var calculatesMeans: Bool {
+        switch self {
+        case .call(.average, _), .call(.median, _): true
+        case .keyPath(_, let steps): steps.contains(.collection(.avg))
+        default: false
+        }
+    }
+
+    /// Adds what its value depends on: neither literals nor calculations.
+    func addLeaves(to leaves: inout [ExpressionSyntax]) {
+        switch self {
+        case .value(.decimal), .object, .variable, .subquery: leaves.append(self)
+        case .value: return
+        case .list(let parts), .call(_, let parts): for part in parts { part.addLeaves(to: &leaves) }
+        case .operation(_, let left, let right), .ternary(_, let left, let right):
+            left.addLeaves(to: &leaves)
+            right.addLeaves(to: &leaves)
+        case .keyPath(let base, _):
+            switch base {
+            case .object, .variable, .subquery: leaves.append(self)
+            default: base.addLeaves(to: &leaves)
+            }
+        }
+    }
+}
+
+extension Value {
+    /// A double as the decimal of its digits; nil for what is none, or has no room in a decimal.
+    fileprivate var asDecimalLiteral: Value? {
+        guard case .double(let number) = self, number.isFinite else { return nil }
+        if number == 0 { return .decimal(0) }
+        guard (1e-60...1e60).contains(number.magnitude) else { return nil }
+        return Decimal(string: number.description).map(Value.decimal)
+    }
+}
+
+extension PredicateValue {
+    /// Whether it is a decimal, or a list that has one.
+    var hasDecimal: Bool {
+        switch self {
+        case .one(.decimal): true
+        case .list(let elements): elements.contains(where: \.hasDecimal)
+        case .one, .dictionary: false
+        }
+    }
+}
+
+extension PredicateCompiler {
+    /// What decides whether the literals beside some expressions are decimals.
+    private enum Witnesses {
+        case always
+        case never
+        /// Where one of them is a decimal.
+        case any([Operand])
+    }
+
+    private func witnesses(of expressions: [ExpressionSyntax], _ scope: [String]) throws -> Witnesses {
+        var leaves: [ExpressionSyntax] = []
+        for expression in expressions { expression.addLeaves(to: &leaves) }
+        var operands: [Operand] = []
+        for leaf in leaves {
+            let (operand, type) = try operand(leaf, scope)
+            if case .constant(let value) = operand {
+                if value.hasDecimal { return .always }
+            } else if type.mayBeDecimal {
+                operands.append(operand)
+            }
+        }
+        return operands.isEmpty ? .never : .any(operands)
+    }
+
+    /// The node of a comparison, made by a body, with decimals for literals where it has decimals.
+    func withDecimals(
+        _ comparison: Comparison, _ scope: [String], _ make: (Comparison) throws -> Node
+    ) throws -> Node {
+        guard let exact = comparison.withDecimalLiterals else { return try make(comparison) }
+        switch try witnesses(of: [comparison.left, comparison.right], scope) {
+        case .never: return try make(comparison)
+        case .always: return try make(exact)
+        case .any(let operands):
+            let exact = try make(exact)
+            return exact.comparesDecimal ? exact : .exact(where: operands, exact, try make(comparison))
+        }
+    }
+
+    /// The operand of an expression that stands alone.
+    func operandWithDecimals(_ expression: ExpressionSyntax) throws -> Typed {
+        let typed = try operand(expression, [])
+        guard expression.calculatesWithDoubles(isPart: false) else { return typed }
+        switch try witnesses(of: [expression], []) {
+        case .never: return typed
+        case .always: return try operand(expression.withDecimalLiterals, [])
+        case .any(let operands):
+            let exact = try operand(expression.withDecimalLiterals, []).operand
+            return (.exact(where: operands, exact, typed.operand), typed.type)
+        }
+    }
+}
+
+extension CompiledPredicate.Node {
+    /// Whether it compares an attribute that is a decimal with constants: null gives the same as with doubles.
+    fileprivate var comparesDecimal: Bool {
+        switch self {
+        case .decimal: true
+        case .all(let parts): parts.allSatisfy(\.comparesDecimal)
+        case .isInSet(.slot(_, .decimal), let set): !set.hasNull
+        default: false
+        }
+    }
+}
+
+extension StaticType {
+    fileprivate var mayBeDecimal: Bool {
+        switch self {
+        case .one(let type): type == .decimal
+        case .null: false
+        case .number, .list, .unknown: true
+        }
+    }
+}
