@@ -74,9 +74,7 @@ extension Value {
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
-        if let exact = Decimal(exactly: right) ?? Decimal(string: right.description) {
-            return ValueOrdering(left, exact)
-        }
+        if let exact = Decimal(comparedWith: right) { return ValueOrdering(left, exact) }
         // Less than any decimal but 0.
         if left == 0 { return right > 0 ? .ascending : .descending }
         return left > 0 ? .descending : .ascending
@@ -84,6 +82,13 @@ extension Value {
 }
 
 extension Decimal {
+    /// The decimal that a double is where it is compared with one; nil where a decimal has no room for it.
+    package init?(comparedWith number: Double) {
+        guard number.magnitude < 1e127, let decimal = Decimal(exactly: number) ?? Decimal(string: number.description)
+        else { return nil }
+        self = decimal
+    }
+
     /// A whole number below 2^126, whose bits a decimal has room for; nil for others.
     fileprivate init?(exactly number: Double) {
         guard number == number.rounded(), number.magnitude < 0x1p126 else { return nil }

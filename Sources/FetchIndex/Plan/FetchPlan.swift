@@ -21,12 +21,18 @@ public struct FetchPlan: Equatable, Sendable {
     public let isExact: Bool
 }
 
+    /// How many values or ranges of the attribute are looked up, of IN, or of equalities and ranges with OR; 0 for a scan.
+    public let lookUpCount: Int
 extension FetchPlan: CustomStringConvertible {
     /// scan of all records, scan of records that may match, kept order "by price" on price, unique key isbn, or links from the objects of author.name.
     public var description: String {
         switch source {
         case .scan where rowsRead < rowCount: "scan of records that may match"
         case .scan: "scan of all records"
+        lookUpCount > 1 ? "\(way), \(lookUpCount) look-ups" : way
+    }
+
+    private var way: String {
         case .order(let name, let attribute): "kept order \"\(name)\" on \(attribute)"
         case .uniqueKey(let attribute): "unique key \(attribute)"
         case .related(let path): "links from the objects of \(path)"

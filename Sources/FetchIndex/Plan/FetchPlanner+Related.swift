@@ -21,7 +21,7 @@ extension FetchPlanner {
                 return (path.permanentNames.joined(separator: "."), objects)
             }
             guard let reference = entity.links?.reference(at: constraint.slot),
-                case .values(let values) = constraint.demand
+                let values = constraint.demand.values, values.count <= limit
             else { return nil }
             var objects: Set<RecordKey> = []
             for value in values {
@@ -39,7 +39,7 @@ extension FetchPlanner {
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
         // What leads to nothing has null there too.
-        if case .values(let values) = demand, values.contains(where: \.isNull) { return nil }
+        if demand.admitsNull { return nil }
         guard let ends = try self.ends(of: path, demand, limit) else { return nil }
         var starts: Set<RecordKey> = []
         for end in ends {
@@ -55,8 +55,7 @@ extension FetchPlanner {
     ) throws -> [RecordKey]? {
         guard let last = path.steps.last else { return nil }
         guard let slots = path.ends, let type = path.type else {
-            guard case .values(let values) = demand else { return nil }
-            return values.compactMap { RecordKey($0) }
+            return demand.values.map { $0.compactMap { RecordKey($0) } }
         }
         let entities = last.to.sorted()
         if let found = try keyed(entities, slots, demand) { return found }
@@ -87,7 +86,7 @@ extension FetchPlanner {
     private func keyed(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ demand: AttributeConstraint.Demand
     ) throws -> [RecordKey]? {
-        guard case .values(let values) = demand else { return nil }
+        guard let values = demand.values else { return nil }
         var found: Set<RecordKey> = []
         for number in entities {
             guard let slot = slots[number]?.slot, reader.hasUniqueKeys(of: number),

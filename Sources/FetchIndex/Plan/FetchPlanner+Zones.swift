@@ -1,15 +1,16 @@
 internal import OrderCaches
 internal import Predicates
 internal import Records
+internal import Values
 
 /// Scans leave out zones of objects where no value can be one that the predicate demands.
 extension FetchPlanner {
     /// What a scan reads: of the entity itself, the zones that may have members; of subentities, all objects. O(zones).
     func zonesToScan() throws -> RecordSource {
-        let demands = constraints.flatMap { $0 ?? [] }.filter { hasBounds($0.slot) }
+        let demands = constraints.filter { hasBounds($0.slot) }.map { ($0.slot, $0.demand.ofZones) }
         if demands.isEmpty { return .all }
         let numbers = try reader.numbers(of: entityNumber) { bounds in
-            demands.allSatisfy { demand in bounds[demand.slot].map(demand.demand.mayMatch) ?? true }
+            demands.allSatisfy { slot, demand in bounds[slot].map(demand.mayMatch) ?? true }
         }
         return .numbers([entityNumber: numbers])
     }
@@ -28,13 +29,43 @@ extension FetchPlanner {
 }
 
 extension AttributeConstraint.Demand {
+    /// More values than this are not looked for in each zone.
+    private static let mostValues = 256
+
+    /// The same for zones: many values are those between the least and the greatest of them.
+    fileprivate var ofZones: Self {
+        switch self {
+        case .values(let values) where values.count > Self.mostValues && !admitsNull:
+            guard let bounds = values.bounds else { return self }
+            return .allOf([.relation(.greaterOrEqual, bounds.least), .relation(.lessOrEqual, bounds.greatest)])
+        case .anyOf(let demands): return .anyOf(demands.map(\.ofZones))
+        case .allOf(let demands): return .allOf(demands.map(\.ofZones))
+        case .values, .relation, .prefix: return self
+        }
+    }
+
     /// False when it holds for no value within bounds.
     fileprivate func mayMatch(_ bounds: ValueBounds) -> Bool {
         switch self {
         case .values(let values): values.contains { bounds.mayHave($0) }
+        case .anyOf(let demands): demands.contains { $0.mayMatch(bounds) }
+        case .allOf(let demands): demands.allSatisfy { $0.mayMatch(bounds) }
         case .relation(.less, let value), .relation(.lessOrEqual, let value): bounds.mayHave(lessOrEqual: value)
         case .relation(_, let value): bounds.mayHave(greaterOrEqual: value)
         case .prefix(let prefix): bounds.mayHave(prefix: prefix)
         }
+    }
+}
+
+extension [Value] {
+    /// The least and the greatest value; nil where two have no common order.
+    fileprivate var bounds: (least: Value, greatest: Value)? {
+        guard var least = first, var greatest = first else { return nil }
+        for value in self {
+            guard let order = value.compare(to: least), let other = value.compare(to: greatest) else { return nil }
+            if order == .ascending { least = value }
+            if other == .descending { greatest = value }
+        }
+        return (least, greatest)
     }
 }

@@ -31,7 +31,9 @@ struct FetchPlanner {
     private let parts: [PredicateSyntax]
     let compiled: CompiledPredicate
     /// By part of the predicate.
-    let constraints: [[AttributeConstraint]?]
+    private let partConstraints: [PartConstraints]
+    /// Of all parts.
+    let constraints: [AttributeConstraint]
 
     /// The caches of the reader's state that are current.
     private let leadingOrders: [LeadingOrder]
@@ -50,17 +52,18 @@ struct FetchPlanner {
         entity = reader.model.entities[number]
         (self.predicate, self.compiled) = (predicate, compiled)
         parts = predicate.syntax.conjuncts
-        constraints = compiled.constraints(onPartsOf: predicate.syntax) { [entity] slot in
+        partConstraints = compiled.constraints(onPartsOf: predicate.syntax) { [entity] slot in
             slot < PathTable.firstSlot ? entity.type(at: slot) : table.lookedUpType(ofSlot: slot)
         }
+        constraints = partConstraints.flatMap(\.constraints)
     }
 
     /// Candidates: all matching objects are among them.
     private enum Found {
         case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
-        /// So many unique keys in an interval.
-        case keys(UniqueConstraint, KeyInterval, count: Int)
+        /// So many unique keys in some intervals.
+        case keys(UniqueConstraint, [KeyInterval], count: Int)
 
         var count: Int {
             switch self {
@@ -75,6 +78,8 @@ struct FetchPlanner {
         let source: FetchPlan.Source
         let found: Found
         let isExact: Bool
+        /// How many values or ranges were looked up.
+        var lookUpCount = 1
     }
 
     // MARK: Answers
@@ -86,11 +91,12 @@ struct FetchPlanner {
         switch choice {
         case .candidates(let best):
             return FetchPlan(
-                source: best.source, rowsRead: best.found.count, rowCount: rowCount, isExact: best.isExact)
+                source: best.source, rowsRead: best.found.count, rowCount: rowCount, isExact: best.isExact,
+                lookUpCount: best.lookUpCount)
         case .scan(let source):
             let skipped = try source.skippedCount &+ skippedByColumns(source)
             let rowsRead = max(0, rowCount - Int(clamping: skipped))
-            return FetchPlan(source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false)
+            return FetchPlan(source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false, lookUpCount: 0)
         }
     }
 
@@ -108,8 +114,10 @@ struct FetchPlanner {
     private func objects(of best: Candidates) throws -> [RecordKey] {
         switch best.found {
         case .objects(let objects): return objects.sorted()
-        case .keys(let constraint, let interval, _):
-            return try reader.objects(entityNumber, constraint, from: interval.lower, to: interval.upper).sorted()
+        case .keys(let constraint, let intervals, _):
+            return try intervals.flatMap {
+                try reader.objects(entityNumber, constraint, from: $0.lower, to: $0.upper)
+            }.sorted()
         case .rows(let ranges, let order):
             var objects: [RecordKey] = []
             objects.reserveCapacity(best.found.count)
@@ -176,67 +184,77 @@ struct FetchPlanner {
 
     /// Looks up at most `limit` keys: a scan is cheaper than more of them.
     private func uniqueValues(_ limit: Int) throws -> [Candidates] {
-        try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
-            guard case .values(let values) = constraint.demand, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
+        try constraints.compactMap { constraint in
+            guard let values = constraint.demand.values, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
                 values.count <= limit, !values.contains(where: \.isNull)
             else { return nil }
             let objects = try values.compactMap {
                 try reader.object(entityNumber, slot: constraint.slot, equalTo: $0)
             }
             return Candidates(
-                source: source(of: constraint.slot), found: .objects(Array(Set(objects))), isExact: false)
+                source: source(of: constraint.slot), found: .objects(Array(Set(objects))), isExact: false,
+                lookUpCount: values.count)
         }
     }
 
-    /// The shortest range that the predicate leaves to a unique attribute, of those with at most `limit` keys. O(log n + limit) for
-    /// each attribute.
+    /// The shortest ranges that the predicate leaves to a unique attribute, of those with at most `limit` keys. O(log n + limit) for
+    /// each attribute, and O(log n) for each range.
     private func uniqueRange(_ limit: Int) throws -> Candidates? {
         // Where the first objects are enough, a scan may meet them before so many keys are counted.
         var limit = endsEarly ? min(limit, Self.fewLookUps / 2) : limit
         var shortest: Candidates?
         for constraint in entity.uniqueConstraints where constraint.slots.count == 1 && limit >= 0 {
             let slot = constraint.slots[0]
-            // Relations and prefixes leave one interval, or none.
-            guard !hasValues(slot),
-                let intervals = bounds(of: constraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
-            else { continue }
-            guard let interval = intervals.first else {
-                return Candidates(source: source(of: slot), found: .objects([]), isExact: false)
-            }
-            guard
-                let count = try reader.keyCount(
-                    entityNumber, constraint, from: interval.lower, to: interval.upper, atMost: limit)
+            // Values are looked up one by one.
+            guard !constraints.contains(where: { $0.slot == slot && $0.demand.values != nil }),
+                let intervals = bounds(of: partConstraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
             else { continue }
             shortest = Candidates(
-                source: source(of: slot), found: .keys(constraint, interval, count: count), isExact: false)
+                source: source(of: slot), found: .keys(constraint, intervals, count: count), isExact: false,
+                lookUpCount: intervals.count)
+            guard let count = try keyCount(constraint, intervals, atMost: limit) else { continue }
             limit = count - 1
         }
         return shortest
     }
 
-    private func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
-
-    /// Whether the predicate names the values that an attribute may have.
-    private func hasValues(_ slot: Int) -> Bool {
-        constraints.contains {
-            $0?.contains { if $0.slot == slot, case .values = $0.demand { true } else { false } } ?? false
+    /// How many unique keys intervals have; nil where these are more than a limit, or more than so many intervals.
+    private func keyCount(
+        _ constraint: UniqueConstraint, _ intervals: [KeyInterval], atMost limit: Int
+    ) throws -> Int? {
+        guard intervals.count <= max(1, limit) else { return nil }
+        var count = 0
+        for interval in intervals {
+            guard
+                let more = try reader.keyCount(
+                    entityNumber, constraint, from: interval.lower, to: interval.upper, atMost: limit - count)
+            else { return nil }
+            count += more
         }
     }
 
+        return count
     private func candidates(of kept: LeadingOrder) throws -> Candidates? {
         // The predicate does not bound the leading attribute of most caches; theirs is not even parsed.
-        let isBounded = constraints.contains { $0?.contains { $0.slot == kept.keys[0].slot } ?? false }
-        guard isBounded || kept.isOf(predicate), let known = kept.known else { return nil }
+    private func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
+
+        let isBounded = constraints.contains { $0.slot == kept.keys[0].slot }
+        guard isBounded || kept.isOf(predicate), kept.known != nil else { return nil }
         // A cache of some rows can only serve a predicate that selects among them.
-        guard known.allSatisfy(parts.contains) else { return nil }
-        let demanded = zip(parts, constraints).filter { !known.contains($0.0) }.map(\.1)
+        guard kept.knownParts.isSubset(of: parts) else { return nil }
+        let demanded = zip(parts, partConstraints).filter { !kept.knownParts.contains($0.0) }.map(\.1)
         let bounds = bounds(of: demanded, on: kept.keys)
         guard bounds.intervals != nil || bounds.isExact else { return nil }
         let order = try kept.order()
         let names = kept.keys.prefix(max(1, bounds.keyCount)).map { entity.attribute(at: $0.slot).name }
         return Candidates(
+        // To find a range takes as long as to read some rows.
+        guard bounds.intervals?.count ?? 0 <= max(Self.maximumIntervals, order.rowCount / Self.recordsOfLookUp) else {
+            return nil
+        }
             source: .order(name: kept.name, attribute: names.joined(separator: ", ")),
-            found: .rows(try ranges(bounds.intervals, in: order), order), isExact: bounds.isExact)
+            found: .rows(try ranges(bounds.intervals, in: order), order), isExact: bounds.isExact,
+            lookUpCount: bounds.intervals?.count ?? 1)
     }
 
     /// More intervals than this are not looked up one by one.
@@ -245,7 +263,7 @@ struct FetchPlanner {
     /// The intervals of row keys that parts of the predicate leave, nil when they bound none; how many of the keys are
     /// bounded; and whether the parts demand nothing else.
     private func bounds(
-        of parts: [[AttributeConstraint]?], on keys: [IndexKey]
+        of parts: [PartConstraints], on keys: [IndexKey]
     ) -> (intervals: [KeyInterval]?, keyCount: Int, isExact: Bool) {
         var bounded: [KeyInterval]?
         // Of the keys whose values are known.
@@ -253,20 +271,18 @@ struct FetchPlanner {
         var used = 0
         var unused = parts.count
         for key in keys {
-            let here = parts.compactMap { demands in
-                demands.flatMap { $0.allSatisfy { $0.slot == key.slot } ? $0.map(\.demand) : nil }
-            }
-            if here.isEmpty { break }
-            let admitted = here.joined().map { KeyInterval.intervals($0, entity.attribute(at: key.slot).type) }
+            let here = parts.filter { $0.constraints.contains { $0.slot == key.slot } }
+            let demands = here.flatMap { $0.constraints.filter { $0.slot == key.slot } }.map(\.demand)
+            if demands.isEmpty { break }
+            let admitted = demands.map { KeyInterval.intervals($0, entity.attribute(at: key.slot).type) }
             let intervals = admitted.dropFirst().reduce(admitted[0]) { KeyInterval.intersection($0, $1) }
             guard used == 0 || prefixes.count * intervals.count <= Self.maximumIntervals else { break }
             let directed = key.isDescending ? intervals.map(\.reversed) : intervals
             bounded = prefixes.flatMap { prefix in directed.map { $0.following(prefix) } }
             used += 1
-            unused -= here.count
+            unused -= here.count { $0.isWhole && $0.constraints.allSatisfy { $0.slot == key.slot } }
             // The next key is in order only among rows with one value of this one.
-            let isOfValues = here.joined().contains { if case .values = $0 { true } else { false } }
-            if !isOfValues { break }
+            if !demands.contains(where: { $0.values != nil }) { break }
             let values = intervals.map { key.isDescending ? $0.lower.map { ~$0 } : $0.lower }
             prefixes = prefixes.flatMap { prefix in values.map { prefix + $0 } }
         }

@@ -50,13 +50,30 @@ struct KeyInterval: Equatable {
         return common
     }
 
-    /// The keys that a demand admits, in ascending order.
+    /// The keys of some intervals, in ascending order and without overlaps.
+    private static func union(_ intervals: [KeyInterval]) -> [KeyInterval] {
+        var joined: [KeyInterval] = []
+        for next in intervals.sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) where !next.isEmpty {
+            if let last = joined.last, next.lower.lexicographicallyPrecedes(last.upper) {
+                if last.upper.lexicographicallyPrecedes(next.upper) { joined[joined.count - 1].upper = next.upper }
+            } else {
+                joined.append(next)
+            }
+        }
+        return joined
+    }
+
+    /// The keys that a demand admits, in ascending order. O(n log n) for n values and ranges.
     static func intervals(_ demand: AttributeConstraint.Demand, _ type: ValueType) -> [KeyInterval] {
         switch demand {
         case .values(let values):
             return values.map { KeyInterval(beginningWith: key($0)) }
                 .sorted { $0.lower.lexicographicallyPrecedes($1.lower) }
                 .reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+        case .anyOf(let demands): return union(demands.flatMap { intervals($0, type) })
+        case .allOf(let demands):
+            let all = demands.map { intervals($0, type) }
+            return all.dropFirst().reduce(all.first ?? []) { intersection($0, $1) }
         case .prefix(let prefix):
             // The key of a text ends with two bytes that the keys of longer texts do not have there.
             return [KeyInterval(beginningWith: Array(key(.string(prefix)).dropLast(2)))]

@@ -40,6 +40,9 @@ final class LeadingOrder {
         return definition.predicate?.syntax.conjuncts ?? []
     }()
 
+    /// The same parts; none where they are unknown.
+    private(set) lazy var knownParts = Set(known ?? [])
+
     /// Whether its rows are exactly those of a predicate.
     func isOf(_ predicate: FetchPredicate) -> Bool {
         if identity.predicate.isEmpty { return false }

@@ -8,6 +8,8 @@ struct PlanReport: Encodable {
         let source: String
         var name: String?
         var attribute: String?
+        /// Values or ranges of the attribute that were looked up.
+        var lookUps: Int?
         /// Records that were read to find the rows.
         let rowsRead: Int
         /// Records of the entity.
@@ -26,8 +28,8 @@ struct PlanReport: Encodable {
         self.outcome = outcome
         func plan(_ source: String, name: String? = nil, attribute: String? = nil, rowsRead: Int) -> Plan {
             Plan(
-                source: source, name: name, attribute: attribute, rowsRead: rowsRead, rowCount: planned.rowCount,
-                rowsMatched: order.memberCount)
+                source: source, name: name, attribute: attribute, lookUps: attribute.map { _ in planned.lookUpCount },
+                rowsRead: rowsRead, rowCount: planned.rowCount, rowsMatched: order.memberCount)
         }
         switch (order.outcome, planned.source) {
         case (.hit, _):

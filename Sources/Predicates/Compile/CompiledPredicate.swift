@@ -10,6 +10,8 @@ package struct CompiledPredicate: Sendable {
         case not(Node)
         case all([Node])
         case any([Node])
+        /// Parts of an OR, chosen by what each of them demands of one operand.
+        case chosen(Branches)
         // The common comparisons of an attribute with a constant read the row's bytes and allocate nothing.
         case integer(slot: Int, Comparator, Int64)
         /// Doubles and dates.
@@ -28,10 +30,10 @@ package struct CompiledPredicate: Sendable {
         case between(Operand, Operand, TextFolding)
         /// A node on a variable, for the elements of a list.
         case quantified(Quantifier, Operand, Node)
-    }
-
         /// The first node where one of the operands is a decimal, or else the second one.
         case exact(where: [Operand], Node, Node)
+    }
+
     indirect enum Operand: Sendable {
         case constant(PredicateValue)
         case slot(Int, ValueType?)
@@ -46,8 +48,6 @@ package struct CompiledPredicate: Sendable {
         case call(PredicateFunction, [Operand])
         case subquery(Operand, Node)
         case ternary(Node, Operand, Operand)
-    }
-
         /// The first operand where one of some others is a decimal, or else the second one.
         case exact(where: [Operand], Operand, Operand)
     }
@@ -58,6 +58,8 @@ package struct CompiledPredicate: Sendable {
         let parts: [Node]
         /// The indices of the parts, by value.
         let indices: [EqualityKey: [Int]]
+    }
+
     enum Step: Sendable {
         case name(String)
         case collection(CollectionOperator)

@@ -1,56 +1,59 @@
 internal import Values
 
-/// The constants that IN looks among: O(log n) for texts and integers, O(n) for others.
+/// The constants that IN looks among. O(log n) for texts and integers, O(1) for other values, O(n) for lists.
 struct ValueSet: Sendable {
+    /// All that are no lists.
+    private let values: [Value]
+    /// Of texts and URLs.
     private let texts: TextTest?
+    /// Of all other values.
+    private let keys: Set<EqualityKey>
+    /// Those of the keys that are integers, in ascending order.
     private let integers: [Int64]
-    /// Numbers that are not integers, and all that is neither number nor text.
-    private let others: [PredicateValue]
-    private let hasNull: Bool
+    private let lists: [PredicateValue]
+    let hasNull: Bool
     private let folding: TextFolding
 
-    init(_ values: [PredicateValue], _ folding: TextFolding) {
-        var texts: [String] = []
-        var integers: [Int64] = []
-        var others: [PredicateValue] = []
-        for value in values {
-            switch value {
-            case .one(.string(let text)): texts.append(text)
-            case .one(.integer(let number)): integers.append(number)
-            case .one(.null): break
-            default: others.append(value)
-            }
-        }
+    init(_ constants: [PredicateValue], _ folding: TextFolding) {
+        values = constants.compactMap(\.value)
+        let texts = values.compactMap(\.searchedText)
         self.texts = texts.isEmpty ? nil : TextTest(oneOf: texts, folding)
-        self.integers = integers.sorted()
+        keys = Set(values.lazy.filter { $0.searchedText == nil }.compactMap { EqualityKey($0) })
+        integers = keys.compactMap { if case .value(.integer(let number)) = $0 { number } else { nil } }.sorted()
+        lists = constants.filter { $0.value == nil }
         hasNull = values.contains(where: \.isNull)
-        self.others = others
         self.folding = folding
     }
 
     /// The test for attributes that are texts, when all values are.
-    var textTest: TextTest? { integers.isEmpty && others.isEmpty && !hasNull ? texts : nil }
+    var textTest: TextTest? { keys.isEmpty && lists.isEmpty && !hasNull ? texts : nil }
 
-    /// The values, when all are of a type: an attribute of it is one of them, or it is not in the set.
+    /// Of the values those that an attribute of a type may have; nil when that is not known.
     func values(of type: ValueType?) -> [Value]? {
-        guard folding.isEmpty, texts == nil, !hasNull else { return nil }
-        let values = others.compactMap(\.value) + integers.map(Value.integer)
-        guard values.count == others.count + integers.count, values.allSatisfy({ $0.type == type }) else { return nil }
-        // What is not a number is equal to nothing.
-        return values.filter(\.isEqualToItself)
+        guard let type, folding.isEmpty, lists.isEmpty else { return nil }
+        var found: [Value] = []
+        for value in values {
+            if value.type == type || value.isNull {
+                // What is not a number is equal to nothing.
+                if value.isNull || value.isEqualToItself { found.append(value) }
+            } else {
+                // Literals are of the attribute's type where they can be: no attribute has the others.
+                guard type == .integer || type == .double, value.exactly(as: type) == nil else { return nil }
+            }
+        }
+        return found
     }
 
     func contains(_ value: PredicateValue) throws -> Bool {
-        switch value {
-        case .one(.null): return hasNull
-        case .one(.string(let text)): return try texts?.matches(text) ?? false
-        case .one(.integer(let number)):
-            let place = integers.indices.firstNumber(fromWhich: { integers[$0] >= number })
-            if place < integers.count && integers[place] == number { return true }
-        case .one(.double), .one(.decimal), .one(.boolean):
-            if integers.contains(where: { Comparator.equal.holds(value, .one(.integer($0))) }) { return true }
-        default: break
+        guard case .one(let value) = value else {
+            return lists.contains { value.isEqualText($0, folding) }
         }
-        return others.contains { value.isEqualText($0, folding) }
+        if case .integer(let number) = value {
+            let place = integers.indices.firstNumber { integers[$0] >= number }
+            return place < integers.count && integers[place] == number
+        }
+        if value.isNull { return hasNull }
+        if let text = value.searchedText { return try texts?.matches(text) ?? false }
+        return EqualityKey(value).map(keys.contains) ?? false
     }
 }

@@ -1,25 +1,35 @@
 internal import SystemBasics
 package import Values
 
-/// What a part of a predicate demands of one attribute, where that is a few values or a range of its order.
+/// What a part of a predicate demands of one attribute, where that is a few values or ranges of its order.
 package struct AttributeConstraint: Equatable, Sendable {
-    package enum Demand: Equatable, Sendable {
+    package indirect enum Demand: Equatable, Sendable {
         case values([Value])
         /// `<`, `<=`, `>` or `>=` a value; never null.
         case relation(Comparator, Value)
         case prefix(String)
+        case anyOf([Demand])
+        case allOf([Demand])
     }
 
     package let slot: Int
     package let demand: Demand
 }
 
+/// What a part of a predicate demands of attributes, each for itself.
+package struct PartConstraints: Equatable, Sendable {
+    /// Empty where it demands nothing that is known.
+    package let constraints: [AttributeConstraint]
+    /// Whether it demands nothing else.
+    package let isWhole: Bool
+
+    static let unknown = PartConstraints(constraints: [], isWhole: false)
+}
+
 extension CompiledPredicate {
-    /// For each part of the topmost AND of the predicate that this was made of, what it demands of one attribute; nil
-    /// for a part that is no such demand. `types` gives those of slots; nil for one that is looked up nowhere.
-    package func constraints(onPartsOf syntax: PredicateSyntax, _ types: (Int) -> ValueType?)
-        -> [[AttributeConstraint]?]
-    {
+    /// For each part of the topmost AND of the predicate that this was made of, what it demands of attributes. `types` gives those of
+    /// slots; nil for one that is looked up nowhere. O(size of the predicate).
+    package func constraints(onPartsOf syntax: PredicateSyntax, _ types: (Int) -> ValueType?) -> [PartConstraints] {
         // Without AND there is one part, though BETWEEN is prepared as two.
         Self.constraints(root, syntax, types)
     }
@@ -27,15 +37,58 @@ extension CompiledPredicate {
     /// An AND among the parts of another one is no part: its own parts are.
     private static func constraints(
         _ node: Node, _ syntax: PredicateSyntax, _ types: (Int) -> ValueType?
-    ) -> [[AttributeConstraint]?] {
+    ) -> [PartConstraints] {
         guard case .and(let inner) = syntax, case .all(let parts) = node, inner.count == parts.count else {
-            return [node.constraints(types).flatMap { $0.isEmpty ? nil : $0 }]
+            return [node.constraints(types)]
         }
         return zip(parts, inner).flatMap { constraints($0, $1, types) }
     }
 }
 
 extension CompiledPredicate.Node {
+    fileprivate func constraints(_ types: (Int) -> ValueType?) -> PartConstraints {
+        switch self {
+        case .all(let parts):
+            let all = parts.map { $0.constraints(types) }
+            return PartConstraints(
+                constraints: all.flatMap(\.constraints), isWhole: !all.isEmpty && all.allSatisfy(\.isWhole))
+        case .any(let parts):
+            let possible = parts.filter { if case .constant(false) = $0 { false } else { true } }
+            return Self.ofAny(possible.map { $0.constraints(types) })
+        case .chosen(let branches): return Self.ofAny(branches.parts.map { $0.constraints(types) })
+        default:
+            guard let constraint = constraint(types) else { return .unknown }
+            return PartConstraints(constraints: [constraint], isWhole: true)
+        }
+    }
+
+    /// Of an OR: the attributes of which all parts demand something.
+    private static func ofAny(_ parts: [PartConstraints]) -> PartConstraints {
+        // By slot, of each part so far what it demands.
+        var common: [Int: [AttributeConstraint.Demand]]?
+        for part in parts {
+            let own = Dictionary(grouping: part.constraints, by: \.slot).mapValues {
+                $0.count == 1 ? $0[0].demand : .allOf($0.map(\.demand))
+            }
+            guard var found = common else {
+                common = own.mapValues { [$0] }
+                continue
+            }
+            for slot in Array(found.keys) {
+                if let demand = own[slot] { found[slot]?.append(demand) } else { found[slot] = nil }
+            }
+            common = found
+            if found.isEmpty { return .unknown }
+        }
+        guard let common, !common.isEmpty else { return .unknown }
+        let slots = Set(parts.flatMap { $0.constraints.map(\.slot) })
+        return PartConstraints(
+            constraints: common.sorted { $0.key < $1.key }.map {
+                AttributeConstraint(slot: $0.key, demand: .init(anyOf: $0.value))
+            },
+            isWhole: slots.count == 1 && parts.allSatisfy(\.isWhole))
+    }
+
     private var constrainedSlot: Int? {
         switch self {
         case .integer(let slot, _, _), .double(let slot, _, _), .text(let slot, _), .uuid(let slot, _, _),
@@ -45,42 +98,32 @@ extension CompiledPredicate.Node {
         }
     }
 
-    fileprivate func constraints(_ types: (Int) -> ValueType?) -> [AttributeConstraint]? {
-        if let slot = constrainedSlot, types(slot) == nil { return nil }
-        switch self {
-        case .all(let parts):
-            // BETWEEN is two relations.
-            let demands = parts.map { $0.constraints(types) }
-            return demands.contains { $0 == nil } ? nil : demands.flatMap { $0 ?? [] }
-        case .integer(let slot, let comparator, let number):
-            return Self.constraint(slot, comparator, .integer(number))
-        case .double(let slot, let comparator, let number):
-            let value = types(slot) == .date ? Value(secondsSinceReference: number) : .double(number)
-            return Self.constraint(slot, comparator, value)
-        case .uuid(let slot, let comparator, let bytes):
-            return bytes.withUnsafeBytes { bytes in
-                Self.constraint(slot, comparator, .uuid(UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))))
-            }
-        case .decimal(let slot, let comparator, let digits):
-            guard let number = Decimal(string: String(decoding: digits, as: UTF8.self)) else { return nil }
-            return Self.constraint(slot, comparator, .decimal(number))
-        case .text(let slot, let test) where types(slot) == .url:
-            guard let (comparator, text) = test.relation, let url = URL(string: text) else { return nil }
-            return Self.constraint(slot, comparator, .url(url))
-        case .text(let slot, let test): return test.demand.map { [AttributeConstraint(slot: slot, demand: $0)] }
-        case .isInSet(.slot(let slot, let type), let set):
-            return set.values(of: type).map { [AttributeConstraint(slot: slot, demand: .values($0))] }
-        case .comparison(.slot(let slot, let type), let comparator, .constant(.one(let value)), let folding):
-            if value.isNull {
-                return comparator == .equal ? [AttributeConstraint(slot: slot, demand: .values([.null]))] : nil
-            }
-            return folding.isEmpty && value.type == type ? Self.constraint(slot, comparator, value) : nil
-        default: return nil
-        }
+    /// What a comparison of an attribute with constants demands of it; nil for what is no such comparison.
+    private func constraint(_ types: (Int) -> ValueType?) -> AttributeConstraint? {
+        guard let slot = constrainedSlot, let type = types(slot) else { return nil }
+        return demand(type).map { AttributeConstraint(slot: slot, demand: $0) }
     }
 
-    private static func constraint(_ slot: Int, _ comparator: Comparator, _ value: Value) -> [AttributeConstraint]? {
-        AttributeConstraint.Demand(comparator, value).map { [AttributeConstraint(slot: slot, demand: $0)] }
+    private func demand(_ type: ValueType) -> AttributeConstraint.Demand? {
+        switch self {
+        case .integer(_, let comparator, let number): return .init(comparator, .integer(number))
+        case .double(_, let comparator, let number):
+            return .init(comparator, type == .date ? Value(secondsSinceReference: number) : .double(number))
+        case .uuid(_, let comparator, let bytes):
+            return bytes.withUnsafeBytes { .init(comparator, .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self)))) }
+        case .decimal(_, let comparator, let digits):
+            let number = Decimal(string: String(decoding: digits, as: UTF8.self))
+            return number.flatMap { .init(comparator, .decimal($0)) }
+        case .text(_, let test) where type == .url:
+            guard let (comparator, text) = test.relation, let url = URL(string: text) else { return nil }
+            return .init(comparator, .url(url))
+        case .text(_, let test): return test.demand
+        case .isInSet(.slot(_, let type), let set): return set.values(of: type).map { .values($0) }
+        case .comparison(.slot(_, let type), let comparator, .constant(.one(let value)), let folding):
+            if value.isNull { return comparator == .equal ? .values([.null]) : nil }
+            return folding.isEmpty && value.type == type ? .init(comparator, value) : nil
+        default: return nil
+        }
     }
 }
 
@@ -92,6 +135,37 @@ extension AttributeConstraint.Demand {
         case .equal: self = .values([value])
         case .less, .lessOrEqual, .greater, .greaterOrEqual: self = .relation(comparator, value)
         default: return nil
+        }
+    }
+
+    /// Of which one must be met: values where all are values.
+    init(anyOf demands: [Self]) {
+        var values: [Value] = []
+        for case .values(let some) in demands { values += some }
+        let others = demands.filter { if case .values = $0 { false } else { true } }
+        if others.isEmpty {
+            self = .values(values)
+        } else {
+            self = .anyOf((values.isEmpty ? [] : [.values(values)]) + others)
+        }
+    }
+
+    /// The values that an attribute may have at most; nil where these are not a few.
+    package var values: [Value]? {
+        switch self {
+        case .values(let values): values
+        case .relation, .prefix, .anyOf: nil
+        case .allOf(let demands): demands.compactMap(\.values).min { $0.count < $1.count }
+        }
+    }
+
+    /// Whether null meets it.
+    package var admitsNull: Bool {
+        switch self {
+        case .values(let values): values.contains(where: \.isNull)
+        case .relation, .prefix: false
+        case .anyOf(let demands): demands.contains(where: \.admitsNull)
+        case .allOf(let demands): demands.allSatisfy(\.admitsNull)
         }
     }
 }

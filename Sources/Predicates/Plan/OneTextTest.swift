@@ -34,6 +34,7 @@ extension CompiledPredicate.Node {
         case .constant: []
         case .not(let inner): inner.slots
         case .all(let parts), .any(let parts): union(parts.map(\.slots))
+        case .chosen(let branches): union([branches.operand.slots] + branches.parts.map(\.slots))
         case .integer(let slot, _, _), .double(let slot, _, _), .text(let slot, _), .uuid(let slot, _, _),
             .decimal(let slot, _, _):
             [slot]

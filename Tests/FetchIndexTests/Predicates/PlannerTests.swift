@@ -54,7 +54,14 @@ import Values
         "rate IN {CAST('nan', 'double'), 2}", "built > CAST('nan', 'date')", "built == CAST('nan', 'date')",
         "built <= CAST('inf', 'date')", "rate IN {1, 2}", "free == 1", "price >= 0.5", "price IN {0, 1, 0.5}",
         "name == 'e\u{301}'", "name >= '\u{E9}'", "size >= 0.5", "size > -1.5 AND size <= 1",
-        "NOT size == 1", "(size == 1 OR rate > 0)",
+        "NOT size == 1", "(size == 1 OR rate > 0)", "(size == 1 OR size == 3)",
+        "(size == 1 OR size > 2 OR size == nil)",
+        "(number == 4 OR number == 8 OR 15 == number)", "(number == 4 OR number > 290 OR number BETWEEN {10, 12})",
+        "(name == 'a' OR name BEGINSWITH '影' OR name == nil)", "(size == 1 AND free == TRUE OR size == 2 AND rate > 0)",
+        "(license == 'MIT' OR (license == 'BSD' OR license == 'x') AND size > 0)", "(size < -1 OR size IN {2, 3})",
+        "(number == 3 AND size == 1 OR number == 5 AND size > 0 OR number > 297)",
+        "(rate == 2 OR rate == 0 OR free == 1)",
+        "(price == 0.5 OR price < 0 OR price == 1)", "(name ==[c] 'AB' OR name ==[c] 'a')",
     ]
 
     private func options(_ name: String) -> PersistentContainer.OrderOptions { .init(cacheName: name) }

@@ -1,0 +1,52 @@
+internal import SystemBasics
+internal import Values
+
+/// What values have in common that are equal by `==` of the format language, and no others: an integer, a double, a decimal and a
+/// boolean of one value have one key. For sets of constants.
+enum EqualityKey: Hashable, Sendable {
+    /// An integer, or what is equal only to values of its own type, byte by byte.
+    case value(Value)
+    /// A number that is no 64-bit integer, in decimal digits.
+    case digits(String)
+
+    /// Nil for null and for what is not a number, which are equal to no value.
+    init?(_ value: Value) {
+        switch value {
+        case .null: return nil
+        case .boolean(let isTrue): self = .value(.integer(isTrue ? 1 : 0))
+        case .integer, .string, .data, .uuid: self = .value(value)
+        case .url(let url): self = .value(.string(url.absoluteString))
+        case .date(let date):
+            let seconds = date.timeIntervalSinceReferenceDate
+            if seconds.isNaN { return nil }
+            self = .value(Value(secondsSinceReference: seconds == 0 ? 0 : seconds))
+        case .double(let number):
+            if number.isNaN { return nil }
+            if let whole = Int64(exactly: number) {
+                self = .value(.integer(whole))
+            } else if let decimal = Decimal(comparedWith: number), decimal != 0 {
+                self = .digits(Self.digits(of: decimal))
+            } else {
+                self = .value(value)
+            }
+        case .decimal(let number):
+            if number.isNaN { return nil }
+            self = Int64(number.description).map { .value(.integer($0)) } ?? Self(decimal: number)
+        }
+    }
+
+    private init(decimal number: Decimal) {
+        let digits = Self.digits(of: number)
+        self = Int64(digits).map { .value(.integer($0)) } ?? .digits(digits)
+    }
+
+    /// Without zeros at the end of a fraction.
+    private static func digits(of number: Decimal) -> String {
+        let text = number.description
+        guard text.contains(".") else { return text }
+        var digits = Substring(text)
+        while digits.last == "0" { digits.removeLast() }
+        if digits.last == "." { digits.removeLast() }
+        return String(digits)
+    }
+}
