@@ -54,8 +54,12 @@ extension PredicateCompiler {
             throw FetchPredicateError.typeMismatch(
                 "IN in \(comparison.shown) needs a list or a text on its right, not \(right.type.name)")
         }
-        if right.type == .one(.string), !left.type.isText { throw mismatch(comparison, left, right) }
-        if case .slot(let slot, .string) = right.operand, case .constant(.one(.string(let text))) = left.operand {
+        if right.type != .list, right.type.isText, !right.type.isOpen, !left.type.isText {
+            throw mismatch(comparison, left, right)
+        }
+        if right.operand.isSlotOfText, case .slot(let slot, _) = right.operand,
+            case .constant(.one(.string(let text))) = left.operand
+        {
             return .text(slot: slot, try TextTest(.contains, text, comparison.folding))
         }
         return .isIn(left.operand, right.operand, comparison.folding)
@@ -73,11 +77,23 @@ extension PredicateCompiler {
             if value.isNull { return .constant(false) }
             if case .string(let text) = value {
                 let test = try TextTest(comparator, text, comparison.folding)
-                if case .slot(let slot, .string) = left.operand { return .text(slot: slot, test) }
+                if left.operand.isSlotOfText, case .slot(let slot, _) = left.operand {
+                    return .text(slot: slot, test)
+                }
                 // A value may turn out to be a list, whose elements CONTAINS looks among.
                 if comparator != .contains { return .test(left.operand, test) }
             }
         }
         return .search(left.operand, comparator, right.operand, comparison.folding)
+    }
+}
+
+extension CompiledPredicate.Operand {
+    /// Whether it is an attribute whose bytes in a record are a text.
+    fileprivate var isSlotOfText: Bool {
+        switch self {
+        case .slot(_, .string), .slot(_, .url): true
+        default: false
+        }
     }
 }

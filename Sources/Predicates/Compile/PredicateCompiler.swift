@@ -92,7 +92,7 @@ struct PredicateCompiler {
         case (.decimal, .decimal(let number)) where !number.isNaN:
             return .decimal(slot: slot, comparator, Array(number.description.utf8))
         case (.url, .url(let url)):
-            let test = try TextTest(comparator == .notEqual ? .equal : comparator, url.absoluteString, [])
+            let test = try TextTest(comparator == .notEqual ? .equal : comparator, url.absoluteString, folding)
             return comparator == .notEqual ? .not(.text(slot: slot, test)) : .text(slot: slot, test)
         default: return nil
         }

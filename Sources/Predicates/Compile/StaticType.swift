@@ -17,7 +17,8 @@ enum StaticType: Hashable {
         }
     }
 
-    var isText: Bool { self == .one(.string) || isOpen }
+    /// A text, or a URL, which text operators read as one.
+    var isText: Bool { self == .one(.string) || self == .one(.url) || isOpen }
     var isNumber: Bool { self == .number || isOpen || isNumberType }
     var isDate: Bool { self == .one(.date) }
 
@@ -32,7 +33,7 @@ enum StaticType: Hashable {
     /// Whether values of the two types can have a common order.
     func isComparable(to other: StaticType) -> Bool {
         if isOpen || other.isOpen || self == other { return true }
-        return isNumber && other.isNumber
+        return isNumber && other.isNumber || isText && other.isText
     }
 
     /// For messages: "an integer".

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import SystemBasics
 internal import Values
 
 extension Comparator {
@@ -39,7 +40,9 @@ extension Comparator {
         guard case .one(let leftValue) = left, case .one(let rightValue) = right else {
             return isEquality && left.isEqualText(right, folding) == (self == .equal)
         }
-        if case .string(let left) = leftValue, case .string(let right) = rightValue, !folding.isEmpty {
+        if let left = leftValue.searchedText, let right = rightValue.searchedText,
+            !folding.isEmpty || leftValue.type != rightValue.type
+        {
             return holds(
                 folding.fold(left).withUnsafeBytes { left in
                     folding.fold(right).withUnsafeBytes { left.bytes.compare($0.bytes) }
@@ -78,7 +81,18 @@ extension Comparator {
     /// CONTAINS looks for elements of lists, too.
     func finds(_ pattern: PredicateValue, in value: PredicateValue, _ folding: TextFolding) throws -> Bool {
         if self == .contains, case .list = value { return value.contains(pattern, folding) }
-        guard case .one(.string(let text)) = value, case .one(.string(let pattern)) = pattern else { return false }
+        guard let text = value.value?.searchedText, let pattern = pattern.value?.searchedText else { return false }
         return try TextTest(self, pattern, folding).matches(text)
+    }
+}
+
+extension Value {
+    /// What text operators look into: a text, or the text of a URL; nil of other values.
+    var searchedText: String? {
+        switch self {
+        case .string(let text): text
+        case .url(let url): url.absoluteString
+        default: nil
+        }
     }
 }

@@ -41,7 +41,7 @@ extension CompiledPredicate.Node {
             return try comparator.finds(try right.value(row, variables), in: try left.value(row, variables), folding)
         case .isIn(let left, let right, let folding):
             let (left, right) = (try left.value(row, variables), try right.value(row, variables))
-            if case .one(.string) = right { return try Comparator.contains.finds(left, in: right, folding) }
+            if right.value?.searchedText != nil { return try Comparator.contains.finds(left, in: right, folding) }
             return right.contains(left, folding)
         case .isInSet(let operand, let set): return try set.contains(try operand.value(row, variables))
         case .between(let operand, let bounds, let folding):

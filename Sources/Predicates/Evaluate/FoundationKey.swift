@@ -2,7 +2,7 @@ internal import SystemBasics
 internal import Values
 
 /// The keys that objects of Foundation's classes answer, and that key paths of predicates may so end with: `name.length`,
-/// `scores.@sum.self`, `code.intValue`. See Apple's NSString and NSNumber.
+/// `scores.@sum.self`, `code.intValue`. See Apple's NSString, NSNumber and NSURL.
 enum FoundationKey: String {
     case itself = "self"
     case length
@@ -10,6 +10,8 @@ enum FoundationKey: String {
     case floatValue, doubleValue
     case boolValue
     case stringValue, description
+    case absoluteString, scheme, host, path, query, fragment
+    case lastPathComponent, pathExtension
 
     /// The type of what it gives of a value of a type; nil when that has no such key.
     func type(of type: ValueType) -> ValueType? {
@@ -21,6 +23,8 @@ enum FoundationKey: String {
         case .intValue, .integerValue, .longLongValue: type.isNumber || type == .string ? .integer : nil
         case .floatValue, .doubleValue: type.isNumber || type == .string ? .double : nil
         case .boolValue: type.isNumber || type == .string ? .boolean : nil
+        case .absoluteString, .scheme, .host, .path, .query, .fragment: type == .url ? .string : nil
+        case .lastPathComponent, .pathExtension: type == .url || type == .string ? .string : nil
         }
     }
 
@@ -38,6 +42,28 @@ enum FoundationKey: String {
         case .floatValue: return .double(Double(Float(Self.double(value))))
         case .doubleValue: return .double(Self.double(value))
         case .boolValue: return .boolean(Self.boolean(value))
+        default: return part(of: value).map(Value.string) ?? .null
+        }
+    }
+
+    /// Of a URL, or of a path; nil where it has no such part.
+    private func part(of value: Value) -> String? {
+        let url: URL
+        switch value {
+        case .url(let found): url = found
+        case .string(let path): url = URL(fileURLWithPath: path)
+        default: return nil
+        }
+        return switch self {
+        case .absoluteString: url.absoluteString
+        case .scheme: url.scheme
+        case .host: url.host
+        case .path: url.path
+        case .query: url.query
+        case .fragment: url.fragment
+        case .lastPathComponent: url.lastPathComponent
+        case .pathExtension: url.pathExtension
+        default: nil
         }
     }
 

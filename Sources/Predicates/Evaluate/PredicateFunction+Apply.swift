@@ -7,7 +7,7 @@ extension PredicateFunction {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .stddev: return aggregate(arguments)
         case .uppercase, .lowercase, .length, .canonical:
-            guard case .one(.string(let text)) = arguments[0] else { return .null }
+            guard let text = arguments[0].value?.searchedText else { return .null }
             return apply(to: text)
         case .modulus:
             guard let left = Number(arguments[0]), let right = Number(arguments[1]) else { return .null }

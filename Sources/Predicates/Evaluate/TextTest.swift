@@ -84,14 +84,14 @@ package final class TextTest: Sendable {
         return (comparator, String(decoding: bytes, as: UTF8.self))
     }
 
-    func matches(_ text: String) throws -> Bool {
+    package func matches(_ text: String) throws -> Bool {
         var text = text
         return try text.withUTF8 { try matches(UnsafeRawBufferPointer($0).bytes) }
     }
 
-    /// Whether a value is a text that passes the test.
+    /// Whether a value is a text, or a URL, that passes the test.
     func holds(_ value: PredicateValue) throws -> Bool {
-        guard case .one(.string(let text)) = value else { return false }
+        guard let text = value.value?.searchedText else { return false }
         return try matches(text)
     }
 
