@@ -31,7 +31,7 @@ public struct FetchPredicate: Hashable, Sendable {
 
     /// Parses a format with its arguments in an array.
     public init(format: String, argumentArray: [any PredicateArgument]) throws {
-        var parser = try PredicateParser(format, argumentArray.map(\.predicateValue))
+        var parser = try PredicateParser(format, argumentArray)
         syntax = try parser.parse()
     }
 

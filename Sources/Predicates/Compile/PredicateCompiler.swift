@@ -179,14 +179,30 @@ extension CompiledPredicate {
 
     /// Prepares a predicate for one value, and evaluates it.
     static func evaluate(_ syntax: PredicateSyntax, on object: PredicateValue) throws -> Bool {
+        let (root, names) = try PredicateCompiler.prepare(for: object) { try $0.compile(syntax) }
+        return try root.holds(ValueRow(object: object, names: names), [])
+    }
+}
+
+extension PredicateCompiler {
+    /// The value of an expression on one value.
+    static func value(of expression: ExpressionSyntax, on object: PredicateValue) throws -> PredicateValue {
+        let (operand, names) = try prepare(for: object) { try $0.operand(expression, []).operand }
+        return try operand.value(ValueRow(object: object, names: names), [])
+    }
+
+    /// What a body compiles for one value, and the names of its slots.
+    fileprivate static func prepare<Result>(
+        for object: PredicateValue, _ body: (PredicateCompiler) throws -> Result
+    ) throws -> (Result, names: [String]) {
         var names: [String] = []
-        let root = try withoutActuallyEscaping({ (path: [String]) -> ResolvedAttribute in
+        let result = try withoutActuallyEscaping({ (path: [String]) -> ResolvedAttribute in
             let whole = path.joined(separator: ".")
             var hasWhole = false
             if case .dictionary(let values) = object { hasWhole = values[whole] != nil }
             names.append(hasWhole ? whole : path[0])
             return ResolvedAttribute(slot: names.count - 1, type: nil, nameCount: hasWhole ? path.count : 1)
-        }) { try PredicateCompiler(resolve: $0, hasObject: true, now: Date()).compile(syntax) }
-        return try root.holds(ValueRow(object: object, names: names), [])
+        }) { try body(PredicateCompiler(resolve: $0, hasObject: true, now: Date())) }
+        return (result, names)
     }
 }

@@ -208,16 +208,21 @@ struct Lexer {
         return scalar
     }
 
-    private static let arguments: Set<String> = [
-        "@", "K", "d", "i", "u", "ld", "lu", "f", "x", "li", "lld", "llu", "lx", "lf",
-    ]
+    /// As of printf: how long a number is. The longest first.
+    private static let lengths = ["hh", "ll", "h", "l", "q", "z", "t", "j", "L", ""]
+    /// As of printf: integers and doubles.
+    private static let numbers = Set("diuxXoDUOaAeEfFgG".unicodeScalars)
+    /// A value, a key path and a text.
+    private static let others: Set<Unicode.Scalar> = ["@", "K", "s"]
 
     private mutating func argument() throws(FetchPredicateError) -> Token.Kind {
-        for length in [3, 2, 1] where index + length < characters.count {
-            let letters = text(index + 1..<index + 1 + length)
-            if Self.arguments.contains(letters) {
-                index += 1 + length
-                return .argument(letters)
+        for length in Self.lengths {
+            let end = index + 1 + length.utf8.count
+            guard end < characters.count, text(index + 1..<end) == length else { continue }
+            let letter = characters[end]
+            if Self.numbers.contains(letter) || length.isEmpty && Self.others.contains(letter) {
+                index = end + 1
+                return .argument(length + String(letter))
             }
         }
         throw unexpected("%", "a placeholder like %@, %K or %d", at: index)

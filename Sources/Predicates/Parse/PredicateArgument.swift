@@ -9,6 +9,46 @@ public import Values
 public protocol PredicateArgument {
     /// The argument as a value, or as a list of them. A dictionary is refused.
     var predicateValue: PredicateValue { get }
+
+    /// What a key path leads to from the argument, as in `name IN %@.tags.name`, when the predicate is made. Nil where there is no
+    /// such key. A list gives what its elements give.
+    func predicateValue(atKeyPath names: [String]) -> PredicateValue?
+}
+
+extension PredicateArgument {
+    public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
+        var value = predicateValue
+        for name in names {
+            guard let next = value.part(named: name) else { return nil }
+            value = next
+        }
+        return value
+    }
+}
+
+extension PredicateValue {
+    /// The value of a key; null where a dictionary lacks it, and nil where a value has no such key.
+    fileprivate func part(named name: String) -> PredicateValue? {
+        switch self {
+        case .one(.null): .null
+        case .one(let value):
+            FoundationKey(rawValue: name).flatMap { key in
+                value.type.flatMap(key.type) == nil ? nil : .one(key.value(of: value))
+            }
+        case .dictionary: self.value(of: name)
+        case .list(let elements): Self(joining: elements.map { $0.part(named: name) })
+        }
+    }
+
+    /// A list of what keys lead to, without lists in it; nil where one leads nowhere.
+    package init?(joining parts: [PredicateValue?]) {
+        var values: [PredicateValue] = []
+        for part in parts {
+            guard let part else { return nil }
+            if case .list(let inner) = part { values += inner } else { values.append(part) }
+        }
+        self = .list(values)
+    }
 }
 
 extension PredicateValue {
@@ -41,11 +81,27 @@ extension UUID: PredicateArgument { public var predicateValue: PredicateValue { 
 extension URL: PredicateArgument { public var predicateValue: PredicateValue { .one(.url(self)) } }
 extension Optional: PredicateArgument where Wrapped: PredicateArgument {
     public var predicateValue: PredicateValue { self?.predicateValue ?? .null }
+
+    public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
+        self?.predicateValue(atKeyPath: names) ?? (self == nil ? .null : nil)
+    }
 }
 extension Array: PredicateArgument where Element: PredicateArgument {
     public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
+
+    public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
+        PredicateValue(joining: map { $0.predicateValue(atKeyPath: names) })
+    }
+}
+extension Dictionary: PredicateArgument where Key == String, Value: PredicateArgument {
+    /// Placeholders take parts of it, by a key path: `name IN %@.names`.
+    public var predicateValue: PredicateValue { .dictionary(mapValues(\.predicateValue)) }
 }
 extension Set: PredicateArgument where Element: PredicateArgument & Comparable {
     /// Sorted, so that equal sets make equal predicates.
     public var predicateValue: PredicateValue { .list(sorted().map(\.predicateValue)) }
+
+    public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
+        PredicateValue(joining: sorted().map { $0.predicateValue(atKeyPath: names) })
+    }
 }

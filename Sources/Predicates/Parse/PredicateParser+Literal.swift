@@ -40,11 +40,10 @@ extension PredicateParser {
 
     /// The next argument, for a placeholder with these letters.
     mutating func argument(_ letters: String) throws(FetchPredicateError) -> ExpressionSyntax {
-        guard let argument = arguments.popFirst() else { throw unexpected("an argument for it") }
+        guard let argument = arguments.popFirst()?.predicateValue else { throw unexpected("an argument for it") }
         switch (letters, argument) {
-        case ("@", _):
-            guard let expression = argument.expression else { throw unexpected("a value or a list as its argument") }
-            return expression
+        case ("s", .one(.string(let text))): return .value(.string(text))
+        case ("s", _): throw unexpected("a text as its argument")
         case ("K", .one(.string(let path))): return .keyPath(.object, try keyPath(path))
         case ("K", _): throw unexpected("the name of an attribute as its argument")
         case (_, .one(.integer)), (_, .one(.double)), (_, .one(.boolean)), (_, .one(.decimal)):
@@ -53,6 +52,42 @@ extension PredicateParser {
         default: break
         }
         throw unexpected("a number as its argument")
+    }
+
+    /// The next argument, for %@, or what a key path behind it leads to: the value that it has when the predicate is made.
+    mutating func argumentPath() throws(FetchPredicateError) -> ExpressionSyntax {
+        let start = token
+        guard let argument = arguments.popFirst() else { throw unexpected("an argument for it") }
+        try advance()
+        var names: [String] = []
+        while let name = try nextStepName() {
+            names.append(name)
+            guard names.count <= Self.maximumDepth else {
+                throw unexpected("at most \(Self.maximumDepth) steps of a key path")
+            }
+        }
+        guard let value = names.isEmpty ? argument.predicateValue : argument.predicateValue(atKeyPath: names) else {
+            throw unexpected("an argument with a value for \(names.joined(separator: ".").shownExcerpt)", at: start)
+        }
+        if let expression = value.expression { return expression }
+        // Parts of a dictionary, or of a list of them.
+        let path = try steps(from: .object)
+        guard path != .object, let part = try? PredicateCompiler.value(of: path, on: value).expression else {
+            throw unexpected("a value or a list as its argument", at: start)
+        }
+        return part
+    }
+
+    /// The name behind a dot, if that is next.
+    private mutating func nextStepName() throws(FetchPredicateError) -> String? {
+        guard token.kind == .symbol(".") else { return nil }
+        var ahead = lexer
+        switch try ahead.nextToken().kind {
+        case .name, .keyword:
+            try advance()
+            return try stepName()
+        default: return nil
+        }
     }
 
     /// Names between dots, whatever they are made of, and collection operators.

@@ -83,6 +83,7 @@ extension PredicateParser {
         case .keyword(.subquery): return .operand(try steps(from: try subquery()))
         case .keyword(.ternary): return .operand(try steps(from: try ternary()))
         case .keyword(.cast): return .operand(try cast())
+        case .argument("@"): return .operand(try steps(from: try argumentPath()))
         default: return .operand(try steps(from: try atom()))
         }
     }
@@ -112,7 +113,7 @@ extension PredicateParser {
 
     // MARK: Key paths
 
-    private mutating func steps(from base: ExpressionSyntax) throws(FetchPredicateError) -> ExpressionSyntax {
+    mutating func steps(from base: ExpressionSyntax) throws(FetchPredicateError) -> ExpressionSyntax {
         var steps: [KeyPathStep] = []
         if token.kind == .symbol("@") { steps.append(try collectionOperator()) }
         while true {
@@ -139,7 +140,7 @@ extension PredicateParser {
     }
 
     /// A name behind a dot; a keyword is a name there.
-    private mutating func stepName() throws(FetchPredicateError) -> String {
+    mutating func stepName() throws(FetchPredicateError) -> String {
         let name: String
         switch token.kind {
         case .name(let text): name = text

@@ -16,7 +16,7 @@ struct PredicateParser {
 
     var lexer: Lexer
     var token: Token
-    var arguments: ArraySlice<PredicateValue>
+    var arguments: ArraySlice<any PredicateArgument>
     /// How many levels are open.
     var depth = 0
     /// How deep the operand that is being read reaches so far, counted from the top of the predicate.
@@ -28,7 +28,7 @@ struct PredicateParser {
         case operand(ExpressionSyntax)
     }
 
-    init(_ format: String, _ arguments: [PredicateValue]) throws(FetchPredicateError) {
+    init(_ format: String, _ arguments: [any PredicateArgument]) throws(FetchPredicateError) {
         lexer = try Lexer(format)
         token = try lexer.nextToken()
         self.arguments = arguments[...]
