@@ -96,9 +96,9 @@ extension FetchPredicate {
         return names
     }
 
-    /// The same with other expressions in the place of those for which the body returns one.
-    package func replacing(_ body: (Comparison) -> Comparison) -> FetchPredicate {
-        FetchPredicate(syntax.replacing(body))
+    /// Why an order of this predicate cannot be cached; nil when it can.
+    package var uncacheableReason: String? {
+        syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil
     }
 
     /// The versions of what decides which rows it holds for, beside itself: of ICU, and of rules that were others once.
@@ -117,13 +117,8 @@ extension FetchPredicate {
             + (mayCalculateExactly ? ["decimals 2"] : [])
     }
 
-    /// Why an order of this predicate cannot be cached; nil when it can.
-    package var uncacheableReason: String? {
-        syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil
-    }
-
     /// Whether what it holds for depends on the version of ICU and its Unicode tables.
-    package var dependsOnICU: Bool {
+    private var dependsOnICU: Bool {
         let functions: Set<PredicateFunction> = [.uppercase, .lowercase, .length, .canonical]
         return syntax.contains {
             if case .call(let function, _) = $0 { functions.contains(function) } else { false }

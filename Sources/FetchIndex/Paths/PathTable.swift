@@ -4,8 +4,6 @@ internal import Predicates
 /// The attributes that a definition names, as slots: an entity's own, and from `firstSlot` on key paths through relationships.
 final class PathTable {
     static let firstSlot = 1 << 20
-    /// The name that stands for the key of an object at the end of a path.
-    static let keyName = "self"
     /// Objects of a to-many relationship are lists of values by name; so many relationships further, those of others are among these.
     private static let greatestDepth = 3
 
@@ -16,6 +14,7 @@ final class PathTable {
     private var entity: Entity { model.entities[number] }
     /// The names that the predicate uses anywhere: objects of to-many relationships have these values.
     let usedNames: Set<String>
+    private let usesEntityNames: Bool
     /// By slot, from `firstSlot` on.
     private(set) var paths: [RelatedPath] = []
     private var slots: [[String]: Int] = [:]
@@ -29,7 +28,9 @@ final class PathTable {
     init(ofEntity number: Int, in model: Model, _ predicate: FetchPredicate?) {
         (self.number, self.model) = (number, model)
         hasRelationships = model.hasRelationships
-        usedNames = hasRelationships ? predicate?.usedNames ?? [] : []
+        let names = predicate?.usedNames ?? []
+        usedNames = hasRelationships ? names : []
+        usesEntityNames = names.contains(RelatedPath.entityName)
     }
 
     /// All that placements depend on.
@@ -38,18 +39,26 @@ final class PathTable {
     static func path(ofSlot slot: Int) -> Int? { slot < firstSlot ? nil : slot - firstSlot }
 
     func comparingObjects(in predicate: FetchPredicate) throws -> FetchPredicate {
-        try predicate.comparingObjects(of: entity, in: model)
+        try ObjectComparisons.resolved(predicate, ofEntity: number, in: model)
+    }
+
+    /// The names of the model's entities where the predicate reads them; they are a part of what it means then.
+    var entityNames: [String] {
+        usesEntityNames ? model.entities.filter { !$0.isDropped }.map(\.name) : []
     }
 
     /// The type at the end of a path through to-one relationships; nil for other paths.
     func lookedUpType(ofSlot slot: Int) -> ValueType? {
-        guard let index = Self.path(ofSlot: slot), !paths[index].isToMany else { return nil }
+        guard let index = Self.path(ofSlot: slot), !paths[index].isToMany, !paths[index].givesEntities else {
+            return nil
+        }
         return paths[index].type ?? .integer
     }
 
     /// The attribute, or the path, that names begin with.
     func resolve(_ names: [String]) throws -> ResolvedAttribute {
-        guard hasRelationships, let path = try path(names) else {
+        let mayBePath = hasRelationships || names[0] == RelatedPath.keyName || names[0] == RelatedPath.entityName
+        guard mayBePath, let path = try path(names) else {
             let (slot, count) = try entity.resolve(names)
             reads.insert(slot)
             return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
@@ -58,9 +67,9 @@ final class PathTable {
     }
 
     private func resolve(_ path: RelatedPath, _ names: [String]) throws -> ResolvedAttribute {
-        if case .reference = path.steps[0].kind, let slot = path.steps[0].slots[number] {
+        if let first = path.steps.first, case .reference = first.kind, let slot = first.slots[number] {
             reads.insert(slot)
-            if path.steps.count == 1 && path.ends == nil {
+            if path.steps.count == 1 && path.ends == nil && !path.givesEntities {
                 return ResolvedAttribute(slot: slot, type: .integer, nameCount: path.nameCount)
             }
         }
@@ -69,15 +78,16 @@ final class PathTable {
         if slots[taken] == nil {
             slots[taken] = slot
             paths.append(path)
-            if path.isToMany && path.ends == nil && !path.givesKeys { try list(taken, depth: 0) }
+            let givesObjects = path.ends == nil && !path.givesKeys && !path.givesEntities
+            if path.isToMany && givesObjects { try list(taken, depth: 0) }
         }
-        let type = path.ends == nil ? .integer : path.type
+        let type = path.givesEntities ? .string : path.ends == nil ? .integer : path.type
         return ResolvedAttribute(slot: slot, type: type, nameCount: path.nameCount, isList: path.isToMany)
     }
 
     private func path(_ names: [String]) throws -> RelatedPath? {
         do {
-            return try RelatedPath.following(names, from: number, in: model, key: Self.keyName)
+            return try RelatedPath.following(names, from: number, in: model)
         } catch StoreError.unknownAttribute(
             let entity, let attribute)
         {
@@ -138,7 +148,9 @@ final class PathTable {
     /// The slot of the key of the object to which a path of to-one relationships leads.
     func requireReference(_ path: String, for what: String) throws -> Int {
         let names = path.pathNames
-        guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys else {
+        guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys,
+            !related.givesEntities
+        else {
             throw RequestError.wrongType("\(what) needs a to-one relationship, and \(entity.name).\(path) is none")
         }
         return try resolve(related, names).slot
@@ -169,11 +181,11 @@ extension RelatedPath {
     /// `RequestError` for what is an attribute of the entity itself.
     static func named(_ name: String, from entity: Int, in model: Model) throws -> RelatedPath {
         let names = name.pathNames
-        guard let path = try following(names, from: entity, in: model, key: PathTable.keyName) else {
+        guard let path = try following(names, from: entity, in: model), !path.steps.isEmpty else {
             _ = try model.entities[entity].requireSlot(of: name)
             throw RequestError.wrongType("\(model.entities[entity].name).\(name) leads through no relationship")
         }
-        guard path.nameCount == names.count, !path.givesKeys else {
+        guard path.nameCount == names.count, !path.givesKeys, !path.givesEntities else {
             throw StoreError.unknownAttribute(entity: model.entities[entity].name, attribute: name)
         }
         return path

@@ -31,9 +31,18 @@ struct RelatedRow: PredicateRow, ~Escapable {
         return result
     }
 
-    /// The key of the object that a path leads to; nil for a path to an attribute.
+    /// The name of the entity of the object that a path leads to; nil for a path to something else.
+    private func entityName(at slot: Int) throws -> String?? {
+        guard let index = PathTable.path(ofSlot: slot), place.paths[index].givesEntities else { return .none }
+        let key = try place.paths[index].endKey(of: place.object, bytes, in: place.state)
+        return .some(key.flatMap { place.entityName(of: $0) })
+    }
+
+    /// The key of the object that a path leads to; nil for a path to something else.
     private func key(at slot: Int) throws -> Int64?? {
-        guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil else { return .none }
+        guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil,
+            !place.paths[index].givesEntities
+        else { return .none }
         let key = try place.paths[index].endKey(of: place.object, bytes, in: place.state)
         return .some(key.map { Int64(bitPattern: $0.rawValue) })
     }
@@ -45,7 +54,10 @@ struct RelatedRow: PredicateRow, ~Escapable {
 
     func double(at slot: Int) throws -> Double? { try end(of: slot) { try $0.double(at: $1) } }
 
-    func test(at slot: Int, _ test: TextTest) throws -> Bool? { try end(of: slot) { try $0.test(at: $1, test) } }
+    func test(at slot: Int, _ test: TextTest) throws -> Bool? {
+        if let name = try entityName(at: slot) { return try name.map { try test.matches($0) } }
+        return try end(of: slot) { try $0.test(at: $1, test) }
+    }
 
     func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result? {
         try end(of: slot) { try $0.bytes(at: $1, body) }
@@ -56,6 +68,7 @@ struct RelatedRow: PredicateRow, ~Escapable {
         let path = place.paths[index]
         guard path.isToMany else {
             if let key = try key(at: slot) { return .one(key.map { .integer($0) } ?? .null) }
+            if let name = try entityName(at: slot) { return .one(name.map { .string($0) } ?? .null) }
             return try end(of: slot) { try $0.value(at: $1, as: type) } ?? .one(.null)
         }
         var values: [PredicateValue] = []
@@ -64,6 +77,8 @@ struct RelatedRow: PredicateRow, ~Escapable {
                 let missing = end.missingValues
                 let view = try RecordView(bytes, missing: missing.span.bytes)
                 values.append(try view.value(at: end.slot, as: path.type))
+            } else if path.givesEntities {
+                values.append(.one(place.entityName(of: object).map { .string($0) } ?? .null))
             } else if path.givesKeys {
                 values.append(.one(.integer(Int64(bitPattern: object.rawValue))))
             } else {
@@ -90,20 +105,24 @@ struct RelatedPlace {
     let model: Model
     let usedNames: Set<String>
 
+    func entityName(of object: RecordKey) -> String? {
+        model.entities.indices.contains(object.entity) ? model.entities[object.entity].name : nil
+    }
+
     /// An object's values by name, as far as a predicate uses them, with those of objects that it is related to.
     func values(of object: RecordKey, _ record: RawSpan, depth: Int = 0) throws -> PredicateValue {
         guard model.entities.indices.contains(object.entity) else { return .one(.null) }
         let entity = model.entities[object.entity]
         let view = try RecordView(record, of: entity)
         var values: [String: PredicateValue] = [
-            PathTable.keyName: .one(.integer(Int64(bitPattern: object.rawValue)))
+            RelatedPath.keyName: .one(.integer(Int64(bitPattern: object.rawValue)))
         ]
         for name in usedNames {
             if let slot = entity.slot(of: name) {
                 values[name] = try view.value(at: slot, as: entity.type(at: slot))
             } else if depth < 3,
                 let path = try RelatedPath.following(
-                    [name], from: object.entity, in: model, key: PathTable.keyName)
+                    [name], from: object.entity, in: model), !path.steps.isEmpty
             {
                 var related: [PredicateValue] = []
                 try path.forEachEnd(of: object, record, in: state) { other, bytes in
@@ -111,6 +130,8 @@ struct RelatedPlace {
                     return true
                 }
                 values[name] = path.isToMany ? .list(related) : related.first ?? .one(.null)
+            } else if name == RelatedPath.entityName {
+                values[name] = .one(.string(entity.name))
             }
         }
         return .dictionary(values)

@@ -13,8 +13,8 @@ extension FetchPlanner {
     /// At most `limit` objects for each part of the predicate that bounds the end of a path. O(objects at the end + log n for each that is
     /// found).
     func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
-        guard !entity.relationships.isEmpty else { return [] }
-        return try constraints.flatMap { $0 ?? [] }.compactMap { constraint in
+        guard !table.allPaths.isEmpty || !entity.relationships.isEmpty else { return [] }
+        return try constraints.compactMap { constraint in
             if let index = PathTable.path(ofSlot: constraint.slot) {
                 let path = table.paths[index]
                 guard let objects = try starts(of: path, constraint.demand, limit) else { return nil }
@@ -53,7 +53,7 @@ extension FetchPlanner {
     private func ends(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
-        guard let last = path.steps.last else { return nil }
+        guard let last = path.steps.last else { return try identified(demand, limit) }
         guard let slots = path.ends, let type = path.type else {
             return demand.values.map { $0.compactMap { RecordKey($0) } }
         }
@@ -80,6 +80,14 @@ extension FetchPlanner {
             }
         }
         return found
+    }
+
+    /// The wanted objects of some keys.
+    private func identified(_ demand: AttributeConstraint.Demand, _ limit: Int) throws -> [RecordKey]? {
+        guard let values = demand.values, values.count <= limit else { return nil }
+        return try values.compactMap { RecordKey($0) }.filter {
+            try self.entities.contains($0.entity) && reader.record($0) { _ in }
+        }
     }
 
     /// By unique keys of all entities.

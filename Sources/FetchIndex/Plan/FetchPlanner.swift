@@ -159,7 +159,9 @@ struct FetchPlanner {
         let others =
             try (hasUniqueKeys ? uniqueValues(limit) : [])
             + related(limit).map {
-                Candidates(source: .related(path: $0.path), found: .objects($0.objects), isExact: false)
+                Candidates(
+                    source: $0.path == RelatedPath.keyName ? .identifiers : .related(path: $0.path),
+                    found: .objects($0.objects), isExact: false)
             }
         let best = (others + kept).min { left, right in
             let (count, otherCount) = (left.found.count, right.found.count)
@@ -209,10 +211,10 @@ struct FetchPlanner {
             guard !constraints.contains(where: { $0.slot == slot && $0.demand.values != nil }),
                 let intervals = bounds(of: partConstraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
             else { continue }
+            guard let count = try keyCount(constraint, intervals, atMost: limit) else { continue }
             shortest = Candidates(
                 source: source(of: slot), found: .keys(constraint, intervals, count: count), isExact: false,
                 lookUpCount: intervals.count)
-            guard let count = try keyCount(constraint, intervals, atMost: limit) else { continue }
             limit = count - 1
         }
         return shortest
@@ -231,13 +233,13 @@ struct FetchPlanner {
             else { return nil }
             count += more
         }
+        return count
     }
 
-        return count
-    private func candidates(of kept: LeadingOrder) throws -> Candidates? {
-        // The predicate does not bound the leading attribute of most caches; theirs is not even parsed.
     private func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
 
+    private func candidates(of kept: LeadingOrder) throws -> Candidates? {
+        // The predicate does not bound the leading attribute of most caches; theirs is not even parsed.
         let isBounded = constraints.contains { $0.slot == kept.keys[0].slot }
         guard isBounded || kept.isOf(predicate), kept.known != nil else { return nil }
         // A cache of some rows can only serve a predicate that selects among them.
@@ -246,12 +248,12 @@ struct FetchPlanner {
         let bounds = bounds(of: demanded, on: kept.keys)
         guard bounds.intervals != nil || bounds.isExact else { return nil }
         let order = try kept.order()
-        let names = kept.keys.prefix(max(1, bounds.keyCount)).map { entity.attribute(at: $0.slot).name }
-        return Candidates(
         // To find a range takes as long as to read some rows.
         guard bounds.intervals?.count ?? 0 <= max(Self.maximumIntervals, order.rowCount / Self.recordsOfLookUp) else {
             return nil
         }
+        let names = kept.keys.prefix(max(1, bounds.keyCount)).map { entity.attribute(at: $0.slot).name }
+        return Candidates(
             source: .order(name: kept.name, attribute: names.joined(separator: ", ")),
             found: .rows(try ranges(bounds.intervals, in: order), order), isExact: bounds.isExact,
             lookUpCount: bounds.intervals?.count ?? 1)

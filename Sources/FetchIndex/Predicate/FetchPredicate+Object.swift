@@ -10,12 +10,13 @@ extension FetchPredicate {
         try withPublicErrors {
             let record = object.assembled(over: object.savedRecord())
             let entity = object.entity
-            guard !entity.relationships.isEmpty, let context = object.managedObjectContext else {
+            guard let context = object.managedObjectContext else {
                 return try CompiledPredicate(self, entity).evaluate(RecordView(record.span.bytes, of: entity))
             }
             let model = context.model
             let table = PathTable(ofEntity: object.key.entity, in: model, self)
             let compiled = try CompiledPredicate(self, entity, table)
+            if table.allPaths.isEmpty { return try compiled.evaluate(RecordView(record.span.bytes, of: entity)) }
             var unsaved: [RecordKey: [UInt8]?] = [:]
             for object in context.unsavedObjects { unsaved.updateValue(object.currentRecord(), forKey: object.key) }
             let place = RelatedPlace(

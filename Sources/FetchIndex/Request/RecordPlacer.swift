@@ -58,8 +58,8 @@ final class RecordPlacer: RowPlacer {
         self.table = table
         paths = table.allPaths
         referenceSlots = table.paths.map { path in
-            guard case .reference = path.steps[0].kind else { return nil }
-            return path.steps[0].slots[number]
+            guard let first = path.steps.first, case .reference = first.kind else { return nil }
+            return first.slots[number]
         }
         missingValues = entity.missingValues
     }

@@ -61,8 +61,7 @@ extension CompiledPredicate {
 
     /// Compiles a predicate for the records of an entity, and those to which key paths lead. Throws as above.
     init(_ predicate: FetchPredicate, _ entity: Entity, _ table: PathTable) throws {
-        let resolved = entity.relationships.isEmpty ? predicate : try table.comparingObjects(in: predicate)
-        try self.init(resolved.syntax) { try table.resolve($0) }
+        try self.init(table.comparingObjects(in: predicate).syntax) { try table.resolve($0) }
     }
 }
 

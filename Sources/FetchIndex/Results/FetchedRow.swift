@@ -112,7 +112,7 @@ package struct FetchedColumn {
         let names = name.pathNames
         var paths: [Int: RelatedPath] = [:]
         for number in entities {
-            guard let path = try RelatedPath.following(names, from: number, in: model, key: PathTable.keyName),
+            guard let path = try RelatedPath.following(names, from: number, in: model), !path.steps.isEmpty,
                 path.nameCount == names.count
             else { throw StoreError.unknownAttribute(entity: entity.name, attribute: name) }
             guard !path.isToMany else {

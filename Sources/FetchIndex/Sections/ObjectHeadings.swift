@@ -22,7 +22,7 @@ final class ObjectHeadings: SectionHeadings {
     init?(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         guard case .relationship(let path, let name)? = definition.sectionKey else { return nil }
         let names = path.pathNames
-        guard let related = try RelatedPath.following(names, from: number, in: model, key: PathTable.keyName) else {
+        guard let related = try RelatedPath.following(names, from: number, in: model), !related.steps.isEmpty else {
             throw RequestError.wrongType(
                 "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, and "
                     + "\(model.entities[number].name).\(path) is none")

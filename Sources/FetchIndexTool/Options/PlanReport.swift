@@ -4,7 +4,7 @@ internal import Wording
 /// What `fetch --explain` tells: where the rows came from, and at what price.
 struct PlanReport: Encodable {
     struct Plan: Encodable {
-        /// scan, order, uniqueKey, related, or cache when the fetch's own order was kept.
+        /// scan, order, uniqueKey, related, identifiers, or cache when the fetch's own order was kept.
         let source: String
         var name: String?
         var attribute: String?
@@ -57,6 +57,9 @@ struct PlanReport: Encodable {
         case (.computed, .related(let path)):
             sentence = "\(planned)"
             self.plan = plan("related", attribute: path, rowsRead: planned.rowsRead)
+        case (.computed, .identifiers):
+            sentence = "\(planned)"
+            self.plan = plan("identifiers", rowsRead: planned.rowsRead)
         }
     }
 

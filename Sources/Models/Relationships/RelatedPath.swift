@@ -1,9 +1,15 @@
 package import Values
 
-/// A key path that leads from an entity's objects through relationships: to an attribute, or to objects.
+/// A key path that leads from an entity's objects through relationships: to an attribute, or to objects. Without any relationship it
+/// leads to the object itself, or to the name of its entity.
 ///
 /// Each step depends on the entity of the object where it begins: a subentity has other slots than its superentity.
 package struct RelatedPath: Sendable {
+    /// The name that stands for the key of an object at the end of a path.
+    package static let keyName = "self"
+    /// The name that stands for the name of an object's entity, where the entity has no attribute or relationship of it.
+    package static let entityName = "entity"
+
     /// A relationship on the way.
     package struct Step: Sendable {
         package enum Kind: Sendable {
@@ -41,6 +47,8 @@ package struct RelatedPath: Sendable {
     package let isToMany: Bool
     /// Whether objects at its end are given by their keys alone.
     package let givesKeys: Bool
+    /// Whether it gives the names of the entities of the objects at its end.
+    package let givesEntities: Bool
     /// How many of the names it takes.
     package let nameCount: Int
     /// The names with those that the parts had first.
@@ -51,27 +59,28 @@ package struct RelatedPath: Sendable {
     package let reads: [Int: Set<Int>]
 
     /// As `init`. A path that was asked for before in the same stored model is not made again: O(names).
-    package static func following(
-        _ names: [String], from entity: Int, in model: Model, key: String
-    ) throws -> RelatedPath? {
-        guard let links = model.entities[entity].links else {
-            return try RelatedPath(names, from: entity, in: model, key: key)
-        }
+    package static func following(_ names: [String], from entity: Int, in model: Model) throws -> RelatedPath? {
+        guard let links = model.entities[entity].links else { return try RelatedPath(names, from: entity, in: model) }
         if let known = links.knownPath(names) { return known }
-        let path = try RelatedPath(names, from: entity, in: model, key: key)
+        let path = try RelatedPath(names, from: entity, in: model)
         if let path { links.note(path, names) }
         return path
     }
 
-    /// Nil when the names do not begin with a relationship of the entity. Throws `unknownAttribute` for names that lead nowhere.
-    /// `key` is a name that stands for the keys of objects.
-    private init?(_ names: [String], from entity: Int, in model: Model, key: String) throws {
+    /// Nil when the names do not begin with a relationship of the entity, or with a name that stands for the object. Throws
+    /// `unknownAttribute` for names that lead nowhere.
+    private init?(_ names: [String], from entity: Int, in model: Model) throws {
         var builder = Builder(entity, model)
         var next = 0
         while next < names.count, try builder.follow(names[next]) { next += 1 }
-        if next == 0 { return nil }
-        givesKeys = next < names.count && names[next] == key
-        if givesKeys {
+        let last = next < names.count ? names[next] : nil
+        let isAttribute = last.map { model.entities[builder.entity].slot(of: $0) != nil } ?? false
+        givesKeys = last == Self.keyName && (next > 0 || !isAttribute)
+        givesEntities = last == Self.entityName && !isAttribute
+        if next == 0 && !givesKeys && !givesEntities { return nil }
+        if givesKeys || givesEntities {
+            // Objects are as good as their keys.
+            if next == 0 || givesEntities { builder.permanentNames.append(names[next]) }
             next += 1
         } else if next < names.count {
             next += try builder.end(names[next...])

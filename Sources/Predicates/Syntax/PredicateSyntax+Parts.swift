@@ -34,17 +34,6 @@ extension PredicateSyntax {
     /// With other names of attributes: those for which the function returns one.
     func renamingAttributes(_ name: (String) -> String?) -> PredicateSyntax { mapped { $0.renamingAttribute(name) } }
 
-    /// With other comparisons.
-    func replacing(_ body: (Comparison) -> Comparison) -> PredicateSyntax {
-        switch self {
-        case .constant: self
-        case .not(let inner): .not(inner.replacing(body))
-        case .and(let parts): .and(parts.map { $0.replacing(body) })
-        case .or(let parts): .or(parts.map { $0.replacing(body) })
-        case .comparison(let comparison): .comparison(body(comparison))
-        }
-    }
-
     /// With other expressions in the place of those for which the body returns one; the others are searched.
     fileprivate func mapped(_ body: (ExpressionSyntax) -> ExpressionSyntax?) -> PredicateSyntax {
         switch self {

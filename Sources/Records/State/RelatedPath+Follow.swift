@@ -14,7 +14,7 @@ extension RelatedPath {
     /// The key that stands for the object to which a path of to-one relationships leads, also when there is no such object any more.
     /// O(steps x log n).
     package func endKey(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> RecordKey? {
-        guard let last = steps.last else { return nil }
+        guard let last = steps.last else { return object }
         var key: RecordKey?
         try forEachEnd(of: object, record, in: state, steps: steps.count - 1) { owner, record in
             if case .reference = last.kind {
