@@ -1,10 +1,12 @@
 /// A line of a change file.
 ///
-///     {"op":"insert|update|delete","key":…,"values":{…}}
+///     {"op":"insert|update|upsert|delete","key":…,"values":{…}}
 package struct ChangeLine {
     package enum Operation: String {
         case insert
         case update
+        /// An update where the object is there, otherwise an insertion.
+        case upsert
         case delete
     }
 
@@ -36,7 +38,7 @@ package struct ChangeLine {
         }
         guard let name else { throw bad("it is not a change: it has no \"op\"") }
         guard let operation = Operation(rawValue: name) else {
-            throw bad("\"op\" is \"\(name.excerpt)\", not insert, update or delete")
+            throw bad("\"op\" is \"\(name.excerpt)\", not insert, update, upsert or delete")
         }
         self.operation = operation
         self.key = key == .null ? nil : key

@@ -158,7 +158,7 @@ import Values
     @Test(arguments: [
         ("{\"op\":\"insert\"", "at byte 15 there is the end"), ("{}", "it has no \"op\""),
         ("{\"op\":1}", "at byte 7 there is no text"),
-        ("{\"op\":\"upsert\"}", "\"op\" is \"upsert\", not insert, update or delete"),
+        ("{\"op\":\"replace\"}", "\"op\" is \"replace\", not insert, update, upsert or delete"),
         ("{\"op\":\"delete\",\"op\":\"insert\"}", "at byte 16 there is a second member \"op\""),
         ("{\"op\":\"insert\",\"values\":[1]}", "at byte 25 there is no object"),
         ("{\"op\":\"insert\",\"values\":{\"a\":{}}}", "at byte 30 there is a list or an object"),

@@ -12,8 +12,12 @@ struct ApplyCommand: ParsableCommand {
         commandName: "apply",
         abstract: "Apply changes from JSON lines, transaction by transaction.",
         discussion: """
-            Each line is {"op":"insert|update|delete","key":…,"values":{…}}; a blank line ends a transaction. \
-            With --cache, the change of that order is printed for each transaction.
+            Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
+            An upsert updates the object that has the key, and inserts one if it is missing. With --cache, the change of \
+            that order is printed for each transaction.
+
+            A file can be applied again: upserts and updates to the same values change nothing, --ignore-present passes \
+            over what was inserted before, and --ignore-missing what was deleted.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -24,6 +28,8 @@ struct ApplyCommand: ParsableCommand {
             "The unique attribute that \"key\" holds a value of; by default the entity's own. Without one it is the object's number."
     )
     var key: String?
+    @Flag(help: "Pass over updates and deletions of objects that are not there.") var ignoreMissing = false
+    @Flag(help: "Pass over insertions of objects whose key is there.") var ignorePresent = false
     @Option(name: .customLong("cache"), help: "The order whose changes are printed.") var cacheName: String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
@@ -33,7 +39,8 @@ struct ApplyCommand: ParsableCommand {
         guard let stored = try container.model().entity(named: entity) else { throw StoreError.unknownEntity(entity) }
         let keyName = key ?? stored.attributes.first(where: \.isUnique)?.name
         let writer = try BatchWriter(container, entity: entity, key: keyName, author: "apply")
-        let applier = ChangeApplier(writer, key: keyName, file: file)
+        let applier = ChangeApplier(
+            writer, key: keyName, file: file, ignoresMissing: ignoreMissing, ignoresPresent: ignorePresent)
         var printer: BatchPrinter?
         if let cacheName {
             // The order of a base entity has the rows of its subentities.
@@ -78,22 +85,24 @@ struct ApplyCommand: ParsableCommand {
             if (try? Output.settle()) != nil { try? writer.storeTold() }
             throw error
         }
-        try printSummary(writer.counts, transactions)
+        try printSummary(writer.counts, transactions, ignored: applier.ignoredCount)
     }
 
-    private func printSummary(_ counts: BatchWriter.Counts, _ transactions: Int) throws {
+    private func printSummary(_ counts: BatchWriter.Counts, _ transactions: Int, ignored: Int) throws {
         if output.isJSON {
             if cacheName != nil { return }
-            let summary = [
+            var summary = [
                 "transactions": transactions, "inserted": counts.inserted, "updated": counts.updated,
                 "unchanged": counts.unchanged, "deleted": counts.deleted,
             ]
+            if ignoreMissing || ignorePresent { summary["ignored"] = ignored }
             return try Output.jsonLine(summary)
         }
         Output.line(
             "\(Numbers.count(transactions, "transaction")): \(Numbers.grouped(counts.inserted)) inserted, "
                 + "\(Numbers.grouped(counts.updated)) updated, \(Numbers.grouped(counts.unchanged)) unchanged, "
-                + "\(Numbers.grouped(counts.deleted)) deleted")
+                + "\(Numbers.grouped(counts.deleted)) deleted"
+                + (ignoreMissing || ignorePresent ? ", \(Numbers.grouped(ignored)) ignored" : ""))
     }
 }
 
@@ -102,11 +111,15 @@ private final class ChangeApplier {
     private let writer: BatchWriter
     private let key: String?
     private let file: String
+    private let (ignoresMissing, ignoresPresent): (Bool, Bool)
+    /// Changes that were passed over.
+    private(set) var ignoredCount = 0
 
-    init(_ writer: BatchWriter, key: String?, file: String) {
+    init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
         self.writer = writer
         self.key = key
         self.file = file
+        (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
     }
 
     func apply(_ change: ChangeLine, _ number: Int) throws {
@@ -115,11 +128,20 @@ private final class ChangeApplier {
             switch change.operation {
             case .insert: try insert(change, bad)
             case .update:
-                let object = try find(change, bad)
-                var values = try writer.values(of: object)
-                try set(change.values, in: &values, bad)
-                try writer.update(object, values)
-            case .delete: try writer.delete(try find(change, bad))
+                guard let object = try stored(change, bad) else { return }
+                try update(object, change, bad)
+            case .upsert:
+                guard key != nil else {
+                    throw bad("\"upsert\" needs a unique attribute, and \(writer.entity.name) has none")
+                }
+                if let object = try find(change, bad) {
+                    try update(object, change, bad)
+                } else {
+                    try insert(change, bad)
+                }
+            case .delete:
+                guard let object = try stored(change, bad) else { return }
+                try writer.delete(object)
             }
         } catch let error as StoreError where error.isOfValues {
             throw bad(error.description)
@@ -130,26 +152,46 @@ private final class ChangeApplier {
         var values = writer.entity.attributes.map(\.defaultValue)
         if let key, let scalar = change.key { try set([key: scalar], in: &values, bad) }
         try set(change.values, in: &values, bad)
+        if ignoresPresent, let keySlot, !values[keySlot].isNull, try writer.object(key: values[keySlot]) != nil {
+            ignoredCount += 1
+            return
+        }
         try writer.insert(values)
     }
 
-    private func find(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID {
-        guard let scalar = change.key else { throw bad("\"\(change.operation)\" needs a \"key\"") }
-        if let key, let slot = writer.entity.attributes.firstIndex(where: { $0.name == key }) {
-            guard let value = scalar.value(as: writer.entity.attributes[slot].type), !value.isNull else {
-                throw bad("\"key\" is not \(writer.entity.attributes[slot].type.nameWithArticle)")
-            }
-            guard let object = try writer.object(key: value) else {
-                throw bad("there is no \(writer.entity.name) with \(key) \"\(value.description.excerpt)\"")
-            }
-            return object
+    private func update(_ object: ObjectID, _ change: ChangeLine, _ bad: (String) -> BadInput) throws {
+        var values = try writer.values(of: object)
+        try set(change.values, in: &values, bad)
+        try writer.update(object, values)
+    }
+
+    /// The place of the key among the attributes.
+    private var keySlot: Int? { key.flatMap { key in writer.entity.attributes.firstIndex { $0.name == key } } }
+
+    /// The object of an update or a deletion; nil for one that is missing and is passed over.
+    private func stored(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
+        if let object = try find(change, bad) { return object }
+        guard !ignoresMissing else {
+            ignoredCount += 1
+            return nil
         }
-        guard case .integer(let number) = scalar.value(as: .integer),
-            let object = try writer.object(number: UInt64(clamping: number))
-        else {
+        let text = change.key?.text.excerpt ?? ""
+        throw bad("there is no \(writer.entity.name) with \(key.map { "\($0) \"\(text)\"" } ?? "number \(text)")")
+    }
+
+    private func find(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
+        guard let scalar = change.key else { throw bad("\"\(change.operation)\" needs a \"key\"") }
+        if let keySlot {
+            let type = writer.entity.attributes[keySlot].type
+            guard let value = scalar.value(as: type), !value.isNull else {
+                throw bad("\"key\" is not \(type.nameWithArticle)")
+            }
+            return try writer.object(key: value)
+        }
+        guard case .integer(let number) = scalar.value(as: .integer) else {
             throw bad("there is no \(writer.entity.name) with number \(scalar.text.excerpt)")
         }
-        return object
+        return try writer.object(number: UInt64(clamping: number))
     }
 
     private func set(_ given: [String: JSONScalar], in values: inout [Value], _ bad: (String) -> BadInput) throws {

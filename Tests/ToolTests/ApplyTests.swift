@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `apply` of one file again and again.
+@Suite struct ApplyTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        let file = try tool.file("items.csv", "code,name,size\na,A,1\nb,B,2\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Item", "--key", "code").status == 0)
+    }
+
+    private func apply(_ lines: [String], _ options: String...) throws -> Tool.Result {
+        let file = try tool.file("changes.jsonl", lines.map { $0 + "\n" }.joined())
+        return try tool.run(["apply", tool.store, file, "--entity", "Item"] + options)
+    }
+
+    private func rows() throws -> String {
+        try tool.run(
+            "fetch", tool.store, "--entity", "Item", "--sort", "code", "--columns", "code,name,size", "--output", "csv"
+        ).output
+    }
+
+    private func commit() throws -> Int? { try tool.run("info", tool.store, "--output", "json")["commit"] as? Int }
+
+    @Test func anUpsertUpdatesOrInserts() throws {
+        let lines = [
+            #"{"op":"upsert","key":"a","values":{"size":10}}"#, #"{"op":"upsert","key":"c","values":{"name":"C"}}"#,
+            #"{"op":"upsert","key":"b","values":{"name":null}}"#,
+        ]
+        #expect(try apply(lines).output == "1 transaction: 1 inserted, 2 updated, 0 unchanged, 0 deleted\n")
+        #expect(try rows() == "code,name,size\na,A,10\nb,,2\nc,C,\n")
+        let before = try commit()
+        #expect(try apply(lines).output.contains("0 inserted, 0 updated, 3 unchanged, 0 deleted"))
+        #expect(try commit() == before)
+        #expect(try apply([#"{"op":"upsert","values":{"name":"x"}}"#]).error.contains(#""upsert" needs a "key""#))
+    }
+
+    @Test func aFileCanBeAppliedAgain() throws {
+        let lines = [
+            #"{"op":"insert","key":"c","values":{"size":3}}"#, #"{"op":"update","key":"a","values":{"size":7}}"#,
+            #"{"op":"delete","key":"b"}"#,
+        ]
+        let options = ["--ignore-missing", "--ignore-present"]
+        let file = try tool.file("changes.jsonl", lines.map { $0 + "\n" }.joined())
+        let arguments = ["apply", tool.store, file, "--entity", "Item"]
+        #expect(
+            try tool.run(arguments + options).output.contains(
+                "1 inserted, 1 updated, 0 unchanged, 1 deleted, 0 ignored"))
+        let (after, before) = (try rows(), try commit())
+        #expect(after == "code,name,size\na,A,7\nc,,3\n")
+        #expect(
+            try tool.run(arguments + options).output.contains(
+                "0 inserted, 0 updated, 1 unchanged, 0 deleted, 2 ignored"))
+        #expect(try tool.run(arguments + options + ["--output", "json"])["ignored"] as? Int == 2)
+        #expect(try rows() == after && commit() == before)
+        #expect(
+            try tool.run(arguments).error.contains("line 1: Item.code must be unique, but another object has \"c\""),
+            "without them, it stops")
+        #expect(
+            try tool.run(arguments + ["--ignore-present"]).error.contains("line 3: there is no Item with code \"b\""))
+        #expect(try rows() == after)
+    }
+
+    @Test func withoutAUniqueAttributeThereIsNoUpsert() throws {
+        let file = try tool.file("plain.csv", "name\nx\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Plain").status == 0)
+        let changes = try tool.file("plain.jsonl", "{\"op\":\"upsert\",\"key\":1,\"values\":{\"name\":\"y\"}}\n")
+        let result = try tool.run("apply", tool.store, changes, "--entity", "Plain")
+        #expect(
+            result.status == 1
+                && result.error.contains("line 1: \"upsert\" needs a unique attribute, and Plain has none"))
+        let missing = try tool.file("missing.jsonl", "{\"op\":\"delete\",\"key\":99}\n")
+        #expect(try tool.run("apply", tool.store, missing, "--entity", "Plain", "--ignore-missing").status == 0)
+    }
+}
