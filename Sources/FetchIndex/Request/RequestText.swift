@@ -1,12 +1,22 @@
-/// The text form of requests. Names with characters of the syntax stand in backquotes.
+/// The text form of requests. Names with characters of the syntax stand in backquotes, and a backquote of theirs is doubled.
 package enum RequestText {
     private static let syntax: Set<Character> = [",", ":", "(", ")", "`", " "]
 
-    package static func quoted(_ name: String) -> String { name.contains(where: syntax.contains) ? "`\(name)`" : name }
+    package static func quoted(_ name: String) -> String {
+        guard name.contains(where: syntax.contains) else { return name }
+        return "`\(name.split(separator: "`", omittingEmptySubsequences: false).joined(separator: "``"))`"
+    }
 
     package static func unquoted(_ text: String) -> String {
         let isQuoted = text.count > 2 && text.hasPrefix("`") && text.hasSuffix("`")
-        return isQuoted ? String(text.dropFirst().dropLast()) : text
+        guard isQuoted else { return text }
+        var name = ""
+        var isSecond = false
+        for character in text.dropFirst().dropLast() {
+            isSecond = character == "`" && !isSecond && name.last == "`"
+            if !isSecond { name.append(character) }
+        }
+        return name
     }
 
     /// Splits at a separator that is neither in backquotes nor in parentheses, and trims spaces.
