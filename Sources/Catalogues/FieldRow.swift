@@ -5,15 +5,20 @@ package struct FieldRow {
     /// The line that the row begins on, from 1.
     package var line = 0
     private var bytes = ReusedBytes()
+    private enum Content: UInt8 {
+        case text, null, absent
+    }
     private struct Field {
         let start: Int
         let end: Int
-        let isNull: Bool
+        let content: Content
     }
 
     /// The fields, and behind them some of the row before.
     private var fields: [Field] = []
     package private(set) var count = 0
+    /// Whether the row lacks a field: a member of a JSON object.
+    package private(set) var hasAbsent = false
 
     package init() {}
 
@@ -27,6 +32,7 @@ package struct FieldRow {
         self.line = line
         bytes.removeAll()
         count = 0
+        hasAbsent = false
     }
 
     private mutating func append(_ field: Field) {
@@ -37,12 +43,18 @@ package struct FieldRow {
     package mutating func append(_ field: UnsafeRawBufferPointer) {
         let start = bytes.count
         bytes.append(field)
-        append(Field(start: start, end: bytes.count, isNull: false))
+        append(Field(start: start, end: bytes.count, content: .text))
     }
 
     /// A field that has no value, not even an empty text.
     package mutating func appendNull() {
-        append(Field(start: bytes.count, end: bytes.count, isNull: true))
+        append(Field(start: bytes.count, end: bytes.count, content: .null))
+    }
+
+    /// A field that the row lacks, of which a stored object keeps its value.
+    mutating func appendAbsent() {
+        append(Field(start: bytes.count, end: bytes.count, content: .absent))
+        hasAbsent = true
     }
 
     /// Appends the fields of a line; one with nothing in it has no value. False when there are more than so many.
@@ -55,14 +67,17 @@ package struct FieldRow {
         var start = 0
         while count < most {
             let end = line.firstOffset(of: separator, from: start) ?? line.count
-            append(Field(start: base + start, end: base + end, isNull: start == end))
+            append(Field(start: base + start, end: base + end, content: start == end ? .null : .text))
             if end == line.count { return true }
             start = end + 1
         }
         return false
     }
 
-    package func isNull(_ column: Int) -> Bool { fields[column].isNull }
+    /// Also for an absent field.
+    package func isNull(_ column: Int) -> Bool { fields[column].content != .text }
+
+    package func isAbsent(_ column: Int) -> Bool { fields[column].content == .absent }
 
     package func isEmpty(_ column: Int) -> Bool { fields[column].start == fields[column].end }
 

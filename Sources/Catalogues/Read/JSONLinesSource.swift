@@ -1,25 +1,42 @@
 package import Values
 
-/// JSON lines: one object a line. The columns are the keys of the first objects, in alphabetical order.
+/// What a reader of JSON lines is told of their members.
+package struct JSONMembers: Sendable {
+    /// Columns that lines may have although the first ones lack them. A name that has control characters is a column only here.
+    package var names: [String]
+    /// Whether all lines are read for columns and types; otherwise the first thousand.
+    package var areFoundInAllLines: Bool
+    /// Whether lists and objects are read as JSON text.
+    package var areListsText: Bool
+
+    package init(names: [String] = [], areFoundInAllLines: Bool = false, areListsText: Bool = false) {
+        (self.names, self.areFoundInAllLines, self.areListsText) = (names, areFoundInAllLines, areListsText)
+    }
+}
+
+/// JSON lines: one object a line. The columns are the keys of the first objects and those that the reader was told, in alphabetical
+/// order. A member that a line lacks is an absent field.
 package final class JSONLinesSource: RowSource {
     private static let sampledLines = 1000
 
     private let input: CatalogueInput
     private let splitter: LineSplitter
+    private let members: JSONMembers
     package private(set) var columns: [String] = []
     /// The types that the sampled values have; text where they differ, or all are null.
     package private(set) var types: [String: ValueType] = [:]
 
-    package init(_ input: CatalogueInput) throws {
+    package init(_ input: CatalogueInput, _ members: JSONMembers = JSONMembers()) throws {
         self.input = input
+        self.members = members
         splitter = try LineSplitter(input)
         let fault = try sample()
-        columns = types.keys.sorted()
-        if columns.isEmpty {
+        if types.isEmpty {
             throw fault
                 ?? UnreadableFile(
                     path: input.path, reason: "has no objects; each line must be a JSON object", isEmpty: true)
         }
+        columns = Set(types.keys).union(members.names).sorted()
         guard columns.count <= CatalogueInput.maximumColumns else { throw input.tooWide("the sample", line: 1) }
     }
 
@@ -36,14 +53,20 @@ package final class JSONLinesSource: RowSource {
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
         var names: Set<String> = []
+        let told = Set(members.names)
         let splitter = try LineSplitter(input)
         do {
             try splitter.forEachLine(
                 { line, number in
-                    if number > Self.sampledLines { throw Sampled() }
+                    if number > Self.sampledLines && !members.areFoundInAllLines { throw Sampled() }
                     if line.isBlank { return }
                     do {
-                        for (name, value) in try object(line, number) where name.isColumnName {
+                        let object = try object(line, number)
+                        // A bad row tells nothing of the others.
+                        if let name = object.keys.first(where: { !$0.isColumnName && !told.contains($0) }) {
+                            throw unnamed(name, number)
+                        }
+                        for (name, value) in object {
                             names.insert(name)
                             note(value, of: name)
                         }
@@ -52,6 +75,13 @@ package final class JSONLinesSource: RowSource {
         } catch is Sampled {}
         for name in names where types[name] == nil { types[name] = .string }
         return fault
+    }
+
+    private func unnamed(_ name: String, _ number: Int) -> BadInput {
+        BadInput(
+            file: input.path, line: number,
+            reason: name.isEmpty
+                ? "a member has an empty name" : "the name of the member \"\(name.excerpt)\" has a control character")
     }
 
     private func note(_ value: JSONScalar, of name: String) {
@@ -72,27 +102,34 @@ package final class JSONLinesSource: RowSource {
                 let object: [String: JSONScalar]
                 do { object = try self.object(line, number) } catch let error as BadInput { return try bad(error) }
                 if let unknown = object.keys.filter({ !known.contains($0) }).min() {
-                    let names = columns.count > 20 ? "" : " \(columns.joined(separator: ", "))"
-                    let reason = "\"\(unknown.excerpt)\" is not among the attributes\(names)"
-                    return try bad(BadInput(file: input.path, line: number, reason: reason))
+                    return try bad(unknownMember(unknown, number))
                 }
                 row.begin(line: number)
                 for column in columns {
-                    if let value = object[column], value != .null {
-                        Array(value.text.utf8).withUnsafeBytes { row.append($0) }
-                    } else {
-                        row.appendNull()
+                    switch object[column] {
+                    case nil: row.appendAbsent()
+                    case .null: row.appendNull()
+                    case let value?: Array(value.text.utf8).withUnsafeBytes { row.append($0) }
                     }
                 }
                 try body(row)
             }, tooLong: bad)
     }
 
+    private func unknownMember(_ name: String, _ number: Int) -> BadInput {
+        if !name.isColumnName { return unnamed(name, number) }
+        let names = columns.count > 20 ? "" : " \(columns.joined(separator: ", "))"
+        return BadInput(
+            file: input.path, line: number, reason: "\"\(name.excerpt)\" is not among the attributes\(names)")
+    }
+
     private func object(_ line: UnsafeRawBufferPointer, _ number: Int) throws -> [String: JSONScalar] {
         do {
             var object: [String: JSONScalar] = [:]
             var scanner = try JSONScanner(line)
-            try scanner.wholeObject { name, scanner in object[name] = try scanner.scalar() }
+            try scanner.wholeObject { name, scanner in
+                object[name] = members.areListsText ? try scanner.scalarOrText() : try scanner.scalar()
+            }
             return object
         } catch let fault as JSONScanner.Fault {
             throw BadInput(

@@ -21,14 +21,27 @@ struct JSONScanner {
 
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    private func fault(_ what: String) -> Fault { Fault(offset: offset, what: next == nil ? "the end" : what) }
+    func fault(_ what: String) -> Fault { Fault(offset: offset, what: next == nil ? "the end" : what) }
 
     private mutating func skipBlanks() {
         while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { offset += 1 }
     }
 
+    mutating func nextAfterBlanks() -> UInt8? {
+        skipBlanks()
+        return next
+    }
+
+    /// Appends the bytes that the body passes over, after blanks.
+    mutating func copy(_ text: inout [UInt8], _ body: (inout JSONScanner) throws(Fault) -> Void) throws(Fault) {
+        skipBlanks()
+        let start = offset
+        try body(&self)
+        text.append(contentsOf: bytes[start..<offset])
+    }
+
     /// After blanks.
-    private mutating func skip(_ byte: UInt8) -> Bool {
+    mutating func skip(_ byte: UInt8) -> Bool {
         skipBlanks()
         guard next == byte else { return false }
         offset += 1
