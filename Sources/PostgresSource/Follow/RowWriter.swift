@@ -222,9 +222,8 @@ final class RowWriter {
     func put(_ batch: borrowing RecordBatch, _ reader: borrowing RowReader, done: (UInt64) -> Void) throws {
         let kept = reader.keptSlots([]).subtracting(reader.foreignKeys.map(\.reference))
         let entity = reader.entity
-        let merge =
-            kept.isEmpty
-            ? nil : { (old: RawSpan, new: RawSpan) in try entity.record(from: new, keeping: kept, of: old) }
+        let merge: RecordMerge? =
+            kept.isEmpty ? nil : { old, new, _ in try entity.record(from: new, keeping: kept, of: old) }
         if !reader.foreignKeys.isEmpty { return try put(linked(batch, reader), entity, merge, reader, done) }
         try put(batch, entity, merge, reader, done)
     }
@@ -240,7 +239,7 @@ final class RowWriter {
     }
 
     private func put(
-        _ batch: borrowing RecordBatch, _ entity: Entity, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?,
+        _ batch: borrowing RecordBatch, _ entity: Entity, _ merge: RecordMerge?,
         _ reader: borrowing RowReader, _ done: (UInt64) -> Void
     ) throws {
         try writer.put(reader.entityNumber, batch, by: reader.constraint, merge: merge) { _, outcome in

@@ -10,6 +10,10 @@ package struct RecordBatch {
     package private(set) var keys: UniqueKeys?
     private var hashes: [KeyHash]?
     private var parts: [BatchPart] = []
+    /// What records do not say, by their places in `keptSlots`, from 1 on; 0: nothing. Empty while all records say everything.
+    private var keptPlaces: [Int32] = []
+    private var keptSlots: [KeptSlots] = []
+    private var placeOfKept: [ObjectIdentifier: Int32] = [:]
 
     package init() {}
 
@@ -22,17 +26,43 @@ package struct RecordBatch {
     package var count: Int { ends.count }
     package var byteCount: Int { bytes.count }
 
-    /// Adds what a builder has put together.
-    package mutating func append(_ builder: inout RecordBuilder) {
+    /// Adds what a builder has put together. A stored object keeps some slots' values.
+    package mutating func append(_ builder: inout RecordBuilder, keeping kept: KeptSlots? = nil) {
         builder.finish(into: &bytes)
+        noteAppended(kept)
+    }
+
+    package mutating func append(_ record: RawSpan, keeping kept: KeptSlots? = nil) {
+        bytes.appendBytes(record)
+        noteAppended(kept)
+    }
+
+    private mutating func noteAppended(_ kept: KeptSlots?) {
+        if kept != nil || !keptPlaces.isEmpty { note(kept) }
         ends.append(bytes.count)
         if !parts.isEmpty { parts = [] }
     }
 
-    package mutating func append(_ record: RawSpan) {
-        bytes.appendBytes(record)
-        ends.append(bytes.count)
-        if !parts.isEmpty { parts = [] }
+    private mutating func note(_ kept: KeptSlots?) {
+        if keptPlaces.isEmpty { keptPlaces = Array(repeating: 0, count: ends.count) }
+        guard let kept else { return keptPlaces.append(0) }
+        if let last = keptPlaces.last, last > 0, keptSlots[Int(last) - 1] === kept { return keptPlaces.append(last) }
+        if let known = placeOfKept[ObjectIdentifier(kept)] { return keptPlaces.append(known) }
+        keptSlots.append(kept)
+        placeOfKept[ObjectIdentifier(kept)] = Int32(keptSlots.count)
+        keptPlaces.append(Int32(keptSlots.count))
+    }
+
+    /// Whether a record leaves something to the stored object.
+    package var hasKeptSlots: Bool { !keptPlaces.isEmpty }
+
+    /// Whether a record can update an object, but lacks what a new one needs.
+    package var hasIncomplete: Bool { keptSlots.contains { $0.requiredSlot != nil } }
+
+    /// What a record leaves to the stored object; nil: nothing.
+    package func keptSlots(at index: Int) -> KeptSlots? {
+        guard !keptPlaces.isEmpty, keptPlaces[index] > 0 else { return nil }
+        return keptSlots[Int(keptPlaces[index]) - 1]
     }
 
     package subscript(index: Int) -> RawSpan {

@@ -2,19 +2,22 @@ internal import Bytes
 internal import LMDB
 package import Models
 
+/// Makes an object's new record from its stored one and a batch's, of slots that this leaves to it.
+package typealias RecordMerge = (_ old: RawSpan, _ new: RawSpan, _ kept: KeptSlots?) throws -> [UInt8]
+
 extension StoreWriter {
     /// Inserts the records of a batch, in their order, or updates the objects that have their unique values: as `put` and
     /// `insert` do one by one. Where the constraint is the only one of its entity, unique keys are looked up and written in their own
     /// order, so that the pages with them are read and changed once.
     ///
-    /// `merge` makes the new record of an object from its stored one and the batch's; without it, references stay where the batch's
-    /// record has none. For each record in order, `done` is called with what became of it, or `refused` with the error that its values
+    /// `merge` makes the new record of an object from its stored one and the batch's, which leaves some slots to it; without it, references
+    /// stay where the batch's record has none. A batch whose records leave slots to stored objects needs one. For each record in order, `done` is called with what became of it, or `refused` with the error that its values
     /// cause: nothing of it is written then. What these two throw ends the batch; the records before are written. O(k log n); O(k) for
     /// records that the store has already, where they come in the order of their objects.
     @discardableResult
     package func put(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
-        merge: ((_ old: RawSpan, _ new: RawSpan) throws -> [UInt8])? = nil,
+        merge: RecordMerge? = nil,
         refused: (Int, StoreError) throws -> Void = { throw $1 }, done: (Int, PutOutcome) throws -> Void
     ) throws -> BatchOutcome {
         let stored = model.entities[entity]
@@ -28,7 +31,8 @@ extension StoreWriter {
         try requireChangeable()
         try requireUniqueKeys(of: entity)
         var unchanged: UnchangedRows?
-        if let constraint, merge == nil { unchanged = try UnchangedRows(batch, entity, constraint, in: self) }
+        // What is stored byte for byte is so with what it would keep, too.
+        if let constraint { unchanged = try UnchangedRows(batch, entity, constraint, in: self) }
         var insertion = BatchInsertion(
             keys: try BatchKeys(batch, entity, constraint, unchanged, in: self), entity: entity,
             next: try entityState(entity).nextObject)
@@ -91,7 +95,7 @@ extension StoreWriter {
 
     private func put(
         _ row: Int, of batch: borrowing RecordBatch, _ constraint: UniqueConstraint?,
-        _ insertion: inout BatchInsertion, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?
+        _ insertion: inout BatchInsertion, _ merge: RecordMerge?
     ) throws -> PutOutcome {
         let entity = insertion.entity
         switch insertion.keys.rows[row] {
@@ -99,28 +103,39 @@ extension StoreWriter {
             let name = model.entities[entity]
             let attribute = constraint.map { name.name(of: $0) } ?? ""
             throw StoreError.uniqueValueTooLong(entity: name.name, attribute: attribute)
-        case .new: return .inserted(try insert(row, of: batch, &insertion))
+        case .new:
+            try requireValues(of: batch, row, entity)
+            return .inserted(try insert(row, of: batch, &insertion))
         case .same(let first):
             // Refused: this is the first record with the value that is taken.
             if case .new = insertion.keys.rows[first] {
+                try requireValues(of: batch, row, entity)
                 let object = try insert(row, of: batch, &insertion)
                 insertion.keys.note(object, insteadOf: first)
                 return .inserted(object)
             }
             if let object = insertion.keys.rows[first].object, object.entity == entity {
                 try insertion.noteInserted(through: object, in: self)
-                return try update(object, from: batch[row], merge)
+                return try update(object, from: batch[row], batch.keptSlots(at: row), merge)
             }
         case .stored(let object):
             if object.entity == entity {
-                return try update(object, from: batch[row], merge, constraint)
+                return try update(object, from: batch[row], batch.keptSlots(at: row), merge, constraint)
             }
         case .unchanged(let object): return .unchanged(object)
         case .inserted: preconditionFailure("A record is written once.")
         }
         // The value is that of an object of another entity.
         try insertion.noteInserted(in: self)
-        return try putOne(entity, batch[row], by: constraint, nil)
+        return try putOne(entity, batch, row, by: constraint, nil)
+    }
+
+    /// Throws for a record that can only update an object.
+    private func requireValues(of batch: borrowing RecordBatch, _ row: Int, _ entity: Int) throws {
+        guard let slot = batch.keptSlots(at: row)?.requiredSlot else { return }
+        let entity = model.entities[entity]
+        throw StoreError.invalidValue(
+            entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
     }
 
     private func insert(
@@ -136,7 +151,7 @@ extension StoreWriter {
     }
 
     private func update(
-        _ object: RecordKey, from record: RawSpan, _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?,
+        _ object: RecordKey, from record: RawSpan, _ kept: KeptSlots?, _ merge: RecordMerge?,
         _ constraint: UniqueConstraint? = nil
     ) throws -> PutOutcome {
         if merge == nil, try isStored(record, as: object) { return .unchanged(object) }
@@ -147,7 +162,7 @@ extension StoreWriter {
                 throw StoreError.unknownObject("\(object.number)")
             }
             merged =
-                try merge.map { try $0(old.span.bytes, record) }
+                try merge.map { try $0(old.span.bytes, record, kept) }
                 ?? keepingReferences(of: old.span.bytes, in: record, object.entity)
         }
         let key = try constraint.flatMap { constraint in
@@ -171,13 +186,13 @@ extension StoreWriter {
 
     private func putOneByOne(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint?,
-        _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?, _ refused: (Int, StoreError) throws -> Void,
+        _ merge: RecordMerge?, _ refused: (Int, StoreError) throws -> Void,
         _ done: (Int, PutOutcome) throws -> Void
     ) throws {
         for row in 0..<batch.count {
             let outcome: PutOutcome
             do {
-                outcome = try putOne(entity, batch[row], by: constraint, merge)
+                outcome = try putOne(entity, batch, row, by: constraint, merge)
             } catch let error as StoreError where error.isOfValues {
                 try refused(row, error)
                 continue
@@ -187,16 +202,21 @@ extension StoreWriter {
     }
 
     private func putOne(
-        _ entity: Int, _ record: RawSpan, by constraint: UniqueConstraint?,
-        _ merge: ((RawSpan, RawSpan) throws -> [UInt8])?
+        _ entity: Int, _ batch: borrowing RecordBatch, _ row: Int, by constraint: UniqueConstraint?,
+        _ merge: RecordMerge?
     ) throws -> PutOutcome {
-        guard let constraint else { return .inserted(try insert(entity, record)) }
+        let record = batch[row]
+        guard let constraint else {
+            try requireValues(of: batch, row, entity)
+            return .inserted(try insert(entity, record))
+        }
         if let merge, let key = try storableUniqueKey(entity, constraint, record),
             let object = try object(unique: key), object.entity == entity, let old = try copy(of: object)
         {
-            let merged = try merge(old.span.bytes, record)
+            let merged = try merge(old.span.bytes, record, batch.keptSlots(at: row))
             return try update(object, merged.span.bytes) ? .updated(object) : .unchanged(object)
         }
+        try requireValues(of: batch, row, entity)
         return try put(entity, record, by: [constraint])
     }
 }
