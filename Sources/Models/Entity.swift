@@ -249,6 +249,9 @@ public struct Entity: Sendable {
     package static let dropped = Entity("", [])
 
     /// Whether the entity was dropped.
+    /// Whether an attribute or a relationship has a name.
+    package func has(_ name: String) -> Bool { slot(of: name) != nil || relationship(named: name) != nil }
+
     package var isDropped: Bool { name.isEmpty && slots.isEmpty }
 
     /// Whether attributes have, or had, other names than their permanent ones.

@@ -25,8 +25,17 @@ package struct RecordKey: Hashable, Comparable, Sendable {
     @inlinable
     package var number: UInt64 { rawValue & RecordKey.maximumNumber }
 
-    /// What files call the number of a row's object.
-    package static var numberName: String { "@id" }
+    /// What files call the number of a row's object, and the store that numbers it: with one more @ where an attribute or a relationship
+    /// has the name.
+    package static func numberName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@id", isTaken) }
+
+    package static func storeName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@store", isTaken) }
+
+    private static func name(_ plain: String, _ isTaken: (String) -> Bool) -> String {
+        var name = plain
+        while isTaken(name) { name = "@" + name }
+        return name
+    }
 
     /// Numbers from here on are of objects that are not saved yet: greater than any saved object's.
     @inlinable

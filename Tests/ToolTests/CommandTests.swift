@@ -161,7 +161,7 @@ import Testing
         )
         #expect(try tool.rows("--entity", "Book").count == 4)
         for (line, reason) in [
-            ("nonsense", "it is not a change"), ("{\"op\":\"upsert\",\"key\":1}", "\"op\" is \"upsert\""),
+            ("nonsense", "it is not a change"), ("{\"op\":\"replace\",\"key\":1}", "\"op\" is \"replace\""),
             ("{\"op\":\"update\",\"key\":\"2\",\"values\":{\"pages\":1}}", "no attribute \"pages\""),
             ("{\"op\":\"update\",\"key\":\"2\",\"values\":{\"price\":\"x\"}}", "is not an integer"),
             ("{\"op\":\"insert\",\"key\":\"2\"}", "must be unique"), ("{\"op\":\"delete\"}", "needs a \"key\""),

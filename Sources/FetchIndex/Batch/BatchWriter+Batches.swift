@@ -46,26 +46,28 @@ extension BatchWriter {
 
     /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or `refused` the
     /// error that its values cause; what these two throw ends the batch, and the records before are written. While unique keys are left
-    /// out, `done` is not called, and errors of repeated values come with `commit`. `related` are the slots of
+    /// out, `done` is not called, and errors of repeated values come with `commit`. `kept` are slots of which stored objects keep their
+    /// values, beside those that each record leaves to them. `related` are the slots of
     /// references that the records have, also where these are null: a stored object keeps its others.
     package func put(
         _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [], relating related: Set<Int> = [],
         refused: (_ index: Int, StoreError) throws -> Void = { throw $1 },
         done: (_ index: Int, _ number: UInt64) throws -> Void
     ) throws {
+        // A record that can only update an object is refused in its place.
+        if batch.hasIncomplete { try stopDeferring() }
         if deferral == nil { try beginDeferral(batch) }
         deferral?.kept = kept
         if try putDeferred(batch, refused) { return }
         // The batch says which objects are related by these slots, and nothing of others.
-        let kept = kept.union(related.isEmpty && kept.isEmpty ? [] : entity.relationshipSlots).subtracting(related)
-        let merge =
-            kept.isEmpty && related.isEmpty
-            ? nil
-            : { (old: RawSpan, new: RawSpan) in
-                try self.entity.record(from: new, keeping: kept, of: old)
-            }
+        let isPlain = related.isEmpty && kept.isEmpty && !batch.hasKeptSlots
+        let kept = kept.union(isPlain ? [] : entity.relationshipSlots).subtracting(related)
+        let merge: RecordMerge = { old, new, own in
+            try self.entity.record(
+                from: new, keeping: own.map { kept.isEmpty ? $0.slots : $0.slots.union(kept) } ?? kept, of: old)
+        }
         let outcome = try transaction().put(
-            entityNumber, batch, by: constraint, merge: merge, refused: refused
+            entityNumber, batch, by: constraint, merge: isPlain ? nil : merge, refused: refused
         ) { try done($0, note($1)) }
         preparation.store(outcome.areMostUnchanged ? .nothing : .sortedKeys, ordering: .relaxed)
         if case .whenScattered = deferralRule {
@@ -128,7 +130,7 @@ extension BatchWriter {
             case .noKey: isNew[index] = true
             case .hash(let hash):
                 isNew[index] = isStored?[index] != true && deferral?.seen.insert(hash) == true
-                if !isNew[index] { deferral?.repeated.append(batch[index]) }
+                if !isNew[index] { deferral?.repeated.append(batch[index], keeping: batch.keptSlots(at: index)) }
             case .tooLong:
                 let name = entity.name(of: constraint)
                 let error = StoreError.uniqueValueTooLong(entity: entity.name, attribute: name)
@@ -157,6 +159,12 @@ extension BatchWriter {
         _ = try commitTransaction()
         // Beginning it writes the keys.
         try put(repeated, keepingSlots: kept) { _, _ in }
+    }
+
+    /// Writes the unique keys that were left out, and leaves out no more.
+    package func stopDeferring() throws {
+        deferralRule = .never
+        try endDeferral()
     }
 
     func leaveDeferral() {

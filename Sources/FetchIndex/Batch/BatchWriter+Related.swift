@@ -1,9 +1,11 @@
 internal import Models
-internal import Records
+package import Records
 internal import SystemBasics
 
 /// An object that a row of a file is related to.
 package enum RelatedObject {
+    /// The row does not say: a stored object keeps those that it has.
+    case absent
     case none
     /// By the value of a unique attribute.
     case named(Value)
@@ -31,34 +33,32 @@ package struct LinkedRow {
     package let number: UInt64?
     /// In the order of the columns.
     package let related: [RelatedObject]
+    package let kept: KeptSlots?
 
-    package init(_ record: [UInt8], number: UInt64?, _ related: [RelatedObject]) {
-        (self.record, self.number, self.related) = (record, number, related)
+    package init(_ record: [UInt8], number: UInt64?, _ related: [RelatedObject], keeping kept: KeptSlots? = nil) {
+        (self.record, self.number, self.related, self.kept) = (record, number, related, kept)
     }
 }
 
 // Rows with related objects, one by one.
 extension BatchWriter {
-    /// A link to an object that was not there yet when its row was written.
-    package struct MissingLink {
-        fileprivate let holder: RecordKey
-        fileprivate let link: RowLink
-        fileprivate let column: RelatedColumn
-    }
-
-    /// Inserts a row's object, or updates that which has its number or unique value. `kept` are the slots of which a stored object
-    /// keeps its values. Returns the object's number, and the links to objects that are not there yet. O(log n) for each link.
+    /// Inserts a row's object, or updates that which has its number or unique value. Returns the object's number, and the links that
+    /// cannot be made yet. O(log n) for each link.
     package func put(
-        _ row: LinkedRow, _ columns: [RelatedColumn], keepingSlots kept: Set<Int>
-    ) throws -> (number: UInt64, missing: [MissingLink]) {
+        _ row: LinkedRow, _ columns: [RelatedColumn]
+    ) throws -> (number: UInt64, missing: [MissingLink], isUnchanged: Bool) {
         if !hasOpenTransaction { for column in columns { column.forget() } }
         let writer = try transaction()
         try requireDestinations(row, columns, in: writer)
-        var missing: [(RowLink, RelatedColumn)] = []
+        let stored = try storedObject(of: row, in: writer)
+        var old: [UInt8]?
+        if let stored { old = try writer.copy(of: stored) }
+        var missing: [(link: RowLink, column: RelatedColumn)] = []
         var references: [(column: RelatedColumn, link: RowLink?)] = []
         for (column, related) in zip(columns, row.related) where column.kind == .one {
             var link: RowLink?
             switch related {
+            case .absent: continue
             case .none, .list: break
             case .named(let value):
                 link = try column.object(named: value, for: entity, in: writer).map { RowLink($0) }
@@ -70,14 +70,49 @@ extension BatchWriter {
                     link = given
                 }
             }
+            if let taken = link, try isTaken(taken, column, old, in: writer), old != nil || column.reference.isOptional
+            {
+                // The object that it is linked to may be linked to another one by a later row.
+                missing.append((taken, column))
+                if old != nil { continue }
+                link = nil
+            }
             references.append((column, link))
         }
-        let object = try put(row, references, keepingSlots: kept, in: writer)
-        for (column, related) in zip(columns, row.related) {
-            guard case .list(let links) = related, column.kind == .list else { continue }
-            missing += try setLinks(links, of: object, column, in: writer).map { ($0, column) }
+        let outcome = try put(row, references, stored, old, in: writer)
+        var isChanged = false
+        for (column, related) in zip(columns, row.related) where column.kind == .list {
+            let links: [RowLink]
+            switch related {
+            case .absent, .named: continue
+            case .none: links = []
+            case .object(let link): links = [link]
+            case .list(let list): links = list
+            }
+            let set = try setLinks(links, of: outcome.object, column, in: writer)
+            missing += set.missing.map { ($0, column) }
+            if set.isChanged { isChanged = true }
         }
-        return (object.number, missing.map { MissingLink(holder: object, link: $0.0, column: $0.1) })
+        let isUnchanged = outcome.isUnchanged && !isChanged
+        if outcome.isUnchanged && isChanged { noteLinked() }
+        lastOutcome = stored == nil ? .inserted : isUnchanged ? .unchanged : .updated
+        return (
+            outcome.object.number,
+            missing.map { MissingLink(outcome.object, $0.link, $0.column, ofUnchanged: isUnchanged) }, isUnchanged
+        )
+    }
+
+    /// Whether another object has the only link that there may be to an object.
+    private func isTaken(
+        _ link: RowLink, _ column: RelatedColumn, _ old: [UInt8]?, in writer: StoreWriter
+    ) throws -> Bool {
+        guard column.kind == .one, column.reference.isUnique,
+            try writer.linkCount(column.reference.name, to: link.object) > 0
+        else { return false }
+        guard let old else { return true }
+        let entity = entity
+        let target = try RecordView(old.span.bytes, of: entity).integer(at: column.reference.slot)
+        return target != Int64(bitPattern: link.object.rawValue)
     }
 
     /// A row's record with its references, where all its columns name single objects that have no order. Inserts what is missing, where
@@ -94,12 +129,10 @@ extension BatchWriter {
     }
 
     private func put(
-        _ row: LinkedRow, _ references: [(column: RelatedColumn, link: RowLink?)], keepingSlots kept: Set<Int>,
+        _ row: LinkedRow, _ references: [(column: RelatedColumn, link: RowLink?)], _ stored: RecordKey?,
+        _ old: [UInt8]?,
         in writer: StoreWriter
-    ) throws -> RecordKey {
-        let stored = try storedObject(of: row, in: writer)
-        var old: [UInt8]?
-        if let stored { old = try writer.copy(of: stored) }
+    ) throws -> (object: RecordKey, isUnchanged: Bool) {
         var values: [Int: Value] = [:]
         for (column, link) in references {
             values[column.reference.slot] = link?.object.reference ?? .null
@@ -107,16 +140,29 @@ extension BatchWriter {
         }
         let record = try entity.record(row.record.span.bytes, setting: values)
         guard let stored, let old else {
+            if let slot = row.kept?.requiredSlot {
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
+            }
             let inserted =
-                try row.number.map { try writer.insert(entityNumber, record.span.bytes, as: $0) }
+                try (constraint == nil ? row.number : nil).map {
+                    try writer.insert(entityNumber, record.span.bytes, as: $0)
+                }
                 ?? writer.insert(entityNumber, record.span.bytes)
             counts.inserted += 1
-            return inserted
+            return (inserted, false)
         }
-        let kept = kept.union(entity.relationshipSlots.filter { values[$0] == nil })
+        let kept = (row.kept?.slots ?? []).union(entity.relationshipSlots.filter { values[$0] == nil })
         let merged = try entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes)
-        if try writer.update(stored, merged.span.bytes) { counts.updated += 1 } else { counts.unchanged += 1 }
-        return stored
+        let isChanged = try writer.update(stored, merged.span.bytes)
+        if isChanged { counts.updated += 1 } else { counts.unchanged += 1 }
+        return (stored, !isChanged)
+    }
+
+    /// The links of an object changed that was counted as unchanged.
+    func noteLinked() {
+        counts.unchanged -= 1
+        counts.updated += 1
     }
 
     /// Throws `invalidValue` for an object that its relationship does not lead to: before anything of the row is written.
@@ -126,7 +172,7 @@ extension BatchWriter {
         for (column, related) in zip(columns, row.related) {
             let links: [RowLink]
             switch related {
-            case .none, .named: links = []
+            case .absent, .none, .named: links = []
             case .object(let link): links = [link]
             case .list(let list): links = list
             }
@@ -139,24 +185,32 @@ extension BatchWriter {
         }
     }
 
-    private static func name(of object: RecordKey, in writer: StoreWriter) -> String {
+    static func name(of object: RecordKey, in writer: StoreWriter) -> String {
         let entities = writer.model.entities
         return "\(entities.indices.contains(object.entity) ? entities[object.entity].name : "object") \(object.number)"
     }
 
-    /// The object that a row updates; nil: it is a new one.
+    /// The object that a row updates; nil: it is a new one. With a key, the key decides; throws `invalidValue` for a row whose number is
+    /// that of another object.
     private func storedObject(of row: LinkedRow, in writer: StoreWriter) throws -> RecordKey? {
+        var numbered: RecordKey?
         if let number = row.number {
             let object = RecordKey(entity: entityNumber, number: number)
-            return try writer.record(object, { _ in }) ? object : nil
+            if try writer.record(object, { _ in }) { numbered = object }
         }
-        guard let constraint else { return nil }
-        let object = try writer.object(entityNumber, constraint, inRecord: row.record.span.bytes)
-        return object.flatMap { $0.entity == entityNumber ? $0 : nil }
+        guard let constraint else { return numbered }
+        let found = try writer.object(entityNumber, constraint, inRecord: row.record.span.bytes)
+        let keyed = found.flatMap { $0.entity == entityNumber ? $0 : nil }
+        if let numbered, keyed != numbered {
+            throw StoreError.invalidValue(
+                entity: entity.name, attribute: RecordKey.numberName(entity.has),
+                "is \(numbered.number), but the object with that number has another \(entity.name(of: constraint))")
+        }
+        return keyed
     }
 
     /// Where a row's object stands among those of the one that it refers to: where it is told, where it stood, or last.
-    private func position(
+    func position(
         of link: RowLink?, _ column: RelatedColumn, _ old: [UInt8]?, in writer: StoreWriter
     ) throws -> Value {
         guard let link, column.isOrdered else { return .null }
@@ -172,86 +226,12 @@ extension BatchWriter {
     }
 
     /// After all links of an object.
-    private func lastPosition(
+    func lastPosition(
         _ reference: EntityLinks.Reference, of target: RecordKey, in writer: StoreWriter
     ) throws -> Value {
         let last = try writer.lastLink(reference.name, to: target)?.sortKey
         var position: [UInt8]?
         if let last, case .data(let bytes)? = OrderKey.first(in: last.span.bytes)?.value { position = Array(bytes) }
         return OrderedPosition.between(position, nil).map { .data(Data($0)) } ?? .null
-    }
-
-    /// Gives an object exactly some links of a many-to-many relationship; returns those to objects that are not there yet.
-    private func setLinks(
-        _ links: [RowLink], of object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
-    ) throws -> [RowLink] {
-        guard let join = column.join else { return [] }
-        let linkEntity = writer.model.entities[join.entity]
-        let wanted = Set(links.map(\.object))
-        for holder in try writer.holders(of: column.reference.name, to: object) {
-            guard let record = try writer.copy(of: holder) else { continue }
-            let view = try RecordView(record.span.bytes, of: linkEntity)
-            let target = try view.integer(at: join.far.slot)
-            if let target, !wanted.contains(RecordKey(rawValue: UInt64(bitPattern: target))) {
-                try writer.delete(holder)
-            }
-        }
-        var missing: [RowLink] = []
-        for link in links {
-            if try !add(link, to: object, column, in: writer) { missing.append(link) }
-        }
-        return missing
-    }
-
-    /// Adds a link of a many-to-many relationship, unless it is there; false when its object is not.
-    private func add(
-        _ link: RowLink, to object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
-    ) throws -> Bool {
-        guard let join = column.join else { return true }
-        guard try writer.record(link.object, { _ in }) else { return false }
-        let empty = RecordBuilder.empty
-        let linkEntity = writer.model.entities[join.entity]
-        let ends = [column.reference.slot: object.reference, join.far.slot: link.object.reference]
-        var positions: [Int: Value] = [:]
-        if let given = link.position { positions[column.reference.position] = .data(Data(given)) }
-        if let given = link.otherPosition { positions[join.far.position] = .data(Data(given)) }
-        let bare = try linkEntity.record(empty.span.bytes, setting: ends)
-        if let known = try writer.join(like: bare.span.bytes, of: join.entity) {
-            guard !positions.isEmpty, let old = try writer.copy(of: known) else { return true }
-            let record = try linkEntity.record(old.span.bytes, setting: positions)
-            try writer.update(known, record.span.bytes)
-            return true
-        }
-        // Where a side is ordered and the file does not say how, new links come last.
-        if column.isOrderedHere, link.position == nil {
-            positions[column.reference.position] = try lastPosition(column.reference, of: object, in: writer)
-        }
-        if column.isOrdered, link.otherPosition == nil {
-            positions[join.far.position] = try lastPosition(join.far, of: link.object, in: writer)
-        }
-        let record = try linkEntity.record(bare.span.bytes, setting: positions)
-        try writer.insert(join.entity, record.span.bytes)
-        return true
-    }
-
-    /// Writes a link whose object may be there by now. Throws `invalidValue` when it is not.
-    package func settle(_ missing: MissingLink) throws {
-        let (column, link) = (missing.column, missing.link)
-        let writer = try transaction()
-        if column.kind == .list {
-            if try add(link, to: missing.holder, column, in: writer) { return }
-        } else if try writer.record(link.object, { _ in }) {
-            guard let old = try writer.copy(of: missing.holder) else { return }
-            let values = [
-                column.reference.slot: link.object.reference,
-                column.reference.position: try position(of: link, column, nil, in: writer),
-            ]
-            let record = try entity.record(old.span.bytes, setting: values)
-            try writer.update(missing.holder, record.span.bytes)
-            return
-        }
-        throw StoreError.invalidValue(
-            entity: entity.name, attribute: column.relationship,
-            "refers to \(Self.name(of: link.object, in: writer)), which is not in the store")
     }
 }

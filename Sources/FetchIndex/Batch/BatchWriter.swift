@@ -1,6 +1,7 @@
 internal import Synchronization
 internal import OrderCaches
 internal import Records
+package import SystemBasics
 public import Models
 /// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
 /// change.
@@ -15,13 +16,26 @@ public final class BatchWriter {
         /// Rows whose values were stored already.
         public internal(set) var unchanged = 0
         public internal(set) var deleted = 0
+
+        package init() {}
+
+        package mutating func add(_ outcome: RowOutcome) {
+            switch outcome {
+            case .inserted: inserted += 1
+            case .updated: updated += 1
+            case .unchanged: unchanged += 1
+            }
+        }
     }
+
+    /// What became of a row.
+    package enum RowOutcome { case inserted, updated, unchanged }
 
     /// Kept, because a temporary store is removed with its container.
     let container: PersistentContainer
     let store: Store
     public let entity: Entity
-    let entityNumber: Int
+    package let entityNumber: Int
     let constraint: UniqueConstraint?
     private let origin: ObjectOrigin
     let author: String
@@ -30,6 +44,8 @@ public final class BatchWriter {
     var writer: StoreWriter?
     /// What a cache takes with the next transaction: its reader has had it.
     var told: CacheReading?
+    /// The store whose numbers the objects get; noted with each commit. Nil: this one.
+    package var numbersOrigin: UUID?
     /// When the unique keys of an import may be left out, and at most how many of them.
     var deferralRule = DeferralRule.never
     var mostDeferred = 0
@@ -40,6 +56,8 @@ public final class BatchWriter {
     public internal(set) var counts = Counts()
     /// What of `counts` is committed. Unique keys that were left out are written in a commit of their own before the last one.
     package private(set) var savedCounts = Counts()
+    /// What became of the last row that was put.
+    package internal(set) var lastOutcome = RowOutcome.unchanged
 
     /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws
     /// `StoreError.unknownEntity`, and `RequestError` when the key is not unique.
@@ -101,12 +119,15 @@ public final class BatchWriter {
         switch outcome {
         case .inserted(let object):
             counts.inserted += 1
+            lastOutcome = .inserted
             return object.number
         case .updated(let object):
             counts.updated += 1
+            lastOutcome = .updated
             return object.number
         case .unchanged(let object):
             counts.unchanged += 1
+            lastOutcome = .unchanged
             return object.number
         }
     }
@@ -191,6 +212,7 @@ public final class BatchWriter {
     func commitTransaction() throws -> UInt64? {
         guard let ended = writer else { return nil }
         writer = nil
+        if let numbersOrigin { try ended.noteNumbers(of: numbersOrigin, entityNumber) }
         try ended.seal()
         try container.cacheEngine.keepAll(in: ended)
         let commit = try ended.commit()
@@ -201,7 +223,8 @@ public final class BatchWriter {
     /// As `commit`, and catches up a cache in the same transaction; ``commit(bringing:cacheName:telling:)`` is for a reader that may fail.
     /// Returns `.hit` when nothing of the order changed,
     /// `.caughtUp` with the exact change since the cache was last current, or `.rebuilt` with the reason when the change is not
-    /// known: then fetch the order again. Nil when nothing was written. O(k log n) for k changes. Throws also when the
+    /// known: then fetch the order again. Nil when there is no open transaction: nothing was read or written since the last commit,
+    /// the cache is left as it is, and it may be behind what others wrote. O(k log n) for k changes. Throws also when the
     /// definition does not fit the model.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
@@ -231,6 +254,20 @@ public final class BatchWriter {
         try withPublicErrors { _ = try commitTransaction() }
         store.releasePages()
     }
+
+    /// Drops what was written since the last commit, and what it was counted as.
+    package func rollback(uncounting gone: Counts) {
+        rollback()
+        counts.inserted -= gone.inserted
+        counts.updated -= gone.updated
+        counts.unchanged -= gone.unchanged
+    }
+
+    /// Counts rows that changed nothing, because a later one has their key.
+    package func countUnchanged(_ count: Int) { counts.unchanged += count }
+
+    /// Whether unique keys are left out for now.
+    package var isDeferring: Bool { deferral != nil }
 
     /// Drops what was written since the last commit.
     public func rollback() {

@@ -83,15 +83,21 @@ package final class RelatedColumn {
         self.key = (related.attribute(at: slot).name, constraint)
     }
 
-    /// Whether fields name single objects by a unique attribute, and rows have no order among those of an object.
-    package var isPlain: Bool { kind == .one && key != nil && !isOrdered }
+    /// Whether fields name single objects by a unique attribute, any number of rows one object, and rows have no order among those of it.
+    package var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique }
     /// The slots of the reference.
     package var slots: Set<Int> { [reference.slot, reference.position] }
 
     /// Forgets which objects have which values: others may have deleted them since.
     func forget() { known = [:] }
 
-    /// The object that a value names, inserted where it is missing and wanted; nil for null. Throws `invalidValue` when there is none.
+    /// The same, and objects that were inserted since are not there any more.
+    package func forget(insertedCount count: Int) {
+        forget()
+        insertedCount = count
+    }
+
+    /// The object that a value names, inserted where it is missing and wanted; nil for null, and for an empty text that names none. Throws `invalidValue` when there is none.
     func object(named value: Value, for entity: Entity, in writer: StoreWriter) throws -> RecordKey? {
         guard let key, !value.isNull else { return nil }
         if let object = known[value] { return object }
@@ -99,6 +105,7 @@ package final class RelatedColumn {
         var object = try writer.object(destination, key.constraint, equalTo: [value])
         let related = writer.model.entities[destination]
         if object == nil {
+            if value == .string("") { return nil }
             guard insertsMissing else {
                 throw StoreError.invalidValue(
                     entity: entity.name, attribute: relationship,

@@ -15,8 +15,9 @@ struct ExportCommand: ParsableCommand {
             ISO 8601 in UTC with all their digits. --print-types prints what `import --types` needs to know.
 
             Where the model has relationships, the column @id has the number of each object, and relationships have the \
-            numbers of related objects, with their positions where they are ordered: 12, Entity:12, 12@c0ff. Importing \
-            the files of all entities into an empty store of the same model gives an equal store. A relationship is \
+            numbers of related objects, with their positions where they are ordered: 12, Entity:12, 12@c0ff. The last \
+            column @store says which store's numbers these are: `import` never takes them for those of another one. Where \
+            an attribute has one of these names, the column has one more @ before it. Importing the files of all entities into an empty store of the same model gives an equal store. A relationship is \
             exported with one of its two sides: that which leads to one object, else the first.
             """)
 
@@ -74,9 +75,10 @@ struct ExportCommand: ParsableCommand {
         do {
             let snapshot = try container.store.snapshot()
             let related = try ExportedLinks(of: entity, in: snapshot)
-            let names = related.hasIDs ? [RecordKey.numberName] : []
+            let names = related.hasIDs ? [RecordKey.numberName(entity.has)] : []
+            let storeNames = related.store == nil ? [] : [RecordKey.storeName(entity.has)]
             var writer = try CatalogueWriter(
-                format, columns: names + entity.attributes.map(\.name) + related.names)
+                format, columns: names + entity.attributes.map(\.name) + related.names + storeNames)
             let damaged = try container.forEachRecord(
                 of: definition, skippingDamaged: skipDamaged, in: snapshot
             ) { object, record in
@@ -84,6 +86,7 @@ struct ExportCommand: ParsableCommand {
                 if related.hasIDs { try writer.append(.integer(Int64(object.number))) }
                 try Self.write(record, as: entity, with: &writer)
                 for value in try related.values(of: object, record) { try writer.append(value) }
+                if let store = related.store { try writer.append(store) }
                 try writer.endRow()
                 rows += 1
                 guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
@@ -116,7 +119,7 @@ struct ExportCommand: ParsableCommand {
     /// The name of a column whose value cannot be written.
     private func writtenName(ofColumn column: Int, of entity: Entity, _ container: PersistentContainer) -> String {
         let related = try? ExportedLinks(of: entity, in: container.store.snapshot())
-        let names = (related?.hasIDs ?? false ? [RecordKey.numberName] : []) + entity.attributes.map(\.name)
+        let names = (related?.hasIDs ?? false ? [RecordKey.numberName(entity.has)] : []) + entity.attributes.map(\.name)
         return names.indices.contains(column) ? names[column] : "a relationship"
     }
 }

@@ -16,7 +16,10 @@ struct ImportCommand: ParsableCommand {
         discussion: """
             Files are UTF-8 with lines that end with LF, CRLF or CR, of 64 MiB and 32,768 fields at most. CSV quotes \
             fields as RFC 4180 has it, TSV does not. A line of JSON is one flat object; a member that stands twice makes \
-            the line a bad row, and so do values that are lists or objects.
+            the line a bad row, and so do values that are lists or objects without --lists-as-text.
+
+            A column or member that is absent leaves a stored object's value and its related objects as they are; null, and \
+            an empty field, clear them.
             """)
 
     /// Rows of a transaction.
@@ -40,6 +43,7 @@ struct ImportCommand: ParsableCommand {
     var relate: [String] = []
     @Flag(help: "Insert the related objects that are missing, with the values that --relate names them by.")
     var createRelated = false
+    @Flag(help: "Store lists and objects of JSON lines as JSON text, without blanks.") var listsAsText = false
     @Flag(help: "Delete the objects that the file lacks; all of it is one transaction. Needs --key.") var replace =
         false
     @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50
@@ -85,7 +89,7 @@ struct ImportCommand: ParsableCommand {
         }
         let source: any RowSource
         let input = try CatalogueInput.opening(file)
-        do { source = try format.open(input) } catch let error as UnreadableFile
+        do { source = try format.open(input, try members(of: input)) } catch let error as UnreadableFile
             where error.isEmpty && !replace
         {
             return try importNothing(error, start)
@@ -110,7 +114,9 @@ struct ImportCommand: ParsableCommand {
         source.decompressesAhead = threads.count > 1
         let related = try RelatedColumns(
             source.columns, to: writer.entity, in: container.store.snapshot().model, relations,
-            insertsMissing: createRelated)
+            insertsMissing: createRelated, NumberOwner(in: container.store.snapshot(), isKeyed: key != nil))
+        // Rows with links end it.
+        if !replace { writer.deferUniqueKeys() }
         try importRows(of: source, related, with: writer, replacing: count, &report)
         if createRelated { report.created = related.columns.reduce(0) { $0 + $1.insertedCount } }
         let counts = writer.counts
@@ -152,14 +158,15 @@ struct ImportCommand: ParsableCommand {
         _ report: inout Report
     ) throws {
         var seen = ObjectNumbers()
-        let converter = try RowConverter(source.columns, to: writer.entity, file: file, related)
-        var linker = RowLinker(related, keepingSlots: converter.missingSlots)
+        let converter = try RowConverter(
+            source.columns, to: writer.entity, file: file, related, mayUpdate: key != nil || related.idPlace != nil)
+        var transaction = ImportTransaction(writer, related, mayWait: !replace)
         let bar = ProgressBar("importing")
         // Reading a flag costs more than a row does.
         let (replaces, skipsBadRows) = (replace, skipBadRows)
-        // Read, put into the store, and committed.
-        var rows = (read: 0, put: 0, saved: 0)
-        if !replace && related.isEmpty { writer.deferUniqueKeys() }
+        // Read, put into the store, and put by earlier transactions.
+        var rows = (read: 0, put: 0, ended: 0)
+        func note(_ number: UInt64) { if replaces { seen.insert(number) } }
         defer { bar.finish() }
         do {
             try Threads.pipe(threads.count, capacity: 2) { deliver in
@@ -169,36 +176,26 @@ struct ImportCommand: ParsableCommand {
                 report.badRowCount += batch.badRowCount
                 var refused = 0
                 let lines = batch.lines
-                func note(_ index: Int, _ number: UInt64) { if replaces { seen.insert(number) } }
                 func refuse(_ index: Int, _ error: StoreError) throws {
                     let bad = BadInput(file: file, line: lines[index], reason: error.description)
-                    guard skipsBadRows else {
-                        rows.put += index - refused
-                        throw bad
-                    }
+                    guard skipsBadRows else { throw bad }
                     refused += 1
                     report.badRowCount += 1
                     report.add(bad)
                 }
-                if related.isEmpty {
-                    let kept = key == nil ? [] : converter.missingSlots
-                    try writer.put(batch.records, keepingSlots: kept, refused: refuse, done: note)
-                } else {
-                    try linker.put(batch, with: writer, refused: refuse, done: note)
-                }
+                try transaction.put(batch, refused: refuse, done: note)
                 rows.put += batch.records.count - refused
                 rows.read += batch.rowCount
                 // With --replace, all of it is one transaction, which a refusal undoes.
-                if !replace && rows.put - rows.saved >= Self.transactionLength {
-                    _ = try linker.settle(with: writer)
-                    try writer.commitBatch()
-                    rows.saved = rows.put
+                if !replace && rows.put - rows.ended >= Self.transactionLength {
+                    try transaction.end(note)
+                    rows.ended = rows.put
                 }
                 // The length of a pipe is not known.
                 let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
                 bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
             }
-            for (line, error) in try linker.settle(with: writer) {
+            for (line, error) in try transaction.finish(note) {
                 let bad = BadInput(file: file, line: line, reason: error.description)
                 guard skipBadRows else {
                     if !replace { try writer.commit() }
@@ -218,7 +215,7 @@ struct ImportCommand: ParsableCommand {
             var unlinked = 0
             if error is BadInput || error is UnreadableFile {
                 do {
-                    unlinked = try linker.settle(with: writer).count
+                    unlinked = try transaction.finish(note).count
                     try writer.commit()
                 } catch let failure { error = failure }
             }
@@ -245,10 +242,9 @@ struct ImportCommand: ParsableCommand {
         var converter = converter
         var batch = RowBatch()
         let skipsBadRows = skipBadRows
-        let isPrepared = converter.related.isEmpty
         func deliverBatch(_ batch: inout RowBatch) throws {
             batch.progress = source.progress
-            if isPrepared { try writer.prepare(&batch.records) }
+            if !batch.hasLinks { try writer.prepare(&batch.records) }
             let full = batch
             batch = RowBatch(afterOneOf: full.records.count, byteCount: full.records.byteCount)
             try deliver(full)

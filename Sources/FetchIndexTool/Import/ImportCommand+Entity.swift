@@ -20,7 +20,8 @@ extension ImportCommand {
     ) throws {
         let types = Dictionary(given.map { ($0.name, $0.type) }) { _, last in last }
         let stored = try container.model().entity(named: entity)
-        let places = all.indices.filter { isAttribute(all[$0], of: stored, relations) }
+        let taken = try attributeNames(all, stored, types, inferredOfAll)
+        let places = all.indices.filter { isAttribute(all[$0], of: stored, relations, takenNames: taken) }
         let columns = places.map { all[$0] }
         func inferred() throws -> [ValueType] {
             let types = try inferredOfAll()
@@ -73,10 +74,29 @@ extension ImportCommand {
         _ = try PersistentContainer(path: store.store, model: made)
     }
 
-    private func isAttribute(_ column: String, of stored: Entity?, _ relations: [RelateOption]) -> Bool {
+    /// The names of numbers and stores that a file's own attributes have: a new one is an attribute if its type is given, if its values are
+    /// no numbers, as those of JSON-LD, or if the file has the name with one more @ too.
+    private func attributeNames(
+        _ columns: [String], _ stored: Entity?, _ types: [String: ValueType], _ inferred: () throws -> [ValueType]
+    ) throws -> Set<String> {
+        var names: Set<String> = []
+        for (name, type) in [(RecordKey.numberName(), ValueType.integer), (RecordKey.storeName(), .string)] {
+            guard let place = columns.firstIndex(of: name), stored == nil || addColumns else { continue }
+            if try types[name] != nil || columns.contains("@" + name) || inferred()[place] != type {
+                names.insert(name)
+            }
+        }
+        return names
+    }
+
+    private func isAttribute(
+        _ column: String, of stored: Entity?, _ relations: [RelateOption], takenNames names: Set<String>
+    ) -> Bool {
         if relations.contains(where: { $0.column == column }) { return false }
         if stored?.slot(of: column) != nil { return true }
-        return column != RecordKey.numberName && stored?.relationship(named: column) == nil
+        if stored?.relationship(named: column) != nil { return false }
+        func isTaken(_ name: String) -> Bool { stored?.has(name) ?? false || names.contains(name) }
+        return column != RecordKey.numberName(isTaken) && column != RecordKey.storeName(isTaken)
     }
 
     /// A container's entities with an entity that gets relationships, and their other sides. These are called as the entity, in the
@@ -212,6 +232,28 @@ extension ImportCommand {
         return differs
     }
 
+    /// What is known of the members of JSON lines before they are read. A stored entity has columns that the first lines may lack; of
+    /// one that is to be made, all lines are read for them.
+    func members(of input: CatalogueInput) throws -> JSONMembers {
+        var members = JSONMembers(names: try givenTypes(nil).map(\.name), areListsText: listsAsText)
+        let container: PersistentContainer?
+        do {
+            container = try PersistentContainer(path: store.store, options: StoreArgument.options(creates: false))
+        } catch StoreError.missing { container = nil }
+        let stored = try container?.model().entity(named: entity)
+        if let stored {
+            members.names += stored.attributes.map(\.name)
+            let relationships = stored.storedRelationships.filter { !$0.isRemoved && $0.storage != .inverse }
+            members.names += relationships.map(\.description.name)
+            if stored.links != nil {
+                members.names += [RecordKey.numberName(stored.has), RecordKey.storeName(stored.has)]
+            }
+        }
+        let isNew = try stored == nil || container?.count(ofEntity: entity) == 0
+        members.areFoundInAllLines = (isNew || addColumns) && !input.isPipe
+        return members
+    }
+
     /// The names and types that `--types` tells, in its order. Names must be columns of the file, where there are any.
     func givenTypes(_ columns: [String]?) throws -> [(name: String, type: ValueType)] {
         var given: [(name: String, type: ValueType)] = []
@@ -223,6 +265,9 @@ extension ImportCommand {
                 throw ValidationError("--types expects NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
             }
             let name = RequestText.unquoted(String(part[..<colon]))
+            if name.isEmpty {
+                throw ValidationError("--types expects NAME:TYPE, and the name of \"\(part)\" is empty.")
+            }
             guard columns?.contains(name) ?? true else {
                 throw StoreError.unknownAttribute(entity: file, attribute: name)
             }

@@ -33,12 +33,23 @@ struct RelatedColumns {
 
     var isEmpty: Bool { columns.isEmpty && idPlace == nil }
     /// Of the fields that no attribute has.
-    var allPlaces: Set<Int> { Set(places + [idPlace].compactMap { $0 }) }
+    var allPlaces: Set<Int> { Set(places + [idPlace, storePlace].compactMap { $0 }) }
+    private let storePlace: Int?
+    private let entity: Int
+    /// Whose objects the numbers of the rows are.
+    private(set) var owner: NumberOwner
+    /// The store that new objects come from, with their numbers; nil: this one.
+    var source: UUID? { owner.source(of: entity) }
+    /// Whether numbers name rows of the file before they name stored objects.
+    var resolvesInFile: Bool { owner.isKeyed && idPlace != nil }
 
-    init(_ names: [String], to entity: Entity, in model: Model, _ relations: [RelateOption], insertsMissing: Bool)
-        throws
-    {
+    init(
+        _ names: [String], to entity: Entity, in model: Model, _ relations: [RelateOption], insertsMissing: Bool,
+        _ owner: NumberOwner
+    ) throws {
         let number = try model.number(of: entity.name)
+        self.entity = number
+        self.owner = owner
         var columns: [RelatedColumn] = []
         var places: [Int] = []
         for (place, name) in names.enumerated() {
@@ -52,14 +63,37 @@ struct RelatedColumns {
             places.append(place)
         }
         (self.columns, self.places) = (columns, places)
-        idPlace = entity.slot(of: RecordKey.numberName) == nil ? names.firstIndex(of: RecordKey.numberName) : nil
+        idPlace = names.firstIndex(of: RecordKey.numberName(entity.has))
+        storePlace = names.firstIndex(of: RecordKey.storeName(entity.has))
         numbers = Dictionary(
             model.entities.indices.filter { !model.entities[$0].isDropped }.map { (model.entities[$0].name, $0) }
         ) { first, _ in first }
     }
 
-    /// The number of a row's object; nil: the next one. Throws a sentence for what is no number.
-    func number(in row: FieldRow) throws(UnreadableField) -> UInt64? {
+    /// The number and the related objects that a row names. Throws a sentence for what cannot be read.
+    mutating func links(in row: FieldRow) throws(UnreadableField) -> RowLinks {
+        var links = RowLinks(related: [])
+        if let storePlace, !row.isNull(storePlace) {
+            links.isOwn = owner.isOwner(row.text(of: storePlace), of: entity)
+        }
+        links.fileNumber = try number(in: row)
+        if let number = links.fileNumber, let idPlace {
+            if links.isOwn && owner.hasGiven(number, of: entity) {
+                links.number = number
+            } else if !owner.isKeyed {
+                throw UnreadableField(
+                    place: idPlace,
+                    reason:
+                        "\(number) is the number of an object in another store; --key matches rows with objects by a value"
+                )
+            }
+        }
+        links.related = try related(in: row, isOwn: links.isOwn)
+        return links
+    }
+
+    /// The number of a row's object; nil: the next one.
+    private func number(in row: FieldRow) throws(UnreadableField) -> UInt64? {
         guard let idPlace, !row.isNull(idPlace) else { return nil }
         guard let number = UInt64(row.text(of: idPlace)), (1..<RecordKey.firstTemporaryNumber).contains(number) else {
             throw UnreadableField(
@@ -68,16 +102,29 @@ struct RelatedColumns {
         return number
     }
 
-    func related(in row: FieldRow) throws(UnreadableField) -> [RelatedObject] {
+    /// What a row says that has none of the columns.
+    var absent: [RelatedObject] { Array(repeating: .absent, count: columns.count) }
+
+    /// Whether a row has none of the columns.
+    func areAbsent(in row: FieldRow) -> Bool {
+        places.allSatisfy { row.isAbsent($0) } && idPlace.map { row.isAbsent($0) } ?? true
+    }
+
+    /// What related objects a row names; null and empty fields say that there are none.
+    private func related(in row: FieldRow, isOwn: Bool) throws(UnreadableField) -> [RelatedObject] {
         var related: [RelatedObject] = []
         for (column, place) in zip(columns, places) {
-            related.append(row.isNull(place) ? .none : try object(in: row, column, place))
+            if row.isAbsent(place) {
+                related.append(.absent)
+            } else {
+                related.append(row.isNull(place) ? .none : try object(in: row, column, place, isOwn: isOwn))
+            }
         }
         return related
     }
 
     private func object(
-        in row: FieldRow, _ column: RelatedColumn, _ place: Int
+        in row: FieldRow, _ column: RelatedColumn, _ place: Int, isOwn: Bool
     ) throws(UnreadableField) -> RelatedObject {
         let text = row.text(of: place)
         if let type = column.keyType {
@@ -94,6 +141,14 @@ struct RelatedColumns {
                     place: place,
                     reason: "\"\(row.excerpt(of: place))\" is not the number of an object, as 12 or Entity:12"
                         + (isList ? ", nor a list of such numbers with blanks between them" : ""))
+            }
+            let isRow = resolvesInFile && link.object.entity == entity
+            guard isRow || isOwn && owner.hasGiven(link.object.number, of: link.object.entity) else {
+                throw UnreadableField(
+                    place: place,
+                    reason:
+                        "\"\(part.excerpt)\" is the number of an object in another store; --relate names objects by a value"
+                )
             }
             links.append(link)
         }

@@ -24,12 +24,17 @@ struct RowConverter {
 
     private let sources: [SlotSource]
     private let defaultValues: [Value]
-    /// The slots of attributes that the file does not have.
-    let missingSlots: Set<Int>
-    let related: RelatedColumns
+    /// By slot, the default value of an attribute that has a column.
+    private var defaultOfSlot: [Int?] = []
+    /// Which rows leave which slots to stored objects; nil where each row is a new object.
+    private var omissions: RowOmissions?
+    private(set) var related: RelatedColumns
     private var builder = RecordBuilder()
 
-    init(_ columns: [String], to entity: Entity, file: String, _ related: RelatedColumns) throws {
+    /// `mayUpdate`: rows may be those of stored objects.
+    init(
+        _ columns: [String], to entity: Entity, file: String, _ related: RelatedColumns, mayUpdate: Bool
+    ) throws {
         self.file = file
         self.related = related
         self.entity = entity
@@ -49,19 +54,23 @@ struct RowConverter {
             }
             columnOfSlot[slot] = column
         }
-        missingSlots = Set(entity.attributeSlots.filter { columnOfSlot[$0] == nil })
+        if mayUpdate { omissions = RowOmissions(columnOfSlot, of: entity) }
         var defaultValues: [Value] = []
+        var defaultOfSlot: [Int?] = []
         sources = zip(entity.slots, columnOfSlot).map { description, column in
             let attribute = description.attribute
+            var defaultPlace: Int?
+            if !description.isRemoved, description.role == .attribute, !attribute.defaultValue.isNull {
+                defaultValues.append(attribute.defaultValue)
+                defaultPlace = defaultValues.count - 1
+            }
+            defaultOfSlot.append(defaultPlace)
             // References are put in when the row is linked.
             if description.isRemoved || description.role != .attribute { return .null }
             let isRequired = !attribute.isOptional && attribute.derivation == nil
             guard let column else {
-                if !attribute.defaultValue.isNull {
-                    defaultValues.append(attribute.defaultValue)
-                    return .value(defaultValues.count - 1)
-                }
-                return isRequired ? .required : .null
+                if let defaultPlace { return .value(defaultPlace) }
+                return isRequired && !mayUpdate ? .required : .null
             }
             switch attribute.type {
             case .string: return .text(column: column, isRequired: isRequired)
@@ -70,39 +79,46 @@ struct RowConverter {
             }
         }
         self.defaultValues = defaultValues
+        self.defaultOfSlot = defaultOfSlot
     }
 
-    /// Returns the number of the row's object and the objects that it is related to, where the file has such columns. Throws
+    /// Returns the row's number and the objects that it is related to, where the row has such fields. Throws
     /// `BadInput` with line, column and reason.
     mutating func append(
         _ row: FieldRow, to batch: inout RecordBatch
-    ) throws -> (number: UInt64?, related: [RelatedObject])? {
+    ) throws -> RowLinks? {
         guard row.count == columns.count else {
             throw BadInput(
                 file: file, line: row.line, reason: "it has \(counted(row.count, "field")), not \(columns.count)")
         }
         builder.begin()
-        let isASCII = row.isASCII
+        let (isASCII, hasAbsent) = (row.isASCII, row.hasAbsent)
         for source in sources {
             switch source {
             case .null: builder.appendNull()
             case .value(let number): builder.append(defaultValues[number])
             case .required: throw bad(row, nil, "a value is required")
             case .text(let column, let isRequired):
-                if row.isNull(column) {
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isNull(column) {
                     try appendNull(row, column, isRequired)
                 } else {
                     try appendText(row, column, isValid: isASCII)
                 }
             case .integer(let column, let isRequired):
-                if row.isEmpty(column) {
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isEmpty(column) {
                     try appendNull(row, column, isRequired)
                 } else {
                     try appendInteger(row, column)
                 }
             case .other(let column, let type, let isRequired):
-                // Nothing is data, and of other types no value.
-                if row.isNull(column) || type != .data && row.isEmpty(column) {
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isNull(column) || type != .data && row.isEmpty(column) {
+                    // Nothing is data, and of other types no value.
                     try appendNull(row, column, isRequired)
                 } else {
                     guard let value = Value(catalogueText: row.text(of: column), as: type) else {
@@ -112,17 +128,25 @@ struct RowConverter {
                 }
             }
         }
-        if related.isEmpty {
-            batch.append(&builder)
+        let kept = omissions?.kept(by: row)
+        if related.isEmpty || hasAbsent && related.areAbsent(in: row) {
+            batch.append(&builder, keeping: kept)
             return nil
         }
         do throws(UnreadableField) {
-            let found = (number: try related.number(in: row), related: try related.related(in: row))
-            batch.append(&builder)
+            let found = try related.links(in: row)
+            batch.append(&builder, keeping: kept)
             return found
         } catch {
             throw bad(row, error.place, error.reason)
         }
+    }
+
+    /// A new object has the attribute's default value.
+    private mutating func appendAbsent(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {
+        if let place = defaultOfSlot[builder.slotCount] { return builder.append(defaultValues[place]) }
+        if isRequired && omissions == nil { throw bad(row, column, "a value is required") }
+        builder.appendNull()
     }
 
     private mutating func appendNull(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {

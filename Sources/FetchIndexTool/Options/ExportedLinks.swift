@@ -1,6 +1,7 @@
 internal import FetchIndex
 internal import Models
 internal import Records
+internal import SystemBasics
 
 /// The related objects of an entity's objects, as `export` writes them: each relationship with one of its two sides.
 struct ExportedLinks {
@@ -14,6 +15,8 @@ struct ExportedLinks {
     let names: [String]
     /// Whether objects are written with their numbers, because others may be related to them.
     let hasIDs: Bool
+    /// Whose numbers these are; nil without numbers, and in a store without an identifier.
+    let store: Value?
     private let sources: [Source]
     private let snapshot: Snapshot
 
@@ -38,7 +41,23 @@ struct ExportedLinks {
             }
         }
         names = sources.map(\.name)
+        store = try hasIDs ? Self.store(entity, sources.map(\.1), in: snapshot) : nil
         self.sources = sources.map(\.1)
+    }
+
+    /// The store that the numbers come from, if it has numbered all objects that are named here, or else this one.
+    private static func store(_ entity: Entity, _ sources: [Source], in snapshot: Snapshot) throws -> Value? {
+        guard let own = snapshot.store.identifier else { return nil }
+        guard let origin = try snapshot.numbersOrigin() else { return .string(own.uuidString) }
+        var entities: Set<Int> = [try snapshot.model.number(of: entity.name)]
+        for source in sources {
+            switch source {
+            case .reference(_, _, let destination), .list(_, _, _, let destination):
+                entities.formUnion(snapshot.model.hierarchy(of: destination))
+            }
+        }
+        let isFollowed = try entities.allSatisfy { try snapshot.follows(origin, $0) }
+        return .string((isFollowed ? origin.store : own).uuidString)
     }
 
     /// O(log n + links).

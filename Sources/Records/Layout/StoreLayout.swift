@@ -19,6 +19,9 @@ package import LMDB
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
 ///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift
 ///              "source position"  time 8 | text | checksum 4
+///              "numbers"          UUID 16 | entities varint x (entity varint | end varint) | checksum 4
+///                                   the store whose numbers the objects have; the number behind its last object
+///                                                                              -> Source/NumbersOrigin.swift
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///              "zone" entity 2 BE | zone 8 BE     object numbers / 8,192       -> Zones/Zone.swift
 ///                                 objects varint | slots varint x bounds | [coded] | checksum 4 (XOR the key's)
@@ -109,6 +112,7 @@ package enum StoreLayout {
     static let identifierKey = Array("identifier".utf8)
     static let sourceKey = Array("source".utf8)
     static let sourcePositionKey = Array("source position".utf8)
+    static let numbersKey = Array("numbers".utf8)
 
     static func entityKey(_ number: Int) -> [UInt8] {
         Array("entity".utf8) + [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]

@@ -24,7 +24,7 @@ extension StoreWriter {
     }
 
     private func invalid(_ entity: Int, _ reason: String) -> StoreError {
-        .invalidValue(entity: model.entities[entity].name, attribute: RecordKey.numberName, reason)
+        .invalidValue(entity: model.entities[entity].name, attribute: RecordKey.numberName(), reason)
     }
 }
 

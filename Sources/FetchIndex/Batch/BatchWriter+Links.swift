@@ -1,0 +1,165 @@
+internal import Models
+internal import Records
+internal import SystemBasics
+
+/// A link that could not be made when its row was written: its object was not there yet, or was linked to another one.
+package struct MissingLink {
+    fileprivate let holder: RecordKey
+    fileprivate let link: RowLink
+    fileprivate let column: RelatedColumn
+    package var number: UInt64 { holder.number }
+    package var relationship: String { column.relationship }
+    /// Whether the row was counted as unchanged.
+    fileprivate var isOfUnchanged: Bool
+
+    init(_ holder: RecordKey, _ link: RowLink, _ column: RelatedColumn, ofUnchanged isOfUnchanged: Bool) {
+        (self.holder, self.link, self.column, self.isOfUnchanged) = (holder, link, column, isOfUnchanged)
+    }
+}
+
+// The links of many-to-many relationships, and those that are made later.
+extension BatchWriter {
+    /// Gives an object exactly some links of a many-to-many relationship; returns those to objects that are not there yet, and whether
+    /// the links are other ones than before.
+    func setLinks(
+        _ links: [RowLink], of object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
+    ) throws -> (missing: [RowLink], isChanged: Bool) {
+        guard let join = column.join else { return ([], false) }
+        let linkEntity = writer.model.entities[join.entity]
+        let wanted = Set(links.map(\.object))
+        var isChanged = false
+        for holder in try writer.holders(of: column.reference.name, to: object) {
+            guard let record = try writer.copy(of: holder) else { continue }
+            let view = try RecordView(record.span.bytes, of: linkEntity)
+            let target = try view.integer(at: join.far.slot)
+            if let target, !wanted.contains(RecordKey(rawValue: UInt64(bitPattern: target))) {
+                if try writer.delete(holder) { isChanged = true }
+            }
+        }
+        var missing: [RowLink] = []
+        for link in links {
+            if let isNew = try add(link, to: object, column, in: writer) {
+                isChanged = isChanged || isNew
+            } else {
+                missing.append(link)
+            }
+        }
+        return (missing, isChanged)
+    }
+
+    /// Adds a link of a many-to-many relationship, unless it is there. Returns whether that changed anything; nil when its object is
+    /// not there.
+    private func add(
+        _ link: RowLink, to object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
+    ) throws -> Bool? {
+        guard let join = column.join else { return false }
+        guard try writer.record(link.object, { _ in }) else { return nil }
+        let empty = RecordBuilder.empty
+        let linkEntity = writer.model.entities[join.entity]
+        let ends = [column.reference.slot: object.reference, join.far.slot: link.object.reference]
+        var positions: [Int: Value] = [:]
+        if let given = link.position { positions[column.reference.position] = .data(Data(given)) }
+        if let given = link.otherPosition { positions[join.far.position] = .data(Data(given)) }
+        let bare = try linkEntity.record(empty.span.bytes, setting: ends)
+        if let known = try writer.join(like: bare.span.bytes, of: join.entity) {
+            guard !positions.isEmpty, let old = try writer.copy(of: known) else { return false }
+            let record = try linkEntity.record(old.span.bytes, setting: positions)
+            return try writer.update(known, record.span.bytes)
+        }
+        // Where a side is ordered and the file does not say how, new links come last.
+        if column.isOrderedHere, link.position == nil {
+            positions[column.reference.position] = try lastPosition(column.reference, of: object, in: writer)
+        }
+        if column.isOrdered, link.otherPosition == nil {
+            positions[join.far.position] = try lastPosition(join.far, of: link.object, in: writer)
+        }
+        let record = try linkEntity.record(bare.span.bytes, setting: positions)
+        try writer.insert(join.entity, record.span.bytes)
+        return true
+    }
+
+    /// Gives an object, which a row was written to, its related objects in a column. Returns the links that cannot be made yet.
+    package func link(
+        _ number: UInt64, _ column: RelatedColumn, to related: RelatedObject, isOfUnchanged: Bool
+    ) throws -> [MissingLink] {
+        let object = RecordKey(entity: entityNumber, number: number)
+        switch related {
+        case .absent, .named, .none: return []
+        case .object(let link): return [MissingLink(object, link, column, ofUnchanged: isOfUnchanged)]
+        case .list(let links):
+            let set = try setLinks(links, of: object, column, in: transaction())
+            if set.isChanged && isOfUnchanged { noteLinked() }
+            let isUnchanged = isOfUnchanged && !set.isChanged
+            return set.missing.map { MissingLink(object, $0, column, ofUnchanged: isUnchanged) }
+        }
+    }
+
+    /// Makes the links whose objects are there by now. Objects of one-to-one relationships give up their old ones first, so that rows may
+    /// exchange theirs. Returns the others, with the error of each. O(log n) for each link.
+    package func settle(_ missing: [MissingLink]) throws -> [(index: Int, reason: StoreError)] {
+        if missing.isEmpty { return [] }
+        let writer = try transaction()
+        for link in missing where link.column.kind == .one && link.column.reference.isUnique {
+            if let old = try writer.copy(of: link.holder) {
+                let new = try record(old, with: link, in: writer)
+                try writer.releaseLinks(of: link.holder, old.span.bytes, for: new.span.bytes)
+            }
+        }
+        var left: [(index: Int, reason: StoreError)] = []
+        var linked: Set<RecordKey> = []
+        for (index, link) in missing.enumerated() {
+            do {
+                let isChanged = try settle(link, in: writer)
+                // A row is counted once.
+                if isChanged, link.isOfUnchanged, linked.insert(link.holder).inserted { noteLinked() }
+            } catch let error as StoreError where error.isOfValues {
+                left.append((index, error))
+            }
+        }
+        for (index, _) in left { try takeBack(missing[index], in: writer) }
+        return left
+    }
+
+    /// An object keeps the link that it gave up for another one, unless that is taken by now.
+    private func takeBack(_ missing: MissingLink, in writer: StoreWriter) throws {
+        let reference = missing.column.reference
+        guard missing.column.kind == .one, reference.isUnique, let old = try writer.copy(of: missing.holder) else {
+            return
+        }
+        let entity = entity
+        let view = try RecordView(old.span.bytes, of: entity)
+        guard let target = try view.integer(at: reference.slot) else { return }
+        let holders = try writer.holders(of: reference.name, to: RecordKey(rawValue: UInt64(bitPattern: target)))
+        if holders.contains(missing.holder) { return }
+        if holders.isEmpty { return try writer.restoreLinks(of: missing.holder) }
+        let record = try entity.record(
+            old.span.bytes, setting: [reference.slot: .null, reference.position: .null])
+        try writer.update(missing.holder, record.span.bytes)
+    }
+
+    /// Throws `invalidValue` for a link whose object is not there, and `notUnique` for one that another object has.
+    private func settle(_ missing: MissingLink, in writer: StoreWriter) throws -> Bool {
+        if missing.column.kind == .list {
+            if let isChanged = try add(missing.link, to: missing.holder, missing.column, in: writer) {
+                return isChanged
+            }
+        } else if try writer.record(missing.link.object, { _ in }) {
+            guard let old = try writer.copy(of: missing.holder) else { return false }
+            let record = try record(old, with: missing, in: writer)
+            return try writer.update(missing.holder, record.span.bytes)
+        }
+        throw StoreError.invalidValue(
+            entity: entity.name, attribute: missing.column.relationship,
+            "refers to \(Self.name(of: missing.link.object, in: writer)), which is not in the store")
+    }
+
+    private func record(_ old: [UInt8], with missing: MissingLink, in writer: StoreWriter) throws -> [UInt8] {
+        let reference = missing.column.reference
+        return try entity.record(
+            old.span.bytes,
+            setting: [
+                reference.slot: missing.link.object.reference,
+                reference.position: try position(of: missing.link, missing.column, nil, in: writer),
+            ])
+    }
+}

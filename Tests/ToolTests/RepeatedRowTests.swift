@@ -1,0 +1,95 @@
+import FetchIndex
+import Foundation
+import TestSupport
+import Testing
+
+/// Of rows with one key in a file, the last one decides before anything is compared.
+@Suite struct RepeatedRowTests {
+    private let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    private func put(_ path: String, _ options: String...) throws -> Tool.Result {
+        try tool.run(["import", tool.store, path, "--entity", "Item", "--key", "k"] + options)
+    }
+
+    private func commit() throws -> Int? { try tool.run("info", tool.store, "--output", "json")["commit"] as? Int }
+
+    /// Rows k,v; those of a key may be next to each other, or as far from each other as the file is long.
+    private func expectUnchanged(_ rows: [String], _ options: [String] = [], format: String = "csv") throws {
+        let text = format == "csv" ? "k,v\n" + rows.joined() : rows.joined()
+        let file = try tool.file("rows.\(format)", text)
+        let arguments = ["import", tool.store, file, "--entity", "Item", "--key", "k"] + options
+        #expect(try tool.run(arguments).status == 0)
+        let (before, rowsBefore) = (try commit(), try tool.run("export", tool.store, "--entity", "Item").output)
+        let again = try tool.run(arguments + ["--output", "json"])
+        #expect(again["inserted"] as? Int == 0 && again["updated"] as? Int == 0, "\(again.output)\(again.error)")
+        #expect(again["unchanged"] as? Int == rows.count, "\(again.output)")
+        #expect(try commit() == before)
+        #expect(try tool.run("export", tool.store, "--entity", "Item").output == rowsBefore)
+    }
+
+    @Test(arguments: [[], ["--replace"]]) func doublesBesideEachOtherChangeNothing(options: [String]) throws {
+        try expectUnchanged((0..<3000).flatMap { ["\($0),first\n", "\($0),second\n"] }, options)
+        #expect(try tool.rows("--entity", "Item", "--where", "v == 'second'").count == 3000)
+    }
+
+    @Test(arguments: [[], ["--replace"]]) func doublesFarFromEachOtherChangeNothing(options: [String]) throws {
+        let doubles = (0..<5).map { $0 * 20_000 }
+        let first = (0..<120_000).map { "\($0),\(doubles.contains($0) ? "first" : "only")\n" }
+        try expectUnchanged(first + doubles.map { "\($0),second\n" }, options)
+        #expect(try tool.rows("--entity", "Item", "--where", "v == 'second'").count == 5)
+    }
+
+    @Test func linesOfJSONWithOneKeyChangeNothing() throws {
+        let rows = (0..<100).flatMap {
+            ["{\"k\":\($0),\"v\":1}\n", "{\"k\":\($0),\"v\":2}\n", "{\"k\":\($0),\"v\":3}\n"]
+        }
+        try expectUnchanged(rows, format: "jsonl")
+    }
+
+    /// What changes besides is counted once.
+    @Test func aChangedRowIsCountedOnce() throws {
+        let file = try tool.file("a.csv", "k,v\n1,a\n2,b\n3,c\n")
+        #expect(try put(file).output.contains("3 inserted"))
+        let changed = try tool.file("b.csv", "k,v\n1,x\n2,x\n1,y\n4,new\n2,b\n4,newer\n")
+        let result = try put(changed)
+        #expect(result.output.contains("1 inserted, 1 updated, 4 unchanged"), "\(result.output)")
+        #expect(
+            try tool.run("export", tool.store, "--entity", "Item", "--format", "csv").output
+                == "k,v\n1,y\n2,b\n3,c\n4,newer\n")
+        let history = try PersistentContainer(path: tool.store).newContext().fetchHistory(after: 0)
+        #expect(history.last?.changes.count == 2)
+    }
+
+    /// Updates that wait for later rows are there at the end, and before the row that ends the import.
+    @Test func changesThatWaitAreSaved() throws {
+        let count = 160_000
+        let rows = (0..<count).map { "\($0),\($0)\n" }
+        #expect(try put(tool.file("a.csv", "k,v\n" + rows.joined()), "--types", "v:integer").status == 0)
+        var changed = rows
+        changed[10] = "10,-1\n"
+        changed[70_000] = "70000,-1\n"
+        let bad = try put(tool.file("bad.csv", "k,v\n" + changed.joined() + "1,x\n"))
+        #expect(bad.error.contains("160,000 rows before it are saved"), "\(bad.error)")
+        #expect(try tool.rows("--entity", "Item", "--where", "v == -1").count == 2)
+        changed[11] = "11,-1\n"
+        #expect(
+            try put(tool.file("c.csv", "k,v\n" + changed.joined())).output.contains(
+                "0 inserted, 1 updated, 159,999 unchanged"))
+        #expect(try tool.rows("--entity", "Item", "--where", "v == -1").count == 3)
+    }
+
+    /// Rows may exchange values of another unique attribute, also with several rows of one object.
+    @Test func rowsThatDependOnEachOtherAreWrittenInTheirOrder() throws {
+        let entity = Entity(
+            "Item",
+            [AttributeDescription("k", .integer, isUnique: true), AttributeDescription("v", .string, isUnique: true)])
+        _ = try PersistentContainer(path: tool.store, model: Model(entities: [entity]))
+        #expect(try put(tool.file("a.csv", "k,v\n1,a\n2,b\n")).status == 0)
+        let result = try put(tool.file("b.csv", "k,v\n1,c\n2,a\n1,b\n"))
+        #expect(result.status == 0, "\(result.error)")
+        #expect(try tool.run("export", tool.store, "--entity", "Item", "--format", "csv").output == "k,v\n1,b\n2,a\n")
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+}
