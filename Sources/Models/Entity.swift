@@ -79,8 +79,9 @@ public struct Entity: Sendable {
     /// In a model with those of the superentity, which come first; in a stored model by the numbers of their slots, which is
     /// the order in which they were added.
     public var attributes: [AttributeDescription] { definition.attributes }
-    /// Lists of attributes whose combined values are unique among the objects that have no null among them. Together, the
-    /// keys of the values have at most 500 bytes.
+    /// Lists of attributes and to-one relationships whose combined values are unique among the objects that have no null among
+    /// them. Together, the keys of the values have at most 500 bytes. A list of one attribute of the entity's own makes that
+    /// attribute unique, and is no list.
     public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
     /// Relations to other objects, those of the superentity first.
     public var relationships: [RelationshipDescription] { definition.relationships }
@@ -111,7 +112,8 @@ public struct Entity: Sendable {
     /// The unique attributes, then the attributes that are unique together.
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
-    /// `unique` names attributes that are unique together, as `[["isbn", "edition"]]`; `removed` and `removedIndexes` are
+    /// `unique` names attributes, and to-one relationships, that are unique together, as `[["isbn", "edition"]]`, or alone; `indexes`
+    /// may be over to-one relationships too, and equal ones are one; `removed` and `removedIndexes` are
     /// attributes (or relationships) and indexes of older models that the store is to remove. `superentity` names another entity of the model, whose
     /// attributes and unique attributes this one inherits; it never changes in a store.
     public init(
@@ -120,7 +122,13 @@ public struct Entity: Sendable {
         superentity: String? = nil, isAbstract: Bool = false
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
-        // An unknown name is found by `validate`.
+        // Those of a subentity are known with its superentity.
+        let alone = superentity == nil ? Set(unique.filter { $0.count == 1 }.map { $0[0] }) : []
+        let attributes = attributes.map { alone.contains($0.name) ? $0.with(isUnique: true) : $0 }
+        let unique = unique.filter { $0.count != 1 || !alone.contains($0[0]) || slots[$0[0]] == nil }
+            .withoutRepetitions { Set($0) }
+        let indexes = indexes.withoutRepetitions { $0 }
+        // A store decides where relationships are; an unknown name is found by `validate`.
         let lists = unique.map { names in names.map { slots[$0] ?? -1 } }
         let keys = indexes.map { index in
             index.keys.map { IndexKey(slot: slots[$0.attribute] ?? -1, isDescending: $0.isDescending) }
@@ -198,7 +206,7 @@ public struct Entity: Sendable {
             slotsByName = byName
             var constraints =
                 live.filter { slots[$0].attribute.isUnique }.map { UniqueConstraint(number: $0, slots: [$0]) }
-                + uniqueLists.enumerated().filter { !$1.isEmpty }.map { index, slots in
+                + uniqueLists.enumerated().filter { !$1.isEmpty && !$1.contains(-1) }.map { index, slots in
                     UniqueConstraint(number: UniqueConstraint.firstCompound + index, slots: slots)
                 }
             for index in constraints.indices {
@@ -261,6 +269,24 @@ public struct Entity: Sendable {
         }
     }
 
+    /// The slot of what an index or a list of unique attributes names: an attribute, or a to-one relationship whose links are in the
+    /// records.
+    package func keySlot(of name: String) -> Int? {
+        if let slot = slot(of: name) { return slot }
+        guard case .reference(let slot, _) = relationship(named: name)?.storage else { return nil }
+        return slot
+    }
+
+    /// The lists in `uniqueAttributes` that name attributes alone, for a declaration without relationships.
+    package var uniqueListsOfAttributes: [[String]] {
+        uniqueAttributes.filter { $0.allSatisfy { slot(of: $0) != nil } }
+    }
+
+    /// The indexes of attributes alone, for a declaration without relationships.
+    package var indexesOfAttributes: [Index] {
+        indexes.filter { $0.keys.allSatisfy { slot(of: $0.attribute) != nil } }
+    }
+
     /// The unique attribute of a slot; nil when it is not unique by itself.
     package func uniqueConstraint(ofSlot slot: Int) -> UniqueConstraint? {
         uniqueConstraints.first { $0.slots == [slot] }
@@ -283,5 +309,13 @@ extension Entity: Hashable {
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
+    }
+}
+
+extension Array {
+    /// The first element of those with one key.
+    fileprivate func withoutRepetitions<Key: Hashable>(_ key: (Element) -> Key) -> [Element] {
+        var seen: Set<Key> = []
+        return filter { seen.insert(key($0)).inserted }
     }
 }

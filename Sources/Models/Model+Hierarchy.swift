@@ -112,6 +112,17 @@ extension Entity {
     /// The entity with the attributes and unique attributes of its superentity, those first. In a store, an attribute has the
     /// default value of the superentity's.
     func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
+        let above = Dictionary(parent.attributes.map { ($0.name, $0.isUnique) }) { first, _ in first }
+        // A list of one attribute makes that attribute unique; of an inherited one, only among the subentity's own objects. Those of a
+        // stored entity are as they are.
+        let declared = declarations.isEmpty ? uniqueAttributes : []
+        let alone = Set(declared.filter { $0.count == 1 }.map { $0[0] }).filter {
+            slot(of: $0) != nil && above[$0] ?? true
+        }
+        let attributes = attributes.map { alone.contains($0.name) ? $0.with(isUnique: true) : $0 }
+        let uniqueAttributes = uniqueAttributes.filter { names in
+            names.count > 1 || !alone.contains(names[0])
+        }
         let names = Set(attributes.map(\.name))
         let parentNames = Set(parent.attributes.map(\.name))
         let ownLists = Set(uniqueAttributes.map(Set.init))
@@ -121,6 +132,7 @@ extension Entity {
         let relationships = parent.relationships.filter { !related.contains($0.name) } + relationships
         let inheritsRelationships = relationships.count > related.count
         if !isStored && names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty && !inheritsRelationships
+            && alone.isEmpty
         {
             return self
         }

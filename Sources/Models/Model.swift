@@ -33,9 +33,6 @@ public struct Model: Hashable, Sendable {
             let names = entity.attributes.map(\.name)
             for attribute in entity.attributes { try validate(attribute, of: entity) }
             guard !entity.name.isEmpty else { throw StoreError.invalidModel("an entity has no name") }
-            guard !names.isEmpty || !entity.relationships.isEmpty else {
-                throw StoreError.invalidModel("\(entity.name) has no attributes")
-            }
             guard !names.contains("") else {
                 throw StoreError.invalidModel("an attribute of \(entity.name) has no name")
             }
@@ -62,13 +59,10 @@ public struct Model: Hashable, Sendable {
                 throw StoreError.invalidModel(
                     "an index of \(entity.name) needs one attribute, or several different ones")
             }
-            if let unknown = names.first(where: { entity.slot(of: $0) == nil }) {
-                throw StoreError.invalidModel("\(entity.name) has no attribute \"\(unknown)\" for the index \(index)")
-            }
-            let slots = names.compactMap { entity.slot(of: $0) }
-            let length = slots.reduce(entity.name.utf8.count) { length, slot in
-                length + max(entity.slots[slot].permanentName.utf8.count, entity.attribute(at: slot).name.utf8.count)
-                    + 8
+            for name in names { try requireKey(name, of: entity, "for the index \(index)") }
+            let length = names.reduce(entity.name.utf8.count) { length, name in
+                let permanent = entity.slot(of: name).map { entity.slots[$0].permanentName } ?? name
+                return length + max(permanent.utf8.count, name.utf8.count) + 8
             }
             guard length <= 400 else {
                 throw StoreError.invalidModel("the names of the index \(index) of \(entity.name) are too long")
@@ -77,8 +71,22 @@ public struct Model: Hashable, Sendable {
                 throw StoreError.invalidModel("the index \(index) of \(entity.name) is both declared and removed")
             }
         }
-        guard Set(entity.indexes).count == entity.indexes.count else {
-            throw StoreError.invalidModel("two indexes of \(entity.name) are the same")
+    }
+
+    /// Throws unless a name is that of an attribute, or of a to-one relationship whose links are in the entity's records.
+    private func requireKey(_ name: String, of entity: Entity, _ purpose: String) throws {
+        if entity.slot(of: name) != nil { return }
+        guard let relationship = entity.relationship(named: name)?.description else {
+            throw StoreError.invalidModel(
+                "\(entity.name) has no attribute or to-one relationship \"\(name)\" \(purpose)")
+        }
+        if relationship.isToMany {
+            throw StoreError.invalidModel("\(entity.name).\(name) leads to many objects, and has no value \(purpose)")
+        }
+        guard case .reference = kind(of: relationship, in: entity) else {
+            throw StoreError.invalidModel(
+                "\(entity.name).\(name) is one-to-one, and its links belong to "
+                    + "\(relationship.destination).\(relationship.inverse ?? ""): it has no value \(purpose)")
         }
     }
 
@@ -101,13 +109,11 @@ public struct Model: Hashable, Sendable {
         }
         for names in entity.uniqueAttributes {
             let list = names.joined(separator: ", ")
-            guard names.count > 1, Set(names).count == names.count else {
+            guard !names.isEmpty, Set(names).count == names.count else {
                 throw StoreError.invalidModel(
-                    "attributes of \(entity.name) that are unique together must be several different ones: \(list)")
+                    "attributes of \(entity.name) that are unique together must be different ones: \(list)")
             }
-            if let unknown = names.first(where: { entity.slot(of: $0) == nil }) {
-                throw StoreError.invalidModel("\(entity.name) has no attribute \"\(unknown)\" that could be unique")
-            }
+            for name in names { try requireKey(name, of: entity, "that could be unique") }
         }
     }
 }

@@ -89,10 +89,13 @@ extension Model {
     package func indexOrders() throws -> [CacheRequest] {
         try entities.filter { !$0.indexKeys.isEmpty }.flatMap { entity in
             try zip(entity.indexes, entity.indexKeys).map { index, keys in
-                let definition = OrderDefinition(
-                    entity: entity.name, sortKeys: index.keys.map { SortKey($0.attribute, $0.isDescending) })
+                let sortKeys = zip(index.keys, keys).map { SortKey($0, ofRole: entity.slots[$1.slot].role) }
+                let definition = OrderDefinition(entity: entity.name, sortKeys: sortKeys)
                 // A renamed attribute keeps the cache.
-                let permanent = keys.map { SortKey(entity.slots[$0.slot].permanentName, $0.isDescending).description }
+                let permanent = keys.map {
+                    let key = Index.Key(entity.slots[$0.slot].permanentName, isDescending: $0.isDescending)
+                    return SortKey(key, ofRole: .attribute).description
+                }
                 let name = "\(CacheDirectory.indexPrefix)\(entity.name)(\(permanent.joined(separator: ",")))"
                 return CacheRequest(name: name, order: try definition.compile(in: self))
             }
@@ -101,7 +104,10 @@ extension Model {
 }
 
 extension SortKey where Object == ManagedObject {
-    fileprivate init(_ attribute: String, _ isDescending: Bool) {
-        self.init(attribute, isDescending ? .descending : .ascending)
+    /// Of a to-one relationship: by the key of the related object.
+    fileprivate init(_ key: Index.Key, ofRole role: SlotRole) {
+        self.init(
+            role == .reference ? "\(key.attribute).\(PathTable.keyName)" : key.attribute,
+            key.isDescending ? .descending : .ascending)
     }
 }

@@ -71,8 +71,8 @@ open class ManagedObject {
     /// `override class var isAbstract: Bool { self == Publication.self }`.
     open class var isAbstract: Bool { false }
 
-    /// Attributes that are unique together, as `[["isbn", "edition"]]`: no two objects have the same values of them, unless
-    /// one is null.
+    /// Attributes, and to-one relationships, that are unique together, as `[["isbn", "edition"]]`, or alone: no two objects have the same
+    /// values of them, unless one is null.
     open class var uniqueAttributes: [[String]] { [] }
 
     /// Orders that every writer keeps, so that fetches may always look objects up by them. Those of one attribute can be asked

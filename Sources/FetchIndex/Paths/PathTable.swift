@@ -112,7 +112,9 @@ final class PathTable {
         guard let path = try? path(names) else {
             throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
         }
-        guard !path.isToMany, path.ends != nil, path.nameCount == names.count else {
+        // The key of an object itself orders those of one object together.
+        let isKey = path.givesKeys && path.steps.count == 1
+        guard !path.isToMany, path.ends != nil || isKey, path.nameCount == names.count else {
             throw RequestError.wrongType(
                 "\(what) \(name) must lead through to-one relationships to an attribute")
         }

@@ -63,12 +63,19 @@ final class LeadingOrder {
             keys.append(IndexKey(slot: slot, isDescending: false))
         }
         for key in definition.sortKeys {
-            guard key.textOrder == .binary, let slot = entity.slot(of: key.attribute),
+            guard key.textOrder == .binary, let slot = slot(of: key.attribute, entity),
                 !keys.contains(where: { $0.slot == slot })
             else { break }
             keys.append(IndexKey(slot: slot, isDescending: key.direction == .descending))
         }
         return keys
+    }
+
+    /// Of an attribute, or of a reference whose object's key is the sort key.
+    private static func slot(of key: String, _ entity: Entity) -> Int? {
+        if let slot = entity.slot(of: key) { return slot }
+        let names = key.pathNames
+        return names.count == 2 && names[1] == PathTable.keyName ? entity.keySlot(of: names[0]) : nil
     }
 
     /// The leading orders of an entity in a reader's state that have the objects of some entities: it and its subentities, or it

@@ -9,15 +9,18 @@ struct IndexCommand: ParsableCommand {
 
 struct IndexArguments: ParsableArguments {
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The attributes that it orders objects by: KEY[:desc],...") var keys: String
+    @Argument(help: "The attributes, or to-one relationships, that it orders objects by: KEY[:desc],...")
+    var keys: String
     @Option(help: "The entity; needed where the store has several.") var entity: String?
     @OptionGroup var output: OutputOption
 
     /// Migrates the store by a change of the entity's indexes.
     func migrate(_ change: (Entity, Index) throws -> Entity) throws {
         let container = try store.open()
-        let stored = try ModelOptions.entity(entity, of: container.model())
-        let model = Model(entities: [try change(stored, Index(parsing: keys))])
+        let stored = try container.model()
+        let changed = try change(ModelOptions.entity(entity, of: stored), Index(parsing: keys))
+        // Relationships need the entities that they lead to.
+        let model = Model(entities: stored.entities.map { $0.name == changed.name ? changed : $0 })
         let plan = try container.plan(for: model)
         try container.migrate(to: model)
         try ModelReport(plan).print(output)
@@ -33,8 +36,8 @@ struct IndexAddCommand: ParsableCommand {
     func run() throws {
         try arguments.migrate { entity, index in
             Entity(
-                entity.name, entity.attributes, unique: entity.uniqueAttributes,
-                indexes: entity.indexes.filter { $0 != index } + [index], isAbstract: entity.isAbstract)
+                entity.name, entity.attributes, relationships: entity.relationships, unique: entity.uniqueAttributes,
+                indexes: entity.indexes + [index], superentity: entity.superentity, isAbstract: entity.isAbstract)
         }
     }
 }
@@ -52,8 +55,9 @@ struct IndexDropCommand: ParsableCommand {
                 throw Failure("\(entity.name) has no index \"\(index.text)\"")
             }
             return Entity(
-                entity.name, entity.attributes, unique: entity.uniqueAttributes,
-                indexes: entity.indexes.filter { $0 != index }, removedIndexes: [index], isAbstract: entity.isAbstract)
+                entity.name, entity.attributes, relationships: entity.relationships, unique: entity.uniqueAttributes,
+                indexes: entity.indexes.filter { $0 != index }, removedIndexes: [index],
+                superentity: entity.superentity, isAbstract: entity.isAbstract)
         }
     }
 }

@@ -65,7 +65,8 @@ extension ImportCommand {
             }
         }
         let new = Entity(
-            entity, attributes, unique: stored?.uniqueAttributes ?? [], indexes: stored?.indexes ?? [],
+            entity, attributes, unique: stored?.uniqueListsOfAttributes ?? [],
+            indexes: stored?.indexesOfAttributes ?? [],
             isAbstract: stored?.isAbstract ?? false)
         let made =
             stored == nil

@@ -52,7 +52,8 @@ struct ModelOptions: ParsableArguments {
                 entities.first { $0.name == other.name }
                     ?? Entity(
                         other.name, other.attributes, relationships: related.relationships(of: other),
-                        unique: other.uniqueAttributes, indexes: other.indexes, removed: related.removed(from: other),
+                        unique: related.uniqueLists(of: other), indexes: related.indexes(of: other),
+                        removed: related.removed(from: other),
                         superentity: other.superentity, isAbstract: other.isAbstract)
             })
     }
@@ -100,10 +101,13 @@ struct ModelOptions: ParsableArguments {
             let (name, type, _) = try Self.declaration(parts[0], "--derive", hasValue: false)
             attributes.append(AttributeDescription(name, type, derivation: parts[1]))
         }
-        let unique = entity.uniqueAttributes.filter { Set($0).isDisjoint(with: drop) }
+        let names = Dictionary(rename.map { ($0.old, $0.new) }) { first, _ in first }
+        let lists = related.isEmpty ? entity.uniqueListsOfAttributes : related.uniqueLists(of: entity)
+        let unique = lists.filter { Set($0).isDisjoint(with: drop) }
         return Entity(
             entity.name, attributes, relationships: related.isEmpty ? [] : related.relationships(of: entity),
-            unique: unique, removed: drop + related.removed(from: entity), superentity: superentity,
+            unique: unique.map { $0.map { names[$0] ?? $0 } }, removed: drop + related.removed(from: entity),
+            superentity: superentity,
             isAbstract: entity.isAbstract)
     }
 

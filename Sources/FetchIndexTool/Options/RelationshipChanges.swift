@@ -60,6 +60,29 @@ struct RelationshipChanges {
         }
     }
 
+    /// The unique lists of a stored entity that stay, with new names of relationships.
+    func uniqueLists(of other: Entity) -> [[String]] {
+        let removed = removed(from: other)
+        return other.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) }.map { names in
+            names.map { newName(of: $0, in: other) }
+        }
+    }
+
+    /// The indexes of a stored entity that stay, with new names of relationships.
+    func indexes(of other: Entity) -> [Index] {
+        let removed = Set(removed(from: other))
+        return other.indexes.filter { !$0.keys.contains { removed.contains($0.attribute) } }.map { index in
+            Index(
+                keys: index.keys.map {
+                    Index.Key(newName(of: $0.attribute, in: other), isDescending: $0.isDescending)
+                })
+        }
+    }
+
+    private func newName(of name: String, in other: Entity) -> String {
+        (isInHierarchy(other) ? renamed[name] : nil) ?? name
+    }
+
     /// Whether an entity is the changed one or one of its subentities.
     private func isInHierarchy(_ other: Entity) -> Bool {
         other.name == entity.name || model.isSubentity(other, of: entity.name)

@@ -11,19 +11,44 @@ extension EntityMigration {
         }
     }
 
-    mutating func matchUniqueLists() {
-        let wanted = given.uniqueAttributes.map { names in Set(names.compactMap { liveSlot(named: $0) }) }
+    /// Removes the lists and indexes that a slot is part of.
+    mutating func removeFromLists(_ slot: Int) {
+        for keys in indexKeys where keys.contains(where: { $0.slot == slot }) { removeIndex(keys) }
+        for index in uniqueLists.indices where uniqueLists[index].contains(slot) { uniqueLists[index] = [] }
+    }
+
+    /// The slot of an attribute, or of a to-one relationship whose links are in the records.
+    private func keySlot(_ name: String) -> Int? {
+        if let slot = liveSlot(named: name) { return slot }
+        guard case .reference(let slot, _) = liveRelationship(named: name).map({ relationships[$0].storage }) else {
+            return nil
+        }
+        return slot
+    }
+
+    private func requireKeySlot(_ name: String) throws -> Int {
+        if let slot = keySlot(name) { return slot }
+        throw StoreError.invalidModel(
+            "\(given.name).\(name) cannot be unique or have an index: its links belong to the other side in this store")
+    }
+
+    private func isDeclared(_ name: String) -> Bool {
+        given.slot(of: name) != nil || given.relationship(named: name) != nil
+    }
+
+    mutating func matchUniqueLists() throws {
+        let wanted = try given.uniqueAttributes.map { names in Set(try names.map(requireKeySlot)) }
         for (index, list) in uniqueLists.enumerated() where !list.isEmpty && !wanted.contains(Set(list)) {
             // A program that does not declare all of the attributes knows nothing of the list.
             let names = list.map { slots[$0].attribute.name }
-            guard names.allSatisfy({ given.slot(of: $0) != nil }) else { continue }
+            guard names.allSatisfy(isDeclared) else { continue }
             steps.append(step(.removeUniqueness(names), .pass, "its unique keys are deleted"))
             uniqueLists[index] = []
         }
         for (names, slots) in zip(given.uniqueAttributes, wanted)
         where !uniqueLists.contains(where: { Set($0) == slots }) {
             steps.append(step(.addUniqueness(names), .pass, "no two objects may have the same values of them"))
-            uniqueLists.append(names.compactMap { liveSlot(named: $0) })
+            uniqueLists.append(try names.map(requireKeySlot))
         }
     }
 
@@ -32,7 +57,7 @@ extension EntityMigration {
     /// The keys of an index, by names of now; nil when an attribute is missing.
     private func keys(of index: Index) -> [IndexKey]? {
         let keys = index.keys.compactMap { key in
-            liveSlot(named: key.attribute).map { IndexKey(slot: $0, isDescending: key.isDescending) }
+            keySlot(key.attribute).map { IndexKey(slot: $0, isDescending: key.isDescending) }
         }
         return keys.count == index.keys.count ? keys : nil
     }
@@ -46,11 +71,15 @@ extension EntityMigration {
         indexKeys.removeAll { $0 == keys }
     }
 
-    mutating func matchIndexes() {
+    mutating func matchIndexes() throws {
         for removed in given.removedIndexes.compactMap({ keys(of: $0) }) where indexKeys.contains(removed) {
             removeIndex(removed)
         }
-        for wanted in given.indexes.compactMap({ keys(of: $0) }) where !indexKeys.contains(wanted) {
+        for declared in given.indexes {
+            let wanted = try declared.keys.map {
+                IndexKey(slot: try requireKeySlot($0.attribute), isDescending: $0.isDescending)
+            }
+            if indexKeys.contains(wanted) { continue }
             steps.append(step(.addIndex(index(of: wanted)), .pass, "its order is built from all records"))
             indexKeys.append(wanted)
         }

@@ -101,6 +101,7 @@ extension EntityMigration {
 
     /// The links are deleted: those of to-one relationships with the keys that lead to their holders.
     mutating func removeRelationship(_ index: Int) {
+        if case .reference(let slot, _) = relationships[index].storage { removeFromLists(slot) }
         steps.append(
             step(.removeRelationship(relationships[index].description.name), .pass, "its links are deleted"))
         relationships[index].isRemoved = true

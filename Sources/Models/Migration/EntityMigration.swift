@@ -34,12 +34,12 @@ package struct EntityMigration: Sendable {
     init(adding given: Entity, _ storage: (RelationshipDescription) -> NewStorage) throws {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         slots = given.slots
-        uniqueLists = given.uniqueLists
-        indexKeys = given.indexKeys
-        relationships = []
+        (uniqueLists, indexKeys, relationships) = ([], [], [])
         // Of a model that comes from another store.
         for slot in given.relationshipSlots { slots[slot].isRemoved = true }
         try matchRelationships(storage)
+        try matchUniqueLists()
+        try matchIndexes()
         steps = [step(.addEntity, .free, "there are no objects of it yet")]
     }
 
@@ -94,8 +94,8 @@ package struct EntityMigration: Sendable {
         try matchRelationships(storage)
         if rewritesRecords { renewDerivedAttributes() }
         try requireDerivations()
-        matchUniqueLists()
-        matchIndexes()
+        try matchUniqueLists()
+        try matchIndexes()
         if given.isAbstract != stored.isAbstract {
             steps.append(
                 step(.changeAbstract(to: given.isAbstract), .free, "it has no objects of its own, or may have them"))
@@ -257,14 +257,13 @@ package struct EntityMigration: Sendable {
         guard let slot = liveSlot(named: name) else { return }
         let attribute = slots[slot].attribute
         let isKey = attribute.isUnique || uniqueLists.contains { $0.contains(slot) }
-        for keys in indexKeys where keys.contains(where: { $0.slot == slot }) { removeIndex(keys) }
+        removeFromLists(slot)
         steps.append(
             step(
                 .removeAttribute(name), isKey ? .pass : .free,
                 isKey ? "its unique keys are deleted" : "older records keep its values, unread"))
         slots[slot].isRemoved = true
         slots[slot].attribute = attribute.with(isOptional: true, isUnique: false).derived(by: nil)
-        for index in uniqueLists.indices where uniqueLists[index].contains(slot) { uniqueLists[index] = [] }
     }
 
     // MARK: The result

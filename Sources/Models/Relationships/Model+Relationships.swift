@@ -63,9 +63,15 @@ extension Model {
                 "\(name) may have \(relationship.minCount) to \(relationship.maxCount) objects, which is no range")
         }
         guard let inverseName = relationship.inverse else { return }
+        if inverseName.isEmpty {
+            throw StoreError.invalidModel(
+                "\(name) needs its other side: declare a relationship of \(destination.name) that leads to \(entity.name), "
+                    + "and name each as the inverse of the other")
+        }
         guard let inverse = destination.relationship(named: inverseName)?.description else {
             throw StoreError.invalidModel(
-                "\(name) has the inverse \(destination.name).\(inverseName), which is not in the model")
+                "\(name) has the inverse \(destination.name).\(inverseName), which is not in the model: declare it, with "
+                    + "the inverse \(relationship.name)")
         }
         guard inverse.inverse == relationship.name else {
             throw StoreError.invalidModel(

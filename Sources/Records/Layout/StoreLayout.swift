@@ -83,7 +83,8 @@ package import LMDB
 /// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
 /// - 12: zones have columns. Raised in the same way: a zone of an older program gets them when one of its objects changes.
-/// - 13: the meta table may name locked caches, and caches whose rebuild no reader has had yet. Raised in the same way.
+/// - 13: the meta table may name locked caches, and caches whose rebuild no reader has had yet; indexes and lists of unique attributes
+///   may name to-one relationships. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 13
     /// The oldest that is read.

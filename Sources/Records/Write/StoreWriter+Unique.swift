@@ -1,6 +1,7 @@
 internal import Bytes
 package import Models
 internal import LMDB
+internal import Values
 
 extension StoreWriter {
     /// What `put` did.
@@ -67,7 +68,13 @@ extension StoreWriter {
             let entity = model.entities[entity]
             let constraint = entity.uniqueConstraints[index]
             let view = try RecordView(record, of: entity)
-            let values = try constraint.slots.map { "\(try view.value(at: $0, as: entity.type(at: $0)))" }
+            let values = try constraint.slots.map { slot in
+                let value = try view.value(at: slot, as: entity.type(at: slot))
+                guard case .integer(let number) = value, entity.slots[slot].role == .reference else {
+                    return "\(value)"
+                }
+                return name(of: RecordKey(rawValue: UInt64(bitPattern: number)))
+            }
             throw StoreError.notUnique(
                 entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
         }

@@ -246,10 +246,9 @@ import FetchIndex
     }
 
     @Test(arguments: [
-        ([Index(["title"])], "Book has no attribute \"title\" for the index title"),
+        ([Index(["title"])], "Book has no attribute or to-one relationship \"title\" for the index title"),
         ([Index([String]())], "an index of Book needs one attribute, or several different ones"),
         ([Index(["price", "price:desc"])], "an index of Book needs one attribute, or several different ones"),
-        ([Index(["price"]), Index(["price"])], "two indexes of Book are the same"),
     ])
     func aWrongIndexIsRefused(indexes: [Index], reason: String) {
         let model = Model(entities: [Entity("Book", [AttributeDescription("price", .integer)], indexes: indexes)])

@@ -182,7 +182,8 @@ import Testing
                 == "Book.author leads to Writer, which is not in the model")
         #expect(
             reason([RelationshipDescription("author", toOne: "Author", inverse: "books")])
-                == "Book.author has the inverse Author.books, which is not in the model")
+                == "Book.author has the inverse Author.books, which is not in the model: declare it, with the inverse author"
+        )
         #expect(
             reason([RelationshipDescription("title", toOne: "Author")])
                 == "Book.title is both an attribute and a relationship")

@@ -1,0 +1,296 @@
+import Administration
+import Foundation
+import TestSupport
+import Testing
+
+@testable import FetchIndex
+
+private final class Shelf: ManagedObject {
+    @Attribute("room") var room = ""
+    @Relationship("slots", inverse: "shelf", deleteRule: .nullify) var slots: Related<Slot>
+}
+
+/// Its place on a shelf is unique, and it has an index by shelf.
+private final class Slot: ManagedObject {
+    @Attribute("place") var place = 0
+    @Relationship("shelf", inverse: "slots") var shelf: Shelf?
+    @Relationship("guest", inverse: "slot") var guest: Guest?
+    override class var uniqueAttributes: [[String]] { [["shelf", "place"]] }
+    override class var indexes: [Index] { [Index(["shelf", "place"]), Index(["shelf", "place"])] }
+}
+
+/// Has no attribute of its own.
+private final class Guest: ManagedObject {
+    @Relationship("slot", inverse: "guest") var slot: Slot?
+}
+
+/// Has nothing at all.
+private final class Marker: ManagedObject {}
+
+/// Unique lists, and indexes, over to-one relationships; entities without attributes.
+@Suite struct KeyedRelationshipTests {
+    private let model = Model(Shelf.self, Slot.self, Guest.self, Marker.self)
+
+    private func shelf(_ room: String, _ places: [Int], in context: ManagedObjectContext) -> Shelf {
+        let shelf = Shelf(context: context)
+        shelf.room = room
+        for place in places {
+            let slot = Slot(context: context)
+            (slot.place, slot.shelf) = (place, shelf)
+        }
+        return shelf
+    }
+
+    /// What a save has against the edits; empty when it succeeds.
+    private func failure(_ context: ManagedObjectContext) -> String {
+        do { try context.save() } catch { return "\(error)" }
+        return ""
+    }
+
+    private func slots(_ format: String, _ arguments: any PredicateArgument..., in context: ManagedObjectContext) throws
+        -> [Int]
+    {
+        var request = FetchRequest<Slot>()
+        request.predicate = try FetchPredicate(format: format, argumentArray: arguments)
+        request.sortKeys = [SortKey(\.place)]
+        return try context.fetch(request).map(\.place)
+    }
+
+    @Test func aPlaceIsUniqueAmongTheObjectsOfOneRelationship() throws {
+        let store = try LiveStore(model)
+        let context = store.container.newContext()
+        let (first, second) = (shelf("a", [1, 2], in: context), shelf("b", [1], in: context))
+        try context.save()
+        let third = Slot(context: context)
+        (third.place, third.shelf) = (2, first)
+        #expect(
+            failure(context).contains("shelf, place must be unique together, but another object has \"Shelf 1, 2\""))
+        third.shelf = second
+        try context.save()
+        #expect(second.slots.count == 2)
+        // Two objects may change places in one save.
+        let moved = try #require(first.slots.first { $0.place == 2 })
+        (moved.shelf, third.shelf) = (second, first)
+        try context.save()
+        // The other side moves objects too, and without an object nothing is unique.
+        first.slots.removeAll()
+        second.slots.removeAll()
+        try context.save()
+        #expect(try slots("shelf == NIL", in: context) == [1, 1, 2, 2])
+        let all = try context.fetch(FetchRequest<Slot>()).filter { $0.place == 2 }
+        all[0].shelf = first
+        all[1].shelf = first
+        #expect(throws: ValidationError.self) { try context.save() }
+        try context.rollback()
+        try context.save()
+    }
+
+    @Test func aDeletedObjectLeavesItsPlacesWithoutOne() throws {
+        let store = try LiveStore(model)
+        let context = store.container.newContext()
+        let first = shelf("a", [1, 2], in: context)
+        _ = shelf("b", [1, 2], in: context)
+        try context.save()
+        context.delete(first)
+        try context.save()
+        #expect(try slots("shelf == NIL", in: context) == [1, 2])
+        _ = shelf("c", [1, 2], in: context)
+        try context.save()
+        #expect(
+            try container(store).plan(OrderDefinition(entity: "Slot", predicate: FetchPredicate("shelf == NIL")))
+                .rowCount == 6)
+    }
+
+    private func container(_ store: LiveStore) -> PersistentContainer { store.container }
+
+    @Test func anIndexOverARelationshipIsLookedUp() throws {
+        let store = try LiveStore(model)
+        let context = store.container.newContext()
+        let shelves = (0..<50).map { shelf("\($0)", Array(0..<40), in: context) }
+        try context.save()
+        let predicate = try FetchPredicate("shelf == %@ AND place >= 37", shelves[7].objectID)
+        let plan = try store.container.plan(OrderDefinition(entity: "Slot", predicate: predicate))
+        #expect(plan.source == .order(name: "index:Slot(shelf,place)", attribute: "shelf, place"))
+        #expect(plan.rowsRead == 3 && plan.isExact)
+        #expect(try slots("shelf == %@ AND place >= 37", shelves[7].objectID, in: context) == [37, 38, 39])
+        // Unsaved edits count, and a deleted shelf leaves the index in order.
+        try #require(shelves[8].slots.first { $0.place == 39 }).place = 100
+        #expect(try slots("shelf == %@ AND place >= 37", shelves[8].objectID, in: context) == [37, 38, 100])
+        context.delete(shelves[7])
+        try context.save()
+        #expect(try slots("shelf == NIL AND place >= 37", in: context) == [37, 38, 39])
+        #expect(store.container.model(hasIndexes: [["shelf", "place"]], of: "Slot"))
+    }
+
+    @Test func anEntityMayHaveNoAttributes() throws {
+        let store = try LiveStore(model)
+        let context = store.container.newContext()
+        let guest = Guest(context: context)
+        _ = Marker(context: context)
+        let place = try #require(shelf("a", [1], in: context).slots.first)
+        guest.slot = place
+        try context.save()
+        let other = store.container.newContext()
+        #expect(try other.fetch(FetchRequest<Guest>()).map { $0.slot?.place } == [1])
+        #expect(try other.count(for: FetchRequest<Marker>()) == 1)
+        let marker = try #require(try other.fetch(FetchRequest<Marker>()).first)
+        #expect(try marker.objectID == store.container.newContext().fetch(FetchRequest<Marker>()).first?.objectID)
+        other.delete(marker)
+        try other.save()
+        #expect(try other.count(for: FetchRequest<Marker>()) == 0)
+        _ = try PersistentContainer(temporaryWith: Model(entities: [Entity("Empty", [], isAbstract: true)]))
+    }
+
+    @Test func aListOfOneAttributeMakesItUnique() throws {
+        let listed = Entity("Part", [AttributeDescription("code", .string)], unique: [["code"], ["code"]])
+        #expect(listed == Entity("Part", [AttributeDescription("code", .string, isUnique: true)]))
+        let container = try PersistentContainer(temporaryWith: Model(entities: [listed]))
+        let context = container.newContext()
+        for _ in 0..<2 { try context.insert("Part")["code"] = "x" }
+        #expect(failure(context).contains("code must be unique, but another object has \"x\""))
+    }
+
+    /// A subentity may make an inherited attribute unique among its own objects.
+    @Test func aListOfOneInheritedAttributeHoldsInTheSubentity() throws {
+        let base = Entity("Part", [AttributeDescription("code", .string)])
+        let own = Entity("Screw", [], unique: [["code"]], superentity: "Part")
+        let container = try PersistentContainer(temporaryWith: Model(entities: [base, own]))
+        let context = container.newContext()
+        for entity in ["Part", "Part", "Screw"] { try context.insert(entity)["code"] = "x" }
+        try context.save()
+        try context.insert("Screw")["code"] = "x"
+        #expect(failure(context).contains("code must be unique, but another object has \"x\""))
+    }
+
+    @Test func wrongKeysAreNamedWithTheirReason() throws {
+        func reason(_ unique: [[String]], _ indexes: [Index] = []) -> String {
+            let writer = Entity(
+                "Writer", [], relationships: [RelationshipDescription("books", toMany: "Book", inverse: "writer")],
+                unique: unique, indexes: indexes)
+            let book = Entity(
+                "Book", [], relationships: [RelationshipDescription("writer", toOne: "Writer", inverse: "books")])
+            do { _ = try PersistentContainer(temporaryWith: Model(entities: [writer, book])) } catch {
+                return "\(error)"
+            }
+            return ""
+        }
+        #expect(
+            reason([["books"]]).contains("Writer.books leads to many objects, and has no value that could be unique"))
+        #expect(
+            reason([["name"]]).contains("Writer has no attribute or to-one relationship \"name\" that could be unique"))
+        #expect(reason([], [Index(["books"])]).contains("Writer.books leads to many objects"))
+    }
+
+    // MARK: Model changes
+
+    /// A store with books and writers, whose entity of books gets lists and indexes.
+    private struct Versions {
+        let folder = TemporaryFolder()
+
+        func model(
+            _ unique: [[String]] = [], indexes: [Index] = [], removed: [String] = [], removedIndexes: [Index] = [],
+            named name: String = "writer", from former: String? = nil
+        ) -> Model {
+            let isGone = removed.contains("writer")
+            let relation = RelationshipDescription(name, toOne: "Writer", inverse: "books", renamedFrom: former)
+            return Model(entities: [
+                Entity(
+                    "Writer", [AttributeDescription("name", .string)],
+                    relationships: isGone ? [] : [RelationshipDescription("books", toMany: "Book", inverse: name)],
+                    removed: isGone ? ["books"] : []),
+                Entity(
+                    "Book", [AttributeDescription("title", .string)], relationships: isGone ? [] : [relation],
+                    unique: unique, indexes: indexes, removed: removed, removedIndexes: removedIndexes),
+            ])
+        }
+
+        @discardableResult
+        func opened(_ model: Model) throws -> PersistentContainer {
+            let container = try PersistentContainer(
+                at: URL(fileURLWithPath: folder.path), model: model, migration: .automatic)
+            #expect(try container.check { _, _ in } == [])
+            return container
+        }
+
+        func addBook(_ title: String, by writer: ManagedObject, in context: ManagedObjectContext) throws {
+            let book = try context.insert("Book")
+            book["title"] = .string(title)
+            book.relate("writer", to: writer)
+        }
+    }
+
+    @Test func listsAndIndexesOverRelationshipsComeAndGoWithMigrations() throws {
+        let versions = Versions()
+        let context = try versions.opened(versions.model()).newContext()
+        let writer = try context.insert("Writer")
+        for number in 0..<300 { try versions.addBook("\(number)", by: context.insert("Writer"), in: context) }
+        for title in ["a", "b", "b"] { try versions.addBook(title, by: writer, in: context) }
+        try context.save()
+        let unique = versions.model([["writer", "title"]], indexes: [Index(["writer", "title:desc"])])
+        #expect(throws: StoreError.self, "two books of the writer have one title") { try versions.opened(unique) }
+        context.delete(try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).last))
+        try context.save()
+        var container = try versions.opened(unique)
+        let stored = try #require(try container.model().entity(named: "Book"))
+        #expect(
+            stored.uniqueAttributes == [["writer", "title"]]
+                && stored.indexes.map(\.description) == ["writer,title:desc"])
+        // The same again changes nothing.
+        #expect(try container.plan(for: unique).steps.isEmpty)
+        // A renamed relationship keeps both.
+        container = try versions.opened(
+            versions.model(
+                [["author", "title"]], indexes: [Index(["author", "title:desc"])], named: "author", from: "writer"))
+        let renamed = try #require(try container.model().entity(named: "Book"))
+        #expect(
+            renamed.uniqueAttributes == [["author", "title"]]
+                && renamed.indexes.map(\.description) == ["author,title:desc"])
+        let other = container.newContext()
+        let again = try other.insert("Book")
+        again["title"] = "a"
+        again.relate("author", to: try other.existingObject(with: writer.objectID))
+        #expect(throws: ValidationError.self) { try other.save() }
+        let predicate = try FetchPredicate("author == %@ AND title == 'a'", again.relatedObject("author")?.objectID)
+        #expect(try container.plan(OrderDefinition(entity: "Book", predicate: predicate)).rowsRead == 1)
+        try other.rollback()
+        // Without them.
+        container = try versions.opened(
+            versions.model(named: "author").removingLists(of: "Book", Index(["author", "title:desc"])))
+        let plain = try #require(try container.model().entity(named: "Book"))
+        #expect(plain.uniqueAttributes.isEmpty && plain.indexes.isEmpty)
+    }
+
+    @Test func aRemovedRelationshipTakesItsListsAndIndexesAlong() throws {
+        let versions = Versions()
+        let context = try versions.opened(
+            versions.model([["writer"], ["writer", "title"]], indexes: [Index(["writer"])])
+        ).newContext()
+        let writer = try context.insert("Writer")
+        try versions.addBook("a", by: writer, in: context)
+        try context.save()
+        try versions.addBook("b", by: writer, in: context)
+        #expect(throws: ValidationError.self) { try context.save() }
+        try context.rollback()
+        let container = try versions.opened(versions.model(removed: ["writer"]))
+        let book = try #require(try container.model().entity(named: "Book"))
+        #expect(book.uniqueAttributes.isEmpty && book.indexes.isEmpty && book.relationships.isEmpty)
+    }
+}
+
+extension PersistentContainer {
+    fileprivate func model(hasIndexes keys: [[String]], of entity: String) -> Bool {
+        (try? model().entity(named: entity)?.indexes.map { $0.keys.map(\.attribute) }) == keys
+    }
+}
+
+extension Model {
+    /// The model that asks for the removal of an index.
+    fileprivate func removingLists(of name: String, _ index: Index) -> Model {
+        Model(
+            entities: entities.map { entity in
+                guard entity.name == name else { return entity }
+                return Entity(
+                    entity.name, entity.attributes, relationships: entity.relationships, removedIndexes: [index])
+            })
+    }
+}
