@@ -13,6 +13,16 @@ private enum Readme {
 
 /// The README's example in Swift, as it stands there.
 @Suite struct ReadmeTests {
+    /// As a user's file: all blocks, one after the other, and nothing else.
+    @Test(.enabled(if: UserProgram.canBeCompiled)) func theSwiftOfTheReadmeIsAProgram() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        #expect(blocks.count >= 2)
+        #expect(try UserProgram(blocks.joined(separator: "\n")).complaints() == "")
+    }
+
     @MainActor @Test func theExampleRuns() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)

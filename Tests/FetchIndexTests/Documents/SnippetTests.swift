@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each Swift example of the README, of the articles and of doc comments stands in this folder's tests, line by line, so
-/// that the compiler has read it.
+/// Each Swift example of the articles and of doc comments stands in this folder's tests, line by line, so that the compiler has
+/// read it. Those of the README are a program: see `ReadmeTests`.
 @Suite struct SnippetTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -28,7 +28,7 @@ import Testing
     private static func snippets() throws -> [(place: String, snippet: String)] {
         var snippets: [(String, String)] = []
         let articles = try files(in: "Sources/FetchIndex/FetchIndex.docc", "md")
-        for file in [root.appendingPathComponent("README.md")] + articles {
+        for file in articles {
             let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```swift\n")
             for part in parts.dropFirst() {
                 snippets.append((file.lastPathComponent, part.components(separatedBy: "```")[0]))
