@@ -29,6 +29,11 @@ public struct FetchPredicate: Hashable, Sendable {
         try self.init(format: format, argumentArray: arguments)
     }
 
+    /// The same with the label that `NSPredicate` has.
+    public init(format: String, _ arguments: any PredicateArgument...) throws {
+        try self.init(format: format, argumentArray: arguments)
+    }
+
     /// Parses a format with its arguments in an array.
     public init(format: String, argumentArray: [any PredicateArgument]) throws {
         var parser = try PredicateParser(format, argumentArray)

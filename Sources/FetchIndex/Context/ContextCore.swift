@@ -40,6 +40,8 @@ final class ContextCore {
     var edits = UnsavedEdits<ManagedObject>()
     /// The links of unsaved edits; nil until they are asked for, and after other changes than edits.
     var linkEdits: LinkEdits?
+    /// The unsaved objects by the values of attributes that were asked for; none after other changes than edits.
+    var unsavedIndexes: [UnsavedIndex.Attribute: UnsavedIndex] = [:]
     var followers: [WeakFollower] = []
     let delivery = Delivery()
     /// Whether observers are notified later, when all objects have their new state.
@@ -79,10 +81,13 @@ final class ContextCore {
     }
 
     func pin(_ snapshot: Snapshot) {
-        linkEdits = nil
+        forgetIndexes()
         if opened?.modelVersion != snapshot.modelVersion { initialValues = [:] }
         opened = snapshot
     }
+
+    /// Forgets what is derived from the edits, which others than edits have changed.
+    func forgetIndexes() { (linkEdits, unsavedIndexes) = (nil, [:]) }
 
     var model: Model { (try? snapshot().model) ?? container.openingModel }
 

@@ -37,6 +37,7 @@ extension ManagedObjectContext {
         if !core.edits.hasUnprocessed { scheduleProcessing() }
         if core.edits.edit(object.key, isUnsaved: object.isUnsaved) { edited[object.key] = object }
         noteLinks(of: object)
+        for attribute in core.unsavedIndexes.keys { core.unsavedIndexes[attribute]?.note(object) }
     }
 
     /// The objects with unsaved edits, by id.

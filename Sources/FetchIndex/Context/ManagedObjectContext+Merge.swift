@@ -122,7 +122,7 @@ extension ManagedObjectContext {
 
     /// Gives objects the state in which the transaction left them.
     func take(_ written: Written) {
-        defer { core.linkEdits = nil }
+        defer { core.forgetIndexes() }
         let unprocessed = written.records.isEmpty ? [] : core.edits.takeUnprocessed()
         let ids = written.renumbered.filter { $0.object.key.isTemporary }.map { ($0.id, $0.object.key) }
         let removed = unprocessed.map(editedObject).filter {

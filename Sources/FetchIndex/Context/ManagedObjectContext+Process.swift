@@ -91,7 +91,7 @@ extension ManagedObjectContext {
             case .gone: break
             }
         }
-        core.linkEdits = nil
+        core.forgetIndexes()
         undoStack.removeAll()
         deliver { $0.advance([:], changes) { try $0.rollBack(changes, states) } }
     }
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
         let targets = object.linkedTargets
         defer { noteChangeOfRelated(targets + object.linkedTargets) }
         object.changes = [:]
-        core.linkEdits = nil
+        core.forgetIndexes()
         object.noteChangeOfAll()
         didChange(object)
     }

@@ -4,7 +4,10 @@ internal import SystemBasics
 extension Model {
     /// The model that classes of managed objects declare. The entity of a class whose base class is among them is a subentity of
     /// the base class's entity.
-    public init(_ classes: ManagedObject.Type...) {
+    public init(_ classes: ManagedObject.Type...) { self.init(classes) }
+
+    /// The same for a list of classes.
+    public init(_ classes: [ManagedObject.Type]) {
         let known = Set(classes.map(ObjectIdentifier.init))
         self.init(entities: classes.map { $0.declaredEntity(among: known) })
         attachedTypes = Dictionary(classes.map { ($0.entityName, $0) }) { first, _ in first }
@@ -61,16 +64,25 @@ extension ManagedObject {
         return declarations
     }
 
-    /// The name of the attribute that a key path reads: it is read on an object that only tells what was asked of it.
+    /// The name of the attribute that a key path reads, with dots where it leads through to-one relationships. Traps for another key
+    /// path.
     static func attributeName<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> String {
-        guard let name = Object.attributeName(ofAny: keyPath) else {
-            preconditionFailure("The key path must name an @Attribute of \(Object.self).")
-        }
-        return name
+        attributeNames(of: keyPath).joined(separator: ".")
     }
 
-    /// Nil for a key path that is no attribute of the class.
-    class func attributeName(ofAny keyPath: AnyKeyPath) -> String? {
+    /// The names of the relationships, and of the attribute, that a key path reads: it is read on an object that only tells what was asked
+    /// of it.
+    static func attributeNames<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> [String] {
+        guard let names = Object.attributeNames(ofAny: keyPath) else {
+            preconditionFailure(
+                "\(keyPath) is no attribute of \(Object.self): it is computed, or a part of an attribute's value. Name an "
+                    + "@Attribute, as in \\.title, or one of a related object, as in \\.author?.name.")
+        }
+        return names
+    }
+
+    /// Nil for a key path that is no attribute of the class or of a related object.
+    class func attributeNames(ofAny keyPath: AnyKeyPath) -> [String]? {
         let probe = AttributeProbe()
         let object = Self(.prototype(probe))
         for sample in AttributeProbe.samples {
@@ -78,11 +90,17 @@ extension ManagedObject {
             let value = object[keyPath: keyPath]
             if !probe.isAttribute(keyPath, value) { return nil }
         }
-        return probe.name
+        guard let names = probe.names else { return nil }
+        // Without an object on the way there is no value: a property may have another one then.
+        for depth in 0..<(names.count - 1) {
+            probe.begin(AttributeProbe.samples[0], depth: depth)
+            if !AttributeProbe.isNil(object[keyPath: keyPath]) || probe.names != nil { return nil }
+        }
+        return names
     }
 }
 
-/// Notes which attribute was read of a prototype.
+/// Notes which attribute was read of a prototype, or of a prototype that a to-one relationship of it leads to.
 final class AttributeProbe {
     /// The value that each attribute reads as, by its type. Two samples, because a computed property is unlikely to return both
     /// unchanged.
@@ -99,42 +117,69 @@ final class AttributeProbe {
         ],
     ]
 
-    private(set) var name: String?
-    private var sample: Sample = [:]
-    private var keyPath: AnyKeyPath?
-    private var reads = 0
-    private var returned: Value?
-    private var type: Any.Type?
+    /// What was read of the first prototype, or of those behind it.
+    private final class Reading {
+        var sample: Sample = [:]
+        /// As far as relationships lead to objects.
+        var depth = AttributeProbe.greatestDepth
+        var names: [String]?
+        var keyPath: AnyKeyPath?
+        var returned: Value?
+        /// As what the key path may give the value.
+        var types: [Any.Type] = []
+        var count = 0
+    }
 
-    func begin(_ sample: Sample) {
-        self.sample = sample
-        (name, keyPath, returned, type, reads) = (nil, nil, nil, nil, 0)
+    /// A property may lead through relationships without end.
+    private static let greatestDepth = 16
+
+    static func isNil(_ value: Any?) -> Bool { (value as? any AttributeValue)?.attributeValue.isNull ?? true }
+
+    private var reading = Reading()
+    /// The relationships that lead to the prototype.
+    private let path: [String]
+    var names: [String]? { reading.names }
+
+    init() { path = [] }
+
+    private init(_ reading: Reading, _ path: [String]) { (self.reading, self.path) = (reading, path) }
+
+    func begin(_ sample: Sample, depth: Int = greatestDepth) {
+        reading = Reading()
+        (reading.sample, reading.depth) = (sample, depth)
+    }
+
+    /// A prototype of the object that a to-one relationship leads to.
+    func follow<Object: ManagedObject>(_ name: String, to type: Object.Type) -> Object? {
+        path.count < reading.depth ? Object(.prototype(AttributeProbe(reading, path + [name]))) : nil
     }
 
     func read<Wrapped: AttributeValue>(_ name: String, _ keyPath: AnyKeyPath, _ type: Wrapped.Type) -> Wrapped {
-        self.name = name
-        self.keyPath = keyPath
-        self.type = type
-        reads += 1
+        reading.names = path + [name]
+        reading.keyPath = keyPath
+        // Behind an optional object it is optional.
+        reading.types = path.isEmpty ? [type] : [type, Wrapped?.self]
+        reading.count += 1
         guard let value = value(of: type) else {
             preconditionFailure("\(type) must be CaseIterable, or have a placeholder, to be used in key paths.")
         }
-        returned = value.attributeValue
+        reading.returned = value.attributeValue
         return value
     }
 
     /// Whether a key path that was read, and gave a value, is the attribute's own: not one into its value, and not that of
     /// a property which reads it. An attribute of a base class has another key path there than in the class.
     func isAttribute(_ other: AnyKeyPath, _ value: Any?) -> Bool {
-        if keyPath == other { return true }
-        guard reads == 1, let type, let value, Swift.type(of: other).valueType == type, let keyPath,
-            Swift.type(of: keyPath).rootType != Swift.type(of: other).rootType
+        if reading.keyPath == other { return true }
+        guard reading.count == 1, let value, let keyPath = reading.keyPath,
+            reading.types.contains(where: { $0 == Swift.type(of: other).valueType }),
+            reading.names?.count ?? 0 > 1 || Swift.type(of: keyPath).rootType != Swift.type(of: other).rootType
         else { return false }
-        return (value as? any AttributeValue)?.attributeValue == returned
+        return (value as? any AttributeValue)?.attributeValue == reading.returned
     }
 
     private func value<Wrapped: AttributeValue>(of type: Wrapped.Type) -> Wrapped? {
-        sample[type.valueType].flatMap { Wrapped(attributeValue: $0) } ?? type.placeholder
+        reading.sample[type.valueType].flatMap { Wrapped(attributeValue: $0) } ?? type.placeholder
             ?? (type as? any CaseIterable.Type).flatMap { Self.firstCase($0) as? Wrapped }
             // An id is a text of a form of its own.
             ?? Wrapped(attributeValue: ObjectID.anyRecord.attributeValue)

@@ -16,7 +16,7 @@ public struct ObjectPredicate<Object: ManagedObject>: Sendable {
         _ keyPath: KeyPath<Object, Wrapped>, _ comparator: Comparator, folding: TextFolding = [],
         _ right: ExpressionSyntax
     ) {
-        let left = ExpressionSyntax.keyPath(.object, [.name(Object.attributeName(of: keyPath))])
+        let left = ExpressionSyntax.keyPath(.object, Object.attributeNames(of: keyPath).map { .name($0) })
         self.init(.comparison(Comparison(left, comparator, folding: folding, right)))
     }
 

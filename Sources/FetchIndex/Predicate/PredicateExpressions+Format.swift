@@ -20,9 +20,9 @@ extension PredicateExpressions.KeyPath: FormatExpressible {
         default: break
         }
         guard base == .object, let object = Root.Output.self as? ManagedObject.Type,
-            let name = object.attributeName(ofAny: keyPath)
+            let names = object.attributeNames(ofAny: keyPath)
         else { throw conversion.notExpressible(self) }
-        return .expression(.keyPath(.object, [.name(name)]))
+        return .expression(.keyPath(.object, names.map { .name($0) }))
     }
 }
 

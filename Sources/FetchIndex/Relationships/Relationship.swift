@@ -87,7 +87,11 @@ extension Optional: RelationshipValue where Wrapped: ManagedObject {
 
     public init(relationship name: String, of object: ManagedObject) {
         object.core?.know(Wrapped.self)
-        guard object.probe == nil, let found = object.relatedObject(name) else {
+        if let probe = object.probe {
+            self = probe.follow(name, to: Wrapped.self)
+            return
+        }
+        guard let found = object.relatedObject(name) else {
             self = .none
             return
         }

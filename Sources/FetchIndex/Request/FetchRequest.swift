@@ -44,13 +44,15 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     public init() { entityName = Object.entityName }
 
     /// A request for objects of a class.
-    public init(predicate: FetchPredicate? = nil, sortKeys: [SortKey<Object>]) {
-        self.init()
+    public init(predicate: FetchPredicate? = nil, sortKeys: [SortKey<Object>] = []) {
+        self.init(entityName: Object.entityName, predicate: predicate, sortKeys: sortKeys)
+    }
+
+    public init(entityName: String, predicate: FetchPredicate? = nil, sortKeys: [SortKey<Object>] = []) {
+        self.entityName = entityName
         self.predicate = predicate
         self.sortKeys = sortKeys
     }
-
-    public init(entityName: String) { self.entityName = entityName }
 
     func definition(sectionKey: SectionKey? = nil, sectionOrder: SectionOrder = .byFirstRow) -> OrderDefinition {
         OrderDefinition(

@@ -19,7 +19,22 @@ public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
         self.textOrder = textOrder
     }
 
-    /// Traps unless the key path names an `@Attribute` of the object.
+    public init(_ attribute: String, ascending: Bool, _ textOrder: TextOrder = .binary) {
+        self.init(attribute, ascending ? .ascending : .descending, textOrder)
+    }
+
+    public init<Wrapped: AttributeValue>(
+        _ keyPath: KeyPath<Object, Wrapped>, ascending: Bool, _ textOrder: TextOrder = .binary
+    ) {
+        self.init(keyPath, ascending ? .ascending : .descending, textOrder)
+    }
+
+    @available(*, unavailable, message: "Sort by an attribute of the related object: SortKey(\\.author?.name).")
+    public init<Related: ManagedObject>(
+        _ keyPath: KeyPath<Object, Related?>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
+    ) { preconditionFailure("An object is no sort key.") }
+
+    /// Traps unless the key path names an `@Attribute` of the object, or of a related one: `SortKey(\.author?.name)`.
     public init<Wrapped: AttributeValue>(
         _ keyPath: KeyPath<Object, Wrapped>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
     ) {

@@ -97,11 +97,28 @@ extension Dictionary: PredicateArgument where Key == String, Value: PredicateArg
     /// Placeholders take parts of it, by a key path: `name IN %@.names`.
     public var predicateValue: PredicateValue { .dictionary(mapValues(\.predicateValue)) }
 }
-extension Set: PredicateArgument where Element: PredicateArgument & Comparable {
+extension Set: PredicateArgument where Element: PredicateArgument {
     /// Sorted, so that equal sets make equal predicates.
-    public var predicateValue: PredicateValue { .list(sorted().map(\.predicateValue)) }
+    public var predicateValue: PredicateValue { .list(inOrder.map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
-        PredicateValue(joining: sorted().map { $0.predicateValue(atKeyPath: names) })
+        PredicateValue(joining: inOrder.map { $0.predicateValue(atKeyPath: names) })
+    }
+
+    private var inOrder: [Element] {
+        map { ($0, $0.predicateValue.sortKey) }.sorted { $0.1.lexicographicallyPrecedes($1.1) }.map(\.0)
+    }
+}
+
+extension PredicateValue {
+    /// Bytes in the order of values.
+    fileprivate var sortKey: [UInt8] {
+        var key: [UInt8] = []
+        switch self {
+        case .one(let value): OrderKey.append(value, to: &key)
+        case .list(let elements): for element in elements { key += element.sortKey }
+        case .dictionary: break
+        }
+        return key
     }
 }

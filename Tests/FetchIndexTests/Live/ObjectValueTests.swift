@@ -92,10 +92,10 @@ final class Ticket: ManagedObject {
         #expect(try context.fetch(request).map(\.title) == ["a"])
         request.predicate = try FetchPredicate(#Predicate<Note> { $0.isDone })
         #expect(try context.fetch(request).isEmpty)
-        #expect(Note.attributeName(ofAny: \Note.title) == "title")
-        #expect(Note.attributeName(ofAny: \Note.genre) == "genre")
-        #expect(Note.attributeName(ofAny: \Note.shout) == nil)
-        #expect(Note.attributeName(ofAny: \Note.title.count) == nil)
+        #expect(Note.attributeNames(ofAny: \Note.title) == ["title"])
+        #expect(Note.attributeNames(ofAny: \Note.genre) == ["genre"])
+        #expect(Note.attributeNames(ofAny: \Note.shout) == nil)
+        #expect(Note.attributeNames(ofAny: \Note.title.count) == nil)
     }
 
     @Test func newObjectsBeginWithTheirDeclaredValues() throws {

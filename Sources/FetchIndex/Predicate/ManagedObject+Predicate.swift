@@ -1,0 +1,18 @@
+public import Predicates
+
+// Objects are arguments of predicates, alone and in collections: `author == %@`, `author IN %@`.
+
+extension ManagedObject: PredicateArgument {
+    /// Its id, also before it is saved.
+    public var predicateValue: PredicateValue { objectID.predicateValue }
+}
+
+extension Related: PredicateArgument {
+    /// The ids of its objects. O(count).
+    public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
+}
+
+extension ResultsObjects: PredicateArgument {
+    /// The ids of its objects. O(count).
+    public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
+}

@@ -1,0 +1,51 @@
+import TestSupport
+import Testing
+
+/// What the compiler says to declarations that cannot be: what is wrong, and what to write instead.
+@Suite(.enabled(if: UserProgram.canBeCompiled)) struct CompilerMessageTests {
+    private func complaints(_ declaration: String, _ inverse: String = "") throws -> String {
+        try UserProgram(
+            """
+            import FetchIndex
+
+            final class Author: ManagedObject {
+                @Attribute("name") var name: String
+                \(declaration)
+            }
+            final class Book: ManagedObject {
+                @Attribute("title") var title: String
+                \(inverse)
+            }
+            """
+        ).complaints()
+    }
+
+    private let book = "@Relationship(\"author\", inverse: \"books\") var author: Author?"
+
+    @Test func rightDeclarationsCompile() throws {
+        let right = "@Relationship(\"books\", inverse: \"author\") var books: Related<Book>"
+        #expect(try complaints(right, book) == "")
+    }
+
+    @Test func aToManyRelationshipWithoutInverseIsToldToNameIt() throws {
+        let text = try complaints("@Relationship(\"books\") var books: Related<Book>", book)
+        #expect(text.contains("A to-many relationship needs the other side: inverse: \"author\""), "\(text)")
+    }
+
+    @Test(arguments: ["[Book]", "Set<Book>"])
+    func aToManyRelationshipOfAnotherTypeIsToldToBeRelated(type: String) throws {
+        for inverse in [", inverse: \"author\"", ""] {
+            let text = try complaints("@Relationship(\"books\"\(inverse)) var books: \(type)", book)
+            #expect(text.contains("declare it as Related<Author>"), "\(text)")
+        }
+    }
+
+    @Test func anObjectAsASortKeyIsToldToNameAnAttribute() throws {
+        let program = """
+
+            let sorted = SortKey<Book>(\\.author)
+            """
+        let text = try complaints("", book + "\n}\nfunc use() {" + program)
+        #expect(text.contains("Sort by an attribute of the related object"), "\(text)")
+    }
+}
