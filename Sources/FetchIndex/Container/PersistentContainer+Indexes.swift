@@ -107,7 +107,7 @@ extension SortKey where Object == ManagedObject {
     /// Of a to-one relationship: by the key of the related object.
     fileprivate init(_ key: Index.Key, ofRole role: SlotRole) {
         self.init(
-            role == .reference ? "\(key.attribute).\(PathTable.keyName)" : key.attribute,
+            role == .reference ? "\(key.attribute).\(RelatedPath.keyName)" : key.attribute,
             key.isDescending ? .descending : .ascending)
     }
 }

@@ -208,6 +208,7 @@ extension PathTable {
         }
         if let slot = slots[names] { return paths[slot - Self.firstSlot].permanentNames.joined(separator: ".") }
         guard entity.slot(of: name) == nil, let path = try? path(names) else { return nil }
-        return path.permanentNames.joined(separator: ".")
+        let key = path.givesKeys && !path.steps.isEmpty ? [RelatedPath.keyName] : []
+        return (path.permanentNames + key).joined(separator: ".")
     }
 }

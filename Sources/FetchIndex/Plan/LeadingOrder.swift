@@ -75,7 +75,7 @@ final class LeadingOrder {
     private static func slot(of key: String, _ entity: Entity) -> Int? {
         if let slot = entity.slot(of: key) { return slot }
         let names = key.pathNames
-        return names.count == 2 && names[1] == PathTable.keyName ? entity.keySlot(of: names[0]) : nil
+        return names.count == 2 && names[1] == RelatedPath.keyName ? entity.keySlot(of: names[0]) : nil
     }
 
     /// The leading orders of an entity in a reader's state that have the objects of some entities: it and its subentities, or it

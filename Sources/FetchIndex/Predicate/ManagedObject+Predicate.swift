@@ -10,9 +10,17 @@ extension ManagedObject: PredicateArgument {
 extension Related: PredicateArgument {
     /// The ids of its objects. O(count).
     public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
+
+    public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
+        PredicateValue(joining: map { $0.predicateValue(atKeyPath: names) })
+    }
 }
 
 extension ResultsObjects: PredicateArgument {
     /// The ids of its objects. O(count).
     public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
+
+    public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
+        PredicateValue(joining: map { $0.predicateValue(atKeyPath: names) })
+    }
 }
