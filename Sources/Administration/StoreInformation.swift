@@ -246,7 +246,7 @@ extension PersistentContainer {
             let header: CacheHeader
             do {
                 guard let found = try CacheDirectory.header(name, in: reader) else {
-                    throw StoreError.unknownCache(name)
+                    throw try CacheDirectory.unknown(name, in: reader)
                 }
                 header = found
             } catch let error as UnusableHeader {

@@ -243,9 +243,19 @@ public struct Entity: Sendable {
 
     package func requireSlot(of attribute: String) throws -> Int {
         guard let slot = definition.slotsByName[attribute] else {
-            throw StoreError.unknownAttribute(entity: name, attribute: attribute)
+            throw unknownAttribute(attribute)
         }
         return slot
+    }
+
+    /// The error for a name that no attribute has, nor a relationship.
+    package func unknownAttribute(_ attribute: String) -> StoreError {
+        .unknownAttribute(entity: name, attribute: attribute, near: nearName(to: attribute))
+    }
+
+    /// The attribute or relationship that may be meant by a name.
+    package func nearName(to name: String) -> NearName {
+        NearName((attributes.map(\.name) + relationships.map(\.name)).nearest(to: name))
     }
 
     /// The relationship of a name, or of one that it had; nil when there is none.

@@ -15,9 +15,14 @@ public struct Model: Hashable, Sendable {
 
     public func entity(named name: String) -> Entity? { entities.first { $0.name == name && !$0.isDropped } }
 
+    /// The error for a name that no entity has.
+    package func unknownEntity(_ name: String) -> StoreError {
+        .unknownEntity(name, near: NearName(entities.filter { !$0.isDropped && !$0.isJoin }.map(\.name).nearest(to: name)))
+    }
+
     package func number(of entity: String) throws -> Int {
         guard let number = entities.firstIndex(where: { $0.name == entity && !$0.isDropped }) else {
-            throw StoreError.unknownEntity(entity)
+            throw unknownEntity(entity)
         }
         return number
     }

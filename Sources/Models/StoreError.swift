@@ -1,4 +1,6 @@
 internal import Bytes
+public import Values
+
 /// What is wrong with a store, or with what is asked of it.
 public enum StoreError: Error, Equatable, Sendable {
     /// There is no store at the path.
@@ -12,8 +14,9 @@ public enum StoreError: Error, Equatable, Sendable {
     /// Bytes in the store are damaged; the text says what and where.
     case corrupted(String)
     case readOnly
-    case unknownEntity(String)
-    case unknownAttribute(entity: String, attribute: String)
+    /// `near` is the name that may be meant.
+    case unknownEntity(String, near: NearName = NearName())
+    case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
     /// The stored entity cannot become the given one; the text says why.
     case modelMismatch(entity: String, String)
     /// Objects stand in the way of a migration; the text says why, and the first ones are named.
@@ -52,7 +55,7 @@ public enum StoreError: Error, Equatable, Sendable {
     /// A cache's name has 1 to 511 bytes of UTF-8.
     case invalidCacheName(String)
     /// No cache has the name.
-    case unknownCache(String)
+    case unknownCache(String, near: NearName = NearName())
     /// The cache of this name is of another request, and is locked or must not be replaced; or it was to be deleted, and is locked.
     case cacheLocked(String)
     /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says why.
@@ -71,8 +74,9 @@ extension StoreError: CustomStringConvertible {
             "the store has format version \(found), and this FetchIndex reads version \(supported): create the store again from its source data"
         case .corrupted(let what): "the store is damaged: \(what)"
         case .readOnly: "the store is open for reading only"
-        case .unknownEntity(let name): "the store has no entity \"\(name)\""
-        case .unknownAttribute(let entity, let attribute): "\(entity) has no attribute \"\(attribute)\""
+        case .unknownEntity(let name, let near): "the store has no entity \"\(name)\"\(near.hint)"
+        case .unknownAttribute(let entity, let attribute, let near):
+            "\(entity) has no attribute \"\(attribute)\"\(near.hint)"
         case .modelMismatch(let entity, let reason): "the stored entity \(entity) differs from the model's: \(reason)"
         case .cannotMigrate(let entity, let attribute, let reason, let objects):
             "\(entity) cannot be migrated: \(attribute) of "
@@ -83,7 +87,7 @@ extension StoreError: CustomStringConvertible {
         case .notUnique(let entity, let attribute, let value):
             "\(entity).\(attribute) must be unique, but another object has \"\(value)\""
         case .uniqueValueTooLong(let entity, let attribute):
-            "a value of \(entity).\(attribute) is too long: a unique value has at most 500 bytes"
+            "a value of \(entity).\(attribute) is too long: a unique value has at most 500 bytes, and each zero byte among them counts twice"
         case .unknownObject(let id): "there is no object \(id)"
         case .deletionDenied(let object, let relationship, let other):
             "\(object) cannot be deleted while \(other) is one of its \(relationship)"
@@ -100,7 +104,7 @@ extension StoreError: CustomStringConvertible {
             "this thread has a write transaction of the store open already; a second one would wait forever"
         case .cacheLocked(let name):
             "the cache \"\(name)\" is not to be replaced by another request, nor deleted; unlock it, or use another name"
-        case .unknownCache(let name): "there is no cache \"\(name)\" in the store"
+        case .unknownCache(let name, let near): "there is no cache \"\(name)\" in the store\(near.hint)"
         case .invalidCacheName(let name):
             name.hasPrefix("index:")
                 ? "\"\(name)\" is the name of an index: `fetchindex model index` adds and drops these"

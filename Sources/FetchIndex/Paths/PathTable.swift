@@ -89,9 +89,9 @@ final class PathTable {
         do {
             return try RelatedPath.following(names, from: number, in: model)
         } catch StoreError.unknownAttribute(
-            let entity, let attribute)
+            let entity, let attribute, let near)
         {
-            throw FetchPredicateError.unknownAttribute(attribute, entity: entity)
+            throw FetchPredicateError.unknownAttribute(attribute, entity: entity, near: near)
         }
     }
 
@@ -110,7 +110,7 @@ final class PathTable {
     private func findPath(named name: String, for what: String) throws -> (slot: Int, type: ValueType) {
         let names = name.pathNames
         guard let path = try? path(names) else {
-            throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
+            throw entity.unknownAttribute(name)
         }
         // The key of an object itself orders those of one object together.
         let isKey = path.givesKeys && path.steps.count == 1
@@ -188,7 +188,7 @@ extension RelatedPath {
             throw RequestError.wrongType("\(model.entities[entity].name).\(name) leads through no relationship")
         }
         guard path.nameCount == names.count, !path.givesKeys, !path.givesEntities else {
-            throw StoreError.unknownAttribute(entity: model.entities[entity].name, attribute: name)
+            throw model.entities[entity].unknownAttribute(name)
         }
         return path
     }

@@ -71,6 +71,7 @@ extension Entity {
         for count in stride(from: names.count, through: 1, by: -1) {
             if let slot = slot(of: names.prefix(count).joined(separator: ".")) { return (slot, count) }
         }
-        throw FetchPredicateError.unknownAttribute(names.joined(separator: "."), entity: name)
+        let unknown = names.joined(separator: ".")
+        throw FetchPredicateError.unknownAttribute(unknown, entity: name, near: nearName(to: unknown))
     }
 }

@@ -65,7 +65,7 @@ struct ModelOptions: ParsableArguments {
         var attributes = entity.attributes
         func index(of name: String) throws -> Int {
             guard let index = attributes.firstIndex(where: { $0.name == name }) else {
-                throw StoreError.unknownAttribute(entity: entity.name, attribute: name)
+                throw entity.unknownAttribute(name)
             }
             return index
         }
@@ -116,7 +116,7 @@ struct ModelOptions: ParsableArguments {
     /// The entity of a name; without one, the only entity.
     static func entity(_ name: String?, of model: Model) throws -> Entity {
         if let entity = name {
-            guard let found = model.entity(named: entity) else { throw StoreError.unknownEntity(entity) }
+            guard let found = model.entity(named: entity) else { throw model.unknownEntity(entity) }
             return found
         }
         guard model.entities.count == 1 else {

@@ -138,7 +138,7 @@ struct RequestOptions: ParsableArguments {
     {
         guard try CacheDirectory.names(in: container.store.snapshot()).contains(cache),
             let wanted = try definition(of: entity, cache: cache, in: container)
-        else { throw StoreError.unknownCache(cache) }
+        else { throw try CacheDirectory.unknown(cache, in: container.store.snapshot()) }
         if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
             try container.compile(wanted, .init(cacheName: cache)).identity != header.identity,
             wanted != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))

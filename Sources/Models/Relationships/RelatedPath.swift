@@ -120,7 +120,7 @@ package struct RelatedPath: Sendable {
             let destination = try model.number(of: relationship.description.destination)
             let next = model.hierarchy(of: destination)
             guard let step = step(relationship, to: Set(next)) else {
-                throw StoreError.unknownAttribute(entity: model.entities[entity].name, attribute: name)
+                throw model.entities[entity].unknownAttribute(name)
             }
             // What comes behind objects depends on whether they are there. A key path's last reference does not.
             for entity in steps.last?.to ?? [] { reads[entity, default: []].formUnion([]) }
@@ -190,8 +190,7 @@ package struct RelatedPath: Sendable {
                 ends = found
                 return count
             }
-            throw StoreError.unknownAttribute(
-                entity: model.entities[entity].name, attribute: names.joined(separator: "."))
+            throw model.entities[entity].unknownAttribute(names.joined(separator: "."))
         }
     }
 }

@@ -20,7 +20,7 @@ extension CacheDirectory {
     /// Adds a cache to the list, or takes it out. Throws `StoreError.unknownCache`.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if name.hasPrefix(indexPrefix) { throw StoreError.invalidCacheName(name) }
-        guard try names(in: writer).contains(name) else { throw StoreError.unknownCache(name) }
+        guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }
         try change(name, isMaintained: isMaintained, in: writer)
     }
 

@@ -3,6 +3,7 @@ package import Models
 internal import LMDBCheck
 internal import LMDB
 package import Records
+internal import Values
 
 /// The named caches of a store.
 package struct CacheDirectory {
@@ -82,13 +83,18 @@ package struct CacheDirectory {
         return Listing(state: state, nodeCount: nodes.count, byteCount: nodes.bytes)
     }
 
+    /// The error for a name that no cache has. O(caches).
+    package static func unknown(_ name: String, in reader: StoreReader) throws -> StoreError {
+        .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
+    }
+
     /// What is known of a cache without looking at its nodes. O(log n). Throws when there is none of the name.
     package func state(of name: String, in reader: StoreReader) throws -> State {
         let header: CacheHeader
         let isMaintained =
             name.hasPrefix(Self.indexPrefix) || ((try? Self.maintained(in: reader)) ?? []).contains(name)
         do {
-            guard let found = try Self.header(name, in: reader) else { throw StoreError.unknownCache(name) }
+            guard let found = try Self.header(name, in: reader) else { throw try Self.unknown(name, in: reader) }
             header = found
         } catch let error as UnusableHeader {
             return State(

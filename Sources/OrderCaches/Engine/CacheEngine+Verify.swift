@@ -20,7 +20,7 @@ extension CacheEngine {
         let header: CacheHeader
         do {
             guard let found = try CacheDirectory.header(name, in: reader) else {
-                throw StoreError.unknownCache(name)
+                throw try CacheDirectory.unknown(name, in: reader)
             }
             header = found
         } catch let error as UnusableHeader {

@@ -62,7 +62,7 @@ struct FollowPreparation {
         }
         let snapshot = try container.store.snapshot()
         for name in options.caches where try CacheDirectory.header(name, in: snapshot) == nil {
-            throw StoreError.unknownCache(name)
+            throw try CacheDirectory.unknown(name, in: snapshot)
         }
         report(.connected(source.address))
         if source.way == .stream, try connection.value("SHOW max_slot_wal_keep_size") == "-1" {

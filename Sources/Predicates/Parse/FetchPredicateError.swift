@@ -1,10 +1,12 @@
+public import Values
+
 /// Why a predicate format, or its use with an entity, is refused.
 public enum FetchPredicateError: Error, Equatable, Sendable {
     /// At a character (Unicode scalar) of the format, counted from 1, something else was expected.
     case unexpected(position: Int, found: String, expected: String)
     /// The format has more arguments than placeholders.
     case unusedArguments(Int)
-    case unknownAttribute(String, entity: String)
+    case unknownAttribute(String, entity: String, near: NearName = NearName())
     /// A variable without a value.
     case unknownVariable(String)
     /// A comparison of types that have no order in common, or an operation on values that it is not made for.
@@ -24,8 +26,8 @@ extension FetchPredicateError: CustomStringConvertible {
             "the predicate has \(found) at position \(position), where \(expected) was expected"
         case .unusedArguments(let count):
             "the predicate has \(count) more argument\(count == 1 ? "" : "s") than placeholders"
-        case .unknownAttribute(let name, let entity):
-            "the predicate uses \"\(name)\", which is not an attribute of \(entity)"
+        case .unknownAttribute(let name, let entity, let near):
+            "the predicate uses \"\(name)\", which is not an attribute of \(entity)\(near.hint)"
         case .unknownVariable(let name): "the predicate's variable $\(name) has no value"
         case .typeMismatch(let text): text
         case .invalidPattern(let text): text

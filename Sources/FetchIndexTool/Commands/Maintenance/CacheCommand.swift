@@ -285,7 +285,7 @@ struct CacheDeleteCommand: ParsableCommand {
     func run() throws {
         let container = try store.open()
         let count = try container.caches.delete(name)
-        if let name, count == 0 { throw StoreError.unknownCache(name) }
+        if let name, count == 0 { throw try CacheDirectory.unknown(name, in: container.store.snapshot()) }
         if output.isJSON { return try Output.jsonLine(["deleted": count]) }
         Output.line("deleted \(count) \(count == 1 ? "cache" : "caches")")
     }

@@ -28,7 +28,9 @@ struct RefreshCommand: ParsableCommand {
         let container = try store.open(threads: threads.count)
         let stored = try CacheDirectory.names(in: container.store.snapshot())
         // Before any cache is refreshed.
-        if let unknown = names.first(where: { !stored.contains($0) }) { throw StoreError.unknownCache(unknown) }
+        if let unknown = names.first(where: { !stored.contains($0) }) {
+            throw try CacheDirectory.unknown(unknown, in: container.store.snapshot())
+        }
         // Indexes are always up to date.
         let all = stored.filter { !$0.hasPrefix(CacheDirectory.indexPrefix) }
         let wanted = names.isEmpty ? all : names
