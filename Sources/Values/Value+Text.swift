@@ -51,6 +51,32 @@ extension Value: CustomStringConvertible {
         }
     }
 
+    private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
+
+    /// Reads a text as files have it, which is also what `exactText` of a date is; nil for a number that the type does not hold
+    /// exactly: one that a double rounds, or of more than 38 digits for a decimal.
+    package init?(exactly text: String, as type: ValueType) {
+        switch type {
+        case .date:
+            guard let date = Date(exactText: text) else { return nil }
+            self = .date(date)
+            return
+        case .double where Self.nonFiniteDoubles[text] != nil:
+            self = .double(Self.nonFiniteDoubles[text] ?? .nan)
+            return
+        case .double, .decimal: break
+        default:
+            self.init(text, as: type)
+            return
+        }
+        var text = text
+        let isExact = text.withUTF8 { text in
+            NumberText(UnsafeRawBufferPointer(text)).map { type == .double ? $0.isDouble : $0.isDecimal } ?? false
+        }
+        if !isExact { return nil }
+        self.init(text, as: type)
+    }
+
     private static let booleans = [
         "true": true, "false": false, "yes": true, "no": false, "1": true, "0": false,
     ]
@@ -90,77 +116,6 @@ extension Double {
         guard text.contains("e"), let decimal = Decimal(string: text) else { return text }
         return decimal.description
     }
-}
-
-extension Date {
-    /// ISO 8601 in UTC, with milliseconds when there are any: 2016-05-16T01:30:00Z. The calendar is Gregorian throughout.
-    package var iso8601: String {
-        let seconds = timeIntervalSinceReferenceDate
-        guard seconds.magnitude < 9e15 else { return "\(seconds) seconds after 2001" }
-        let hasFraction = seconds != seconds.rounded(.down)
-        let milliseconds = Int((seconds * 1000).rounded()) + Self.referenceSeconds * 1000
-        let day = (milliseconds - (milliseconds < 0 ? 86_399_999 : 0)) / 86_400_000
-        let (time, fraction) = (milliseconds - day * 86_400_000).quotientAndRemainder(dividingBy: 1000)
-        func padded(_ number: Int, _ width: Int) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-        }
-        let clock = [time / 3600, time / 60 % 60, time % 60].map { padded($0, 2) }.joined(separator: ":")
-        var name: [UInt8] = []
-        CalendarUnit.day.appendName(ofFirst: day, to: &name)
-        return "\(String(decoding: name, as: UTF8.self))T\(clock)\(hasFraction ? "." + padded(fraction, 3) : "")Z"
-    }
-
-    /// The reference date, counted since 1970.
-    private static let referenceSeconds = 978_307_200
-
-    /// ISO 8601: a day, or a day and a time with "Z" or an offset, with or without a fraction of a second.
-    /// A time without a zone is UTC.
-    package init?(iso8601 text: String) {
-        guard let day = Date.daysSince1970(named: text) else { return nil }
-        let midnight = Double(day * 86_400 - Date.referenceSeconds)
-        if text.utf8.count == 10 {
-            self.init(timeIntervalSinceReferenceDate: midnight)
-            return
-        }
-        // Foundation reads the time; of old days it would take the Julian calendar's.
-        guard Date.namesATime(text.utf8.dropFirst(11)) else { return nil }
-        let (fraction, zone) = Date.fraction(text.utf8.dropFirst(19))
-        let anyDay = "2001-01-01" + String(Substring(text.utf8.dropFirst(10).prefix(9)))
-        let zoned = anyDay + (zone.isEmpty ? "Z" : String(Substring(zone)))
-        guard let fraction, let time = try? Date.ISO8601FormatStyle().parse(zoned) else { return nil }
-        // Added last, all its digits count.
-        self.init(timeIntervalSinceReferenceDate: midnight + time.timeIntervalSinceReferenceDate + fraction)
-    }
-
-    /// The fraction of a second that a text begins with, nil when it has a point and no digits; and what follows.
-    private static func fraction(_ text: Substring.UTF8View) -> (Double?, Substring.UTF8View) {
-        guard text.first == 46 else { return (0, text) }
-        let digits = text.dropFirst().prefix { (48...57).contains($0) }
-        let fraction = digits.isEmpty ? nil : Double("0." + String(Substring(digits)))
-        return (fraction, text.dropFirst(1 + digits.count))
-    }
-
-    /// The day that a text begins with, like 2016-05-16, if there is such a day.
-    private static func daysSince1970(named text: String) -> Int? {
-        let parts = text.utf8.prefix(10).split(separator: 45, omittingEmptySubsequences: false)
-        guard parts.map(\.count) == [4, 2, 2], !text.utf8.prefix(10).contains(43), let year = Int(Substring(parts[0])),
-            let month = Int(Substring(parts[1])),
-            let day = Int(Substring(parts[2])), (1...12).contains(month)
-        else { return nil }
-        let first = CalendarDay.daysSince1970(year: year, month: month)
-        let length = CalendarDay.daysSince1970(year: year, month: month + 1) - first
-        return (1...length).contains(day) ? first + day - 1 : nil
-    }
-
-    /// Whether the text begins with hours, minutes and seconds that a day has: Foundation takes 25 o'clock for the next.
-    private static func namesATime(_ text: Substring.UTF8View) -> Bool {
-        let parts = text.prefix(8).split(separator: 58, omittingEmptySubsequences: false)
-        let numbers = parts.compactMap { Int(Substring($0)) }
-        return parts.map(\.count) == [2, 2, 2] && numbers.count == 3 && numbers[0] < 24 && numbers[1] < 60
-            && numbers[2] < 60 && !text.prefix(8).contains(43)
-    }
-
 }
 
 extension Data {

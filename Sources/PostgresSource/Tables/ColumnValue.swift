@@ -113,33 +113,28 @@ package enum ColumnValue {
     }
 
     /// Days and times as the session's ISO style writes them: 2024-01-31, 2024-01-31 12:34:56.789012, the same with +00, and any of
-    /// them with BC behind. A time without a zone is UTC. PostgreSQL documentation, 8.5.2 "Date/Time Output".
+    /// them with BC behind. A time without a zone is UTC. A fraction is read as `import` reads it. PostgreSQL documentation, 8.5.2 "Date/Time Output".
     private static func date(_ text: UnsafeRawBufferPointer) -> Date? {
         var reader = DateReader(text)
         guard var year = reader.number(), reader.skip("-"), let month = reader.number(), (1...12).contains(month),
             reader.skip("-"), let day = reader.number(), year > 0
         else { return nil }
-        var (seconds, fraction) = (0.0, 0.0)
+        var seconds = 0
+        var fraction = UnsafeRawBufferPointer(start: nil, count: 0)
         if reader.skip(" "), let hour = reader.number() {
             guard reader.skip(":"), let minute = reader.number(), reader.skip(":"), let second = reader.number() else {
                 return nil
             }
-            seconds = Double(hour * 3600 + minute * 60 + second)
-            if reader.skip(".") { fraction = reader.fraction() }
+            seconds = hour * 3600 + minute * 60 + second
+            if reader.skip(".") { fraction = reader.digits() }
             if reader.skip("+") { guard reader.number() == 0 else { return nil } }
             _ = reader.skip(" ")
         }
         if reader.skip("B"), reader.skip("C") { year = 1 - year }
         guard reader.isAtEnd else { return nil }
         let days = CalendarDay.daysSince1970(year: year, month: month) + day - 1
-        let whole = Double((days - daysBeforeReference) * 86_400) + seconds
-        // Far from 2001, a date has no microseconds.
-        guard ((whole + fraction - whole) * 1e6).rounded() == (fraction * 1e6).rounded() else { return nil }
-        return Date(timeIntervalSinceReferenceDate: whole + fraction)
+        return Date(daysSince1970: days, seconds: seconds, fraction: fraction)
     }
-
-    /// From 1970 to 2001.
-    private static let daysBeforeReference = 11_323
 }
 
 private struct DateReader {
@@ -165,13 +160,9 @@ private struct DateReader {
         return number
     }
 
-    mutating func fraction() -> Double {
-        var (digits, scale) = (0.0, 1.0)
-        while place < text.count, (48...57).contains(text[place]) {
-            digits = digits * 10 + Double(text[place] - 48)
-            scale *= 10
-            place += 1
-        }
-        return digits / scale
+    mutating func digits() -> UnsafeRawBufferPointer {
+        let start = place
+        while place < text.count, (48...57).contains(text[place]) { place += 1 }
+        return UnsafeRawBufferPointer(rebasing: text[start..<place])
     }
 }

@@ -95,9 +95,8 @@ extension Value {
         guard let converted = read(as: type) else { return nil }
         let isSame =
             switch (self, converted) {
-            case (.null, _), (.string, .decimal): true
-            // 1.50 is 1.5; digits beyond a double's precision would be lost.
-            case (.string(let text), .double(let number)): Decimal(string: text) == Decimal(string: "\(number)")
+            // A text is read only if the type holds it exactly: 1.50 is 1.5, and 0042 is 42.
+            case (.null, _), (.string, _): true
             default: self.type.flatMap { converted.read(as: $0) } == self
             }
         // In an expression, `nil` would be the value null.
@@ -115,6 +114,8 @@ extension Value {
         case (.integer(0), .boolean): .boolean(false)
         case (.integer(1), .boolean): .boolean(true)
         case (_, .string): .string(description)
+        // As `import` reads it.
+        case (.string(let text), _): Value(exactly: text, as: type)
         default: Value(description, as: type)
         }
     }

@@ -1,0 +1,178 @@
+package import SystemBasics
+
+/// A number as a text has it: a sign, digits with a point, and an exponent. It keeps all digits, so that a caller can tell whether
+/// a type holds the number exactly.
+///
+///     -  0 0 1 2 . 5 0  e  - 3
+///            ^   ^         significant digits 1 2 5, the last one in the place 10^(-1 - 3)
+package struct NumberText {
+    package let isNegative: Bool
+    /// As files write numbers: no plus, no leading zeros, digits on both sides of a point. An exponent needs a point before
+    /// it or a sign after its e: 12E4 is as likely a code.
+    package let isPlain: Bool
+    /// How many digits are left without the zeros before and behind them; 0 for zero.
+    package let significantCount: Int
+    /// The power of ten of the last significant digit; 0 for zero.
+    package let lastPower: Int
+    private let text: UnsafeRawBufferPointer
+    /// Where the first significant digit is.
+    private let start: Int
+
+    /// The most significant digits that a decimal has.
+    package static let mostDecimalDigits = 38
+    /// Each number of so many digits is another double, within `safePowers`.
+    private static let doubleDigits = 15
+    private static let safePowers = -300...290
+
+    /// Nil when the text is no number. Valid as long as the bytes.
+    package init?(_ text: UnsafeRawBufferPointer) {
+        var offset = 0
+        let sign = text.first
+        if sign == 0x2D || sign == 0x2B { offset = 1 }
+        let mantissa = offset
+        var (point, first, last) = (-1, -1, -1)
+        scan: while offset < text.count {
+            switch text[offset] {
+            case 0x30: break
+            case 0x31...0x39:
+                if first < 0 { first = offset }
+                last = offset
+            case 0x2E where point < 0: point = offset
+            default: break scan
+            }
+            offset += 1
+        }
+        let end = offset
+        let digits = end - mantissa - (point < 0 ? 0 : 1)
+        if digits == 0 { return nil }
+        var (exponent, hasExponent, exponentHasSign) = (0, false, false)
+        if offset < text.count {
+            guard text[offset] | 0x20 == 0x65 else { return nil }
+            hasExponent = true
+            offset += 1
+            let isBelow = offset < text.count && text[offset] == 0x2D
+            exponentHasSign = isBelow || offset < text.count && text[offset] == 0x2B
+            if exponentHasSign { offset += 1 }
+            if offset == text.count { return nil }
+            while offset < text.count {
+                guard (0x30...0x39).contains(text[offset]) else { return nil }
+                // No number of a file has so large an exponent; it must not overflow.
+                exponent = min(exponent * 10 + Int(text[offset] - 0x30), 1 << 40)
+                offset += 1
+            }
+            if isBelow { exponent = -exponent }
+        }
+        self.text = text
+        isNegative = sign == 0x2D
+        let whole = (point < 0 ? end : point) - mantissa
+        isPlain =
+            sign != 0x2B && whole > 0 && (whole == 1 || text[mantissa] != 0x30) && point != end - 1
+            && (!hasExponent || point >= 0 || exponentHasSign)
+        start = first
+        if first < 0 {
+            (significantCount, lastPower) = (0, 0)
+        } else {
+            significantCount = last - first + (first < point && point < last ? 0 : 1)
+            lastPower = exponent + (point < 0 ? end - 1 - last : last < point ? point - 1 - last : point - last)
+        }
+    }
+
+    package var isZero: Bool { significantCount == 0 }
+
+    /// Only doubles have it.
+    package var isNegativeZero: Bool { isZero && isNegative }
+
+    /// The number, if it is a whole one of 64 bits.
+    package var integer: Int64? {
+        guard !isZero else { return 0 }
+        guard lastPower >= 0, significantCount + lastPower <= 19 else { return nil }
+        var number: Int64 = 0
+        func append(_ digit: Int64) -> Bool {
+            let (shifted, overflows) = number.multipliedReportingOverflow(by: 10)
+            let (sum, sumOverflows) = shifted.subtractingReportingOverflow(digit)
+            number = sum
+            return !overflows && !sumOverflows
+        }
+        // Below zero, which has one more number.
+        var fits = true
+        forEachDigit { fits = append(Int64($0 - 0x30)) && fits }
+        for _ in 0..<lastPower { fits = append(0) && fits }
+        if !fits || !isNegative && number == .min { return nil }
+        return isNegative ? number : -number
+    }
+
+    /// Whether a decimal keeps all digits.
+    package var isDecimal: Bool { significantCount <= Self.mostDecimalDigits && (-127...127).contains(lastPower) }
+
+    /// Whether the text is what a double prints, with as many digits or the fewest that tell it from others.
+    package var isDouble: Bool {
+        if isZero || significantCount <= Self.doubleDigits && Self.safePowers.contains(lastPower) { return true }
+        return prints(Double(string))
+    }
+
+    private func prints(_ number: Double?) -> Bool {
+        // No double has more digits.
+        guard let number, number.isFinite, number != 0, significantCount <= 770 else { return false }
+        var shortest = number.description
+        if shortest.withUTF8({ NumberText(UnsafeRawBufferPointer($0))?.hasEqualDigits(self) ?? false }) { return true }
+        var printed = [CChar](repeating: 0, count: significantCount + 16)
+        _ = withVaList([number]) { vsnprintf(&printed, printed.count, "%.\(significantCount - 1)e", $0) }
+        return printed.withUnsafeBytes { bytes in
+            let text = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.firstIndex(of: 0) ?? bytes.count)])
+            return NumberText(text)?.hasEqualDigits(self) ?? false
+        }
+    }
+
+    /// Whether another text is the same number.
+    private func hasEqualDigits(_ other: NumberText) -> Bool {
+        guard significantCount == other.significantCount, lastPower == other.lastPower else { return false }
+        return digits == other.digits
+    }
+
+    private var digits: [UInt8] {
+        var digits: [UInt8] = []
+        forEachDigit { digits.append($0) }
+        return digits
+    }
+
+    private var string: String { String(decoding: text, as: UTF8.self) }
+
+    private func forEachDigit(_ body: (UInt8) -> Void) {
+        var (left, offset) = (significantCount, start)
+        while left > 0 {
+            if text[offset] != 0x2E {
+                body(text[offset])
+                left -= 1
+            }
+            offset += 1
+        }
+    }
+
+    /// Appends the number in plain notation without zeros that say nothing: 1.5 for 1.50, as a decimal prints.
+    package func appendPlain(to bytes: inout [UInt8]) {
+        if isZero { return bytes.append(0x30) }
+        if isNegative { bytes.append(0x2D) }
+        let zeros = -lastPower - significantCount
+        if zeros >= 0 {
+            bytes += [0x30, 0x2E]
+            bytes.append(contentsOf: repeatElement(0x30, count: zeros))
+        }
+        let point = zeros < 0 && lastPower < 0 ? significantCount + lastPower : -1
+        var index = 0
+        forEachDigit { digit in
+            if index == point { bytes.append(0x2E) }
+            bytes.append(digit)
+            index += 1
+        }
+        if lastPower > 0 { bytes.append(contentsOf: repeatElement(0x30, count: lastPower)) }
+    }
+
+    /// Whether the text is what an integer or a decimal of the number prints.
+    package var isCanonical: Bool {
+        guard isDecimal else { return false }
+        var plain: [UInt8] = []
+        plain.reserveCapacity(text.count)
+        appendPlain(to: &plain)
+        return !isNegativeZero && plain.elementsEqual(text)
+    }
+}
