@@ -162,7 +162,7 @@ let package = Package(
             ], swiftSettings: strict),
         // rows of CSV, TSV and JSON lines files
         .target(
-            name: "Catalogues", dependencies: ["Bytes", "CCSV", "CZlib", "CZstd", "SystemBasics", "Values"],
+            name: "Catalogues", dependencies: ["Bytes", "CCSV", "CZlib", "CZstd", "Files", "SystemBasics", "Values"],
             swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(

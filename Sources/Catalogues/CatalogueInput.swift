@@ -14,6 +14,8 @@ package struct CatalogueInput {
 
     /// The file, and what errors call it.
     package let path: String
+    /// What separates the fields of CSV. Nil: a comma, or what a first line as `sep=;` says.
+    package var delimiter: UInt8?
     /// Nil: the file's.
     let bytes: [UInt8]?
     /// The bytes of a pipe; nil for a file, which can be opened again.
@@ -40,6 +42,13 @@ package struct CatalogueInput {
         let name = path == standardInput ? "standard input" : path
         let pipe = ReplayedBytes(try openBytes(path, mayBePipe: true).source, path: name)
         return CatalogueInput(name, nil, pipe, longestLine, 1 << 16)
+    }
+
+    /// Neither a quotation mark, nor a line end, nor what texts are made of.
+    package static func canDelimit(_ byte: UInt8) -> Bool {
+        byte == 0x09
+            || (0x20..<0x7F).contains(byte) && byte != 0x22
+                && !(0x30...0x39).contains(byte) && !(0x41...0x5A).contains(byte & 0xDF)
     }
 
     private static func isRegularOrMissing(_ path: String) -> Bool {

@@ -9,14 +9,37 @@ extension FieldRow {
         var known: Set<String> = []
         for column in 0..<count {
             let valid = self[column].withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-            guard let name = valid, name.isColumnName, known.insert(name).inserted else {
-                throw BadInput(
-                    file: input.path, line: line, column: column + 1,
-                    reason: "the first line must name the columns, each with a name of its own in UTF-8")
+            if let name = valid, name.isColumnName, known.insert(name).inserted {
+                names.append(name)
+                continue
             }
-            names.append(name)
+            let fault =
+                switch valid {
+                case nil: "this name is not UTF-8"
+                case "": "this name is empty"
+                case let name?:
+                    names.firstIndex(of: name).map { "column \($0 + 1) is called \"\(name.excerpt)\", too" }
+                        ?? "this name has a control character"
+                }
+            throw BadInput(
+                file: input.path, line: line, column: column + 1,
+                reason: "the first line must name the columns, each with a name of its own in UTF-8; \(fault)")
         }
         return names
+    }
+}
+
+extension FieldRow {
+    /// Throws for a header of one column whose name looks like those of several, separated by something else.
+    func refuseOtherDelimiter(in input: CatalogueInput, hint: String = "") throws {
+        guard count == 1 else { return }
+        let found = self[0].withUnsafeBytes { name in [UInt8(0x3B), 0x09].first { name.contains($0) } }
+        guard let found else { return }
+        let (what, option) = found == 0x09 ? ("a tab", "tab") : ("a semicolon", "';'")
+        throw BadInput(
+            file: input.path, line: line, column: 1,
+            reason: "the only column is called \"\(excerpt(of: 0))\", with \(what): if that separates columns, say "
+                + "\(hint)--delimiter \(option); if not, --format csv --delimiter ,")
     }
 }
 

@@ -1,43 +1,102 @@
 package import Values
 
-/// Finds the types of columns from the texts in their first rows.
+/// Finds the types of columns from the texts of all rows, without losing or merging any: what a type prints must be able to tell
+/// two texts apart for a key, and have the same value for another column.
+///
+/// A key is a number only if every text is what an integer or a decimal prints. Another column is one only if every text is plain
+/// notation and exact in the type: an integer, else a decimal, else a double. All else is text.
 package struct TypeInference {
-    /// The types still possible for each column, from the narrowest on.
-    private var candidates: [[ValueType]]
-    private var hasValue: [Bool]
+    private struct Candidates: OptionSet {
+        let rawValue: UInt8
 
-    package init(columns: Int) {
-        candidates = Array(repeating: [.integer, .double, .boolean, .date], count: columns)
+        static let integer = Candidates(rawValue: 1)
+        static let decimal = Candidates(rawValue: 2)
+        static let double = Candidates(rawValue: 4)
+        static let boolean = Candidates(rawValue: 8)
+        static let date = Candidates(rawValue: 16)
+        static let numbers: Candidates = [.integer, .decimal, .double]
+        static let all: Candidates = [.numbers, .boolean, .date]
+    }
+
+    /// The types still possible for each column; none for text.
+    private var candidates: [Candidates]
+    private var hasValue: [Bool]
+    private let key: Int?
+    /// The columns with candidates.
+    private var undecided: [Int]
+
+    /// `asked` are the columns whose types are wanted; others are text.
+    package init(columns: Int, key: Int? = nil, asked: Set<Int>? = nil) {
+        self.key = key
+        undecided = (0..<columns).filter { asked?.contains($0) ?? true }
+        candidates = Array(repeating: [], count: columns)
+        for column in undecided { candidates[column] = column == key ? [.integer, .decimal] : .all }
         hasValue = Array(repeating: false, count: columns)
     }
 
+    /// Whether no row can change a type any more.
+    package var isDecided: Bool { undecided.isEmpty }
+
+    /// Notes the fields of a row with as many fields as there are columns.
+    package mutating func note(_ row: borrowing FieldRow) {
+        var hasDecided = false
+        for column in undecided where !row.isEmpty(column) {
+            row[column].withUnsafeBytes { note($0, in: column) }
+            if candidates[column].isEmpty { hasDecided = true }
+        }
+        if hasDecided { undecided.removeAll { candidates[$0].isEmpty } }
+    }
+
     package mutating func note(_ text: String, in column: Int) {
-        if text.isEmpty { return }
+        var text = text
+        text.withUTF8 { if !$0.isEmpty { note(UnsafeRawBufferPointer($0), in: column) } }
+    }
+
+    private mutating func note(_ text: UnsafeRawBufferPointer, in column: Int) {
         hasValue[column] = true
-        candidates[column].removeAll { !Self.reads(text, as: $0) }
+        var left = candidates[column]
+        if !left.isDisjoint(with: .numbers) { left.formIntersection(numbers(text, left, isKey: column == key)) }
+        if left.contains(.boolean) && !text.isBoolean { left.remove(.boolean) }
+        if left.contains(.date) && DateText.date(text) == nil { left.remove(.date) }
+        candidates[column] = left
+    }
+
+    /// Which kinds of numbers a text is, and all other types.
+    private func numbers(_ text: UnsafeRawBufferPointer, _ left: Candidates, isKey: Bool) -> Candidates {
+        let others = Candidates.all.subtracting(.numbers)
+        guard let number = NumberText(text), number.isPlain, !isKey || number.isCanonical else { return others }
+        var found = others
+        if left.contains(.integer), number.integer != nil, !number.isNegativeZero, number.isWritten(asWhole: text) {
+            found.insert(.integer)
+        }
+        if left.contains(.decimal), number.isDecimal, !number.isNegativeZero { found.insert(.decimal) }
+        if left.contains(.double), number.isDouble { found.insert(.double) }
+        return found
     }
 
     /// A column without values, or with values of no other type, is text.
     package var types: [ValueType] {
-        candidates.indices.map { hasValue[$0] ? candidates[$0].first ?? .string : .string }
-    }
-
-    /// Stricter than reading a value: "007" is not an integer, since it would lose its zeros, an integer beyond
-    /// 64 bits no double, since it would lose digits, and 1 no boolean.
-    private static func reads(_ text: String, as type: ValueType) -> Bool {
-        switch type {
-        case .integer: Int64(text).map { String($0) == text } ?? false
-        case .double:
-            Value(text, as: .double) != nil && !hasLeadingZero(text) && ValueType(ofNumber: text) != .string
-                && text.utf8.allSatisfy { (48...57).contains($0) || [43, 45, 46, 69, 101].contains($0) }
-        case .boolean: ["true", "false"].contains(text.lowercased())
-        case .date: text.utf8.count >= 10 && Value(text, as: .date) != nil
-        default: false
+        candidates.indices.map { column in
+            let left = hasValue[column] ? candidates[column] : []
+            let order: [(Candidates, ValueType)] = [
+                (.integer, .integer), (.decimal, .decimal), (.double, .double), (.boolean, .boolean), (.date, .date),
+            ]
+            return order.first { left.contains($0.0) }?.1 ?? .string
         }
     }
+}
 
-    private static func hasLeadingZero(_ text: String) -> Bool {
-        let digits = text.utf8.drop { $0 == 45 }
-        return digits.first == 48 && digits.dropFirst().first.map { (48...57).contains($0) } ?? false
+extension NumberText {
+    /// Whether the text has neither point nor exponent: 1.0 beside 2 is a number with a fraction.
+    fileprivate func isWritten(asWhole text: UnsafeRawBufferPointer) -> Bool {
+        text.allSatisfy { $0 != 0x2E && $0 | 0x20 != 0x65 }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// true or false, in any case; 1 is a number.
+    fileprivate var isBoolean: Bool {
+        guard count == 4 || count == 5 else { return false }
+        return elementsEqual(count == 4 ? "true".utf8 : "false".utf8) { $0 | 0x20 == $1 }
     }
 }

@@ -63,14 +63,18 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a,b,a\n", 3), ("a,,b\n", 2), ("a,b,\n", 3), ("a,\u{1}b\n", 2), ("é,e\u{301}\n", 2), ("\"\",a\n", 1),
-    ]) func columnsNeedNamesThatDiffer(header: String, column: Int) {
+        ("a,b,a\n", 3, "column 1 is called \"a\", too"), ("a,,b\n", 2, "this name is empty"),
+        ("a,b,\n", 3, "this name is empty"), ("a,\u{1}b\n", 2, "this name has a control character"),
+        ("é,e\u{301}\n", 2, "column 1 is called \"e\u{301}\", too"), ("\"\",a\n", 1, "this name is empty"),
+        ("section,row,section\n", 3, "column 1 is called \"section\", too"),
+    ]) func columnsNeedNamesThatDiffer(header: String, column: Int, fault: String) {
         let reason = "the first line must name the columns, each with a name of its own in UTF-8"
-        #expect(Reading(.csv, header).error == "f, line 1, column \(column): \(reason)")
+        #expect(Reading(.csv, header).error == "f, line 1, column \(column): \(reason); \(fault)")
     }
 
     @Test func namesThatAreNotUTF8AreRefused() {
-        #expect(Reading(.csv, [0x61, 0x2C, 0xFF, 0x0A]).error?.hasPrefix("f, line 1, column 2: ") == true)
+        let error = Reading(.csv, [0x61, 0x2C, 0xFF, 0x0A]).error
+        #expect(error?.hasPrefix("f, line 1, column 2: ") == true && error?.hasSuffix("is not UTF-8") == true)
         #expect(Reading(.tsv, [0x61, 0x09, 0xC3, 0x0A]).error?.hasPrefix("f, line 1, column 2: ") == true)
     }
 

@@ -28,7 +28,7 @@ import Testing
         let entities = try tool.run("info", tool.store, "--output", "json")["entities"] as? [[String: Any]]
         let attributes = entities?.first?["attributes"] as? [[String: Any]] ?? []
         #expect(
-            attributes.map { $0["type"] as? String } == ["string", "decimal", "double", "boolean", "date", "string"])
+            attributes.map { $0["type"] as? String } == ["string", "decimal", "decimal", "boolean", "date", "string"])
         let rows = try tool.rows("--entity", "Thing", "--sort", "count")
         #expect(rows[0]["name"] as? String == "\"x", "tab-separated values have no quotes")
         #expect(rows[0]["code"] as? String == "007" && rows[1]["day"] as? String == "2016-05-16T01:30:00Z")
@@ -63,7 +63,8 @@ import Testing
         ("quote.csv", "a,b\nx,1\n\"y,2\n", "line 3: the quotation mark that opens a field here is never closed"),
         (
             "header.csv", "a,a\nx,1\n",
-            "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8"
+            "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8; column 1 is called "
+                + "\"a\", too"
         ),
     ]) func aBadRowStopsWithItsPlaceAndReason(name: String, text: String, expected: String) throws {
         let file = try tool.file(name, text)
@@ -157,7 +158,7 @@ import Testing
         let count = 120_000
         let rows = (0..<count).map { "k\(200_000 + $0 * step % count),\($0)\n" }
         let file = try tool.file("a.csv", "k,n\n" + rows.joined() + "x,y\n")
-        let result = try tool.run("import", tool.store, file, "--entity", "E", "--key", "k")
+        let result = try tool.run("import", tool.store, file, "--entity", "E", "--key", "k", "--types", "n:integer")
         #expect(result.status == 1)
         #expect(result.error.hasSuffix("\"y\" is not an integer; 120,000 rows before it are saved\n"))
         let info = try tool.run("info", tool.store, "--output", "json")

@@ -34,11 +34,17 @@ import Testing
     @Test func anEntityWithoutRowsTakesOtherTypes() throws {
         let text = (0..<1200).map { "\($0),\($0)\n" }.joined() + "1200,text\n"
         let rows = try tool.file("rows.csv", "id,size\n" + text)
-        let first = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
+        let wrong = ["import", tool.store, rows, "--entity", "Row", "--key", "id", "--types", "size:integer"]
+        let first = try tool.run(wrong)
         #expect(first.status == 1)
         #expect(first.error.contains("line 1202"), "\(first.error)")
         let typed = ["import", tool.store, rows, "--entity", "Row", "--key", "id", "--types", "size:string"]
-        #expect(try tool.run(typed).status == 2)
+        let refused = try tool.run(typed)
+        #expect(refused.status == 2)
+        #expect(
+            refused.error.contains(
+                "--change size:string changes it, and `fetchindex model drop-entity` lets a failed first"),
+            "\(refused.error)")
         let request = ["--entity", "Row", "--sort", "size", "--cache", "c", "--limit", "1"]
         #expect(try tool.run(["fetch", tool.store] + request).status == 0)
         let dropped = try tool.run("model", "drop-entity", tool.store, "--entity", "Row")
@@ -91,6 +97,56 @@ import Testing
         #expect(try tool.run(["import", tool.store, rows, "--entity", "Row"] + types).status == 0)
         let printed = try tool.run("export", tool.store, "--entity", "Row", "--print-types").output
         #expect(printed == types[1] + "\n")
+    }
+
+    /// An unknown name is told with the one that may be meant.
+    @Test func unknownNamesComeWithNearOnes() throws {
+        let rows = try tool.file("rows.csv", "code,price\n1,2\n")
+        let key = ["--entity", "Package", "--key", "code"]
+        #expect(try tool.run(["import", tool.store, rows] + key).status == 0)
+        let cached = ["fetch", tool.store, "--entity", "Package", "--sort", "price", "--cache", "by price"]
+        #expect(try tool.run(cached).status == 0)
+        let change = try tool.file("c.jsonl", "{\"op\":\"insert\",\"values\":{\"pirce\":1}}\n")
+        let late = try tool.file("late.csv", "code,Price\n3,4\n")
+        let author = try tool.file("a.csv", "name,book\nx,1\n")
+        for (arguments, hint) in [
+            (["fetch", tool.store, "--entity", "Pakage"], "no entity \"Pakage\"; there is \"Package\""),
+            (["apply", tool.store, change, "--entity", "package"], "no entity \"package\"; there is \"Package\""),
+            (
+                ["fetch", tool.store, "--entity", "Package", "--sort", "pirce"],
+                "no attribute \"pirce\"; there is \"price\""
+            ),
+            (
+                ["fetch", tool.store, "--entity", "Package", "--section", "Code"],
+                "no attribute \"Code\"; there is \"code\""
+            ),
+            (
+                ["fetch", tool.store, "--entity", "Package", "--where", "prize > 1"],
+                "\"prize\", which is not an attribute of Package; there is \"price\""
+            ),
+            (["fetch", tool.store, "--entity", "Package", "--columns", "prices"], "\"prices\"; there is \"price\""),
+            (
+                ["changes", tool.store, "--cache", "by prise"],
+                "no cache \"by prise\" in the store; there is \"by price\""
+            ),
+            (["cache", "delete", tool.store, "byprice"], "no cache \"byprice\" in the store; there is \"by price\""),
+            (["refresh", tool.store, "By Price"], "there is \"by price\""),
+            (["apply", tool.store, change, "--entity", "Package"], "no attribute \"pirce\"; there is \"price\""),
+            (["import", tool.store, late] + key, "no such attribute; there is \"price\"; --add-columns adds it"),
+            (
+                ["import", tool.store, rows, "--entity", "New", "--key", "cod"],
+                "no attribute \"cod\"; there is \"code\""
+            ),
+            (
+                ["import", tool.store, author, "--entity", "Author", "--relate", "book=Packag.code"],
+                "no entity of the store; there is \"Package\""
+            ),
+            (["model", "plan", tool.store, "--entity", "Package", "--drop", "pric"], "\"pric\"; there is \"price\""),
+        ] {
+            let result = try tool.run(arguments)
+            #expect(result.status != 0 && result.error.contains(hint), "\(arguments): \(result.error)")
+        }
+        #expect(try !tool.run("fetch", tool.store, "--entity", "Author").error.contains("there is"))
     }
 
     @Test func argumentsThatAreNotUTF8AreRefused() throws {

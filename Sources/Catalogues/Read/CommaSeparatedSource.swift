@@ -1,32 +1,55 @@
 internal import CCSV
+package import Values
 
-/// Comma-separated values. Lines without quotation marks are cut at their commas; all others are read by libcsv: quotes,
+/// Comma-separated values. Lines without quotation marks are cut at their commas, or another delimiter; all others are read by libcsv: quotes,
 /// quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
     private let parser: UnsafeMutablePointer<csv_parser>
     private let collector = RowCollector()
+    private let delimiter: UInt8
     /// What ended the reading; thrown once the rows before it are handed out.
     private var fault: BadInput?
     package private(set) var columns: [String] = []
 
     package init(_ input: CatalogueInput) throws {
         self.input = input
+        let named = try Self.namedDelimiter(input)
+        delimiter = input.delimiter ?? named ?? 0x2C
         reader = try FileReader(input)
         parser = .allocate(capacity: 1)
         csv_init(parser, UInt8(CSV_REPALL_NL | CSV_EMPTY_IS_NULL | CSV_STRICT | CSV_STRICT_FINI))
         csv_set_space_func(parser) { _ in 0 }  // blanks belong to their fields
         csv_set_blk_size(parser, 1 << 12)
+        csv_set_delim(parser, delimiter)
+        // The line that names the delimiter is no row.
+        let headerPlace = named == nil ? 0 : 1
         while try parsePiece() {
-            if !collector.rows.isEmpty { break }
+            if collector.rows.count > headerPlace { break }
             try verifyUnfinished()
         }
-        if collector.rows.isEmpty { try finish() }
-        let header = collector.rows.first ?? FieldRow()
+        if collector.rows.count <= headerPlace { try finish() }
+        let header = collector.rows.dropFirst(headerPlace).first ?? FieldRow()
         try verify(header, line: header.line)
+        if input.delimiter == nil && named == nil { try header.refuseOtherDelimiter(in: input) }
         columns = try header.columnNames(in: input)
-        collector.rows = Array(collector.rows.dropFirst())
+        collector.rows = Array(collector.rows.dropFirst(headerPlace + 1))
+    }
+
+    private struct LineRead: Error {}
+
+    /// The delimiter that a first line names, as spreadsheets write it: sep=;
+    private static func namedDelimiter(_ input: CatalogueInput) throws -> UInt8? {
+        var named: UInt8?
+        do {
+            try LineSplitter(input).forEachLine(
+                { line, _ in
+                    if line.count == 5, line.starts(with: "sep=".utf8) { named = line[4] }
+                    throw LineRead()
+                }, tooLong: { _ in throw LineRead() })
+        } catch is LineRead {}
+        return named.flatMap { CatalogueInput.canDelimit($0) ? $0 : nil }
     }
 
     deinit {
@@ -40,6 +63,8 @@ package final class CommaSeparatedSource: RowSource {
         get { reader.decompressesAhead }
         set { reader.decompressesAhead = newValue }
     }
+
+    package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] { readTypes(of: asked, key: key) }
 
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         try handOut(body)
@@ -64,7 +89,8 @@ package final class CommaSeparatedSource: RowSource {
                 let line = UnsafeRawBufferPointer(rebasing: piece[start..<min(end, nextReturn)])
                 plainRow.begin(line: collector.takeLine())
                 if !line.isEmpty {
-                    let fits = plainRow.appendFields(of: line, separatedBy: 0x2C, atMost: CatalogueInput.maximumColumns)
+                    let fits = plainRow.appendFields(
+                        of: line, separatedBy: delimiter, atMost: CatalogueInput.maximumColumns)
                     if !fits { throw input.tooWide("the row", line: plainRow.line) }
                     try verify(plainRow, line: plainRow.line)
                     try body(plainRow)

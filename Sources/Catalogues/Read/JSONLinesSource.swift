@@ -24,13 +24,15 @@ package final class JSONLinesSource: RowSource {
     private let members: JSONMembers
     package private(set) var columns: [String] = []
     /// The types that the sampled values have; text where they differ, or all are null.
-    package private(set) var types: [String: ValueType] = [:]
+    package var types: [String: ValueType] { sampled.types }
+    private var sampled = JSONTypes()
 
     package init(_ input: CatalogueInput, _ members: JSONMembers = JSONMembers()) throws {
         self.input = input
         self.members = members
         splitter = try LineSplitter(input)
         let fault = try sample()
+        let types = sampled.types
         if types.isEmpty {
             throw fault
                 ?? UnreadableFile(
@@ -52,7 +54,6 @@ package final class JSONLinesSource: RowSource {
     /// Returns the error of the first bad line: without columns no row is read, so that it would never be reported.
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
-        var names: Set<String> = []
         let told = Set(members.names)
         let splitter = try LineSplitter(input)
         do {
@@ -67,13 +68,11 @@ package final class JSONLinesSource: RowSource {
                             throw unnamed(name, number)
                         }
                         for (name, value) in object {
-                            names.insert(name)
-                            note(value, of: name)
+                            sampled.note(value, of: name)
                         }
                     } catch let error as BadInput { fault = fault ?? error }
                 }, tooLong: { fault = fault ?? $0 })
         } catch is Sampled {}
-        for name in names where types[name] == nil { types[name] = .string }
         return fault
     }
 
@@ -84,13 +83,16 @@ package final class JSONLinesSource: RowSource {
                 ? "a member has an empty name" : "the name of the member \"\(name.excerpt)\" has a control character")
     }
 
-    private func note(_ value: JSONScalar, of name: String) {
-        switch (types[name], value.type) {
-        case (_, nil): break
-        case (nil, let new?): types[name] = new
-        case (.integer, .double), (.double, .integer): types[name] = .double
-        case (let old?, let new?): types[name] = old == new ? old : .string
-        }
+    package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
+        var inference = JSONTypes(key: key)
+        let names = Set(asked.map { columns[$0] })
+        try? splitter.forEachLine(
+            { line, number in
+                guard !line.isBlank, let object = try? object(line, number) else { return }
+                for (name, value) in object where names.contains(name) { inference.note(value, of: name) }
+            }, tooLong: { _ in })
+        let types = inference.types
+        return columns.map { types[$0] ?? .string }
     }
 
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {

@@ -36,16 +36,6 @@ package enum JSONScalar: Equatable, Sendable {
         return Int64((isNegative ? "-" : "") + significant + String(repeating: "0", count: zeros))
     }
 
-    /// Nil for null. A whole number of more than 64 bits is a text: as a double it would lose digits.
-    var type: ValueType? {
-        switch self {
-        case .null: nil
-        case .boolean: .boolean
-        case .number(let digits): ValueType(ofNumber: digits)
-        case .string: .string
-        }
-    }
-
     /// As a catalogue's field would have it.
     package var text: String {
         switch self {
@@ -64,17 +54,7 @@ package enum JSONScalar: Equatable, Sendable {
         case .boolean, .number: type == .string ? nil : Value(catalogueText: text, as: type)
         }
     }
-}
 
-extension ValueType {
-    /// The type that keeps all digits of a number: integers beyond 64 bits are text.
-    init(ofNumber digits: String) {
-        if Int64(digits) != nil {
-            self = .integer
-        } else {
-            self =
-                digits.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains($0) }
-                ? .double : .string
-        }
-    }
+    /// Whether it is the one way to write a value as a key.
+    package func spells(_ value: Value) -> Bool { value.isSpelled(text, inJSON: true) }
 }

@@ -1,11 +1,17 @@
-/// Bytes of a pipe that several readers begin to read, and one reads to the end: what was read is kept until then.
+internal import Files
+internal import SystemBasics
+
+/// Bytes of a pipe that several readers begin to read, and one reads to the end: what was read is kept until then, much of it in a
+/// temporary file that has no name.
 final class ReplayedBytes {
     private let source: any ByteSource
-    /// What the first rows may take.
-    private static let maximumKept = 128 << 20
+    /// What is kept in memory.
+    private static let maximumKept = 1 << 20
 
     private let path: String
     private var kept: [UInt8] = []
+    /// All that was kept, once it is more.
+    private var file: TemporaryFile?
     private var isKept = true
 
     init(_ source: any ByteSource, path: String) { (self.source, self.path) = (source, path) }
@@ -14,18 +20,52 @@ final class ReplayedBytes {
     func endReplay() { isKept = false }
 
     fileprivate func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if let file, offset < file.length {
+            do { return try file.read(at: offset, into: buffer) } catch { throw unusable(error) }
+        }
         if offset < kept.count {
             let piece = kept[offset...].prefix(buffer.count)
             buffer.copyBytes(from: piece)
             return piece.count
         }
         let count = try source.read(into: buffer)
-        if isKept { kept += buffer[..<count] } else if !kept.isEmpty { kept = [] }
-        if kept.count > Self.maximumKept {
-            throw UnreadableFile(path: path, reason: "has too long first rows for a pipe; save it to a file first")
+        if isKept {
+            try keep(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        } else {
+            (kept, file) = ([], nil)
         }
         return count
     }
+
+    private func keep(_ bytes: UnsafeRawBufferPointer) throws {
+        if file == nil && kept.count + bytes.count <= Self.maximumKept { return kept.append(contentsOf: bytes) }
+        do throws(SystemError) {
+            if file == nil {
+                file = try TemporaryFile(inFolder: Self.folder, prefix: "fetchindex-pipe")
+                let first = kept.withUnsafeBytes { append($0) }
+                if let first { throw first }
+                kept = []
+            }
+            if let error = append(bytes) { throw error }
+        } catch { throw unusable(error) }
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer) -> SystemError? {
+        do throws(SystemError) { try file?.append(bytes) } catch { return error }
+        return nil
+    }
+
+    private func unusable(_ error: any Error) -> UnreadableFile {
+        UnreadableFile(
+            path: path,
+            reason: "cannot be kept in \(Self.folder) while types are inferred (\(error)); set TMPDIR, or give --types")
+    }
+
+    /// TMPDIR, else where the system keeps large temporary files on a disk.
+    private static let folder: String = {
+        if let folder = getenv("TMPDIR"), folder.pointee != 0 { return String(cString: folder) }
+        return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"
+    }()
 
     /// Reads the bytes from the first one on.
     final class Reader: ByteSource {

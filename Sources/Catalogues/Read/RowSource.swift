@@ -1,3 +1,5 @@
+package import Values
+
 /// Rows of a file, each handed out as the bytes of its fields.
 package protocol RowSource: AnyObject {
     /// The names of the columns. Known before the first row.
@@ -10,4 +12,8 @@ package protocol RowSource: AnyObject {
 
     /// Hands out the rows that are left, and lines that are no rows. A body that throws ends the reading.
     func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws
+
+    /// The types of some of the columns, by their places, from all rows that are left; text for all others. What is no row, and what
+    /// ends the reading, is met again by who reads the rows. `key` is the name of the column that tells rows apart.
+    func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType]
 }

@@ -1,3 +1,5 @@
+package import Values
+
 /// Tab-separated values as IANA's text/tab-separated-values has them: no quoting; a field has neither tab nor line end.
 package final class TabSeparatedSource: RowSource {
     private let input: CatalogueInput
@@ -16,6 +18,7 @@ package final class TabSeparatedSource: RowSource {
                     throw HeaderRead()
                 }, tooLong: { throw $0 })
         } catch is HeaderRead {}
+        try row.refuseOtherDelimiter(in: input, hint: "--format csv ")
         columns = try row.columnNames(in: input)
     }
 
@@ -25,6 +28,8 @@ package final class TabSeparatedSource: RowSource {
         get { splitter.decompressesAhead }
         set { splitter.decompressesAhead = newValue }
     }
+
+    package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] { readTypes(of: asked, key: key) }
 
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         var row = FieldRow()

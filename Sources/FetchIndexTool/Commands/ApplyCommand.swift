@@ -36,7 +36,8 @@ struct ApplyCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open()
-        guard let stored = try container.model().entity(named: entity) else { throw StoreError.unknownEntity(entity) }
+        let model = try container.model()
+        guard let stored = model.entity(named: entity) else { throw model.unknownEntity(entity) }
         let keyName = key ?? stored.attributes.first(where: \.isUnique)?.name
         let writer = try BatchWriter(container, entity: entity, key: keyName, author: "apply")
         let applier = ChangeApplier(
@@ -52,7 +53,9 @@ struct ApplyCommand: ParsableCommand {
                 try identity != nil
                 ? request.definition(ofExisting: cacheName, entity: asked, in: container)
                 : request.definition(of: asked, cache: cacheName, in: container)
-            guard let definition = wanted else { throw StoreError.unknownCache(cacheName) }
+            guard let definition = wanted else {
+                throw try CacheDirectory.unknown(cacheName, in: container.store.snapshot())
+            }
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
             try printer?.establish()
         }
@@ -114,9 +117,13 @@ private final class ChangeApplier {
     private let (ignoresMissing, ignoresPresent): (Bool, Bool)
     /// Changes that were passed over.
     private(set) var ignoredCount = 0
+    /// The attributes whose values are unique.
+    private let keys: Set<Int>
 
     init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
         self.writer = writer
+        let slots = Set(writer.entity.uniqueConstraints.flatMap(\.slots))
+        keys = Set(writer.entity.attributeSlots.enumerated().filter { slots.contains($1) }.map(\.offset))
         self.key = key
         self.file = file
         (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
@@ -184,8 +191,9 @@ private final class ChangeApplier {
         if let keySlot {
             let type = writer.entity.attributes[keySlot].type
             guard let value = scalar.value(as: type), !value.isNull else {
-                throw bad("\"key\" is not \(type.nameWithArticle)")
+                throw bad("\"key\" \(type.refusal(of: scalar.text))")
             }
+            if !scalar.spells(value) { throw bad(value.refusalAsKey(of: scalar.text.excerpt)) }
             return try writer.object(key: value)
         }
         guard case .integer(let number) = scalar.value(as: .integer) else {
@@ -197,12 +205,14 @@ private final class ChangeApplier {
     private func set(_ given: [String: JSONScalar], in values: inout [Value], _ bad: (String) -> BadInput) throws {
         for (name, scalar) in given.sorted(by: { $0.key < $1.key }) {
             guard let slot = writer.entity.attributes.firstIndex(where: { $0.name == name }) else {
-                throw bad("\(writer.entity.name) has no attribute \"\(name.excerpt)\"")
+                let near = writer.entity.nearName(to: name).hint
+                throw bad("\(writer.entity.name) has no attribute \"\(name.excerpt)\"\(near)")
             }
             let type = writer.entity.attributes[slot].type
             guard let value = scalar.value(as: type) else {
-                throw bad("\"\(scalar.text.excerpt)\" for \(name) is not \(type.nameWithArticle)")
+                throw bad("\"\(scalar.text.excerpt)\" for \(name) \(type.refusal(of: scalar.text))")
             }
+            if keys.contains(slot) && !scalar.spells(value) { throw bad(value.refusalAsKey(of: scalar.text.excerpt)) }
             values[slot] = value
         }
     }

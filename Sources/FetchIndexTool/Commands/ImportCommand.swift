@@ -30,8 +30,18 @@ struct ImportCommand: ParsableCommand {
     var file: String
     @Option(help: "The entity; made when the store has none of the name.") var entity: String
     @Option(help: "The attribute by which rows update objects.") var key: String?
-    @Option(help: "Types of attributes, e.g. name:string,price:integer; others are inferred.") var types: String?
+    @Option(
+        help: """
+            Types of attributes, e.g. name:string,price:integer; *:string is for all others. Without it types are inferred \
+            from all rows, so that no text is changed by its type.
+            """) var types: String?
     @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
+    @Option(
+        parsing: .unconditional,
+        help: """
+            What separates the fields of CSV: one character, or tab. By default a comma, or what a first line as sep=; says.
+            """)
+    var delimiter: String?
     @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
     @Flag(help: "Add columns that the entity does not have; older objects have null.") var addColumns = false
     @Option(
@@ -84,21 +94,24 @@ struct ImportCommand: ParsableCommand {
 
     func run() throws {
         let start = ContinuousClock.now
-        guard let format = format ?? CatalogueFormat(path: file) else {
+        // A delimiter is one of CSV.
+        guard let format = format ?? CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
         let source: any RowSource
-        let input = try CatalogueInput.opening(file)
-        do { source = try format.open(input, try members(of: input)) } catch let error as UnreadableFile
+        var input = try CatalogueInput.opening(file)
+        input.delimiter = try delimiter.map { try Self.delimiter($0, format) }
+        let members = try members(of: input)
+        do { source = try format.open(input, members) } catch let error as UnreadableFile
             where error.isEmpty && !replace
         {
             return try importNothing(error, start)
         }
         let types = try givenTypes(source.columns)
-        if let key, !source.columns.contains(key) { throw StoreError.unknownAttribute(entity: file, attribute: key) }
+        if let key, !source.columns.contains(key) { throw unknownColumn(key, source.columns) }
         let relations = try relate.map { try RelateOption($0) }
         for relation in relations where !source.columns.contains(relation.column) {
-            throw StoreError.unknownAttribute(entity: file, attribute: relation.column)
+            throw unknownColumn(relation.column, source.columns)
         }
         var options = StoreArgument.options(creates: true)
         options.threads = threads.count
@@ -106,7 +119,7 @@ struct ImportCommand: ParsableCommand {
         try prepareRelated(relations, container)
         try prepareEntity(
             container, columns: source.columns, relations, given: types,
-            inferred: try inferTypes(source, format, input))
+            inferred: { try inferTypes(of: $0, format, input, members) })
         input.endSampling()
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
@@ -114,7 +127,8 @@ struct ImportCommand: ParsableCommand {
         source.decompressesAhead = threads.count > 1
         let related = try RelatedColumns(
             source.columns, to: writer.entity, in: container.store.snapshot().model, relations,
-            insertsMissing: createRelated, NumberOwner(in: container.store.snapshot(), isKeyed: key != nil))
+            insertsMissing: createRelated, NumberOwner(in: container.store.snapshot(), isKeyed: key != nil),
+            isJSON: format == .jsonl)
         // Rows with links end it.
         if !replace { writer.deferUniqueKeys() }
         try importRows(of: source, related, with: writer, replacing: count, &report)
@@ -136,10 +150,10 @@ struct ImportCommand: ParsableCommand {
         }
         let stored = try container.model().entity(named: entity)
         if stored == nil && given.isEmpty { throw empty }
-        if let key, !given.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
-            throw StoreError.unknownAttribute(entity: stored?.name ?? file, attribute: key)
+        if let key, !given.named.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
+            throw stored?.unknownAttribute(key) ?? unknownColumn(key, given.named.map(\.name))
         }
-        try prepareEntity(container, columns: [], [], given: given, inferred: [])
+        try prepareEntity(container, columns: [], [], given: given, inferred: { _ in [] })
         var report = Report()
         try finish(&report, container, start)
     }
@@ -159,7 +173,8 @@ struct ImportCommand: ParsableCommand {
     ) throws {
         var seen = ObjectNumbers()
         let converter = try RowConverter(
-            source.columns, to: writer.entity, file: file, related, mayUpdate: key != nil || related.idPlace != nil)
+            source.columns, to: writer.entity, file: file, related, mayUpdate: key != nil || related.idPlace != nil,
+            isJSON: source is JSONLinesSource)
         var transaction = ImportTransaction(writer, related, mayWait: !replace)
         let bar = ProgressBar("importing")
         // Reading a flag costs more than a row does.

@@ -8,29 +8,30 @@ internal import Wording
 
 // The entity that a file is imported into.
 extension ImportCommand {
-    private static let sampledRows = 1000
-
     /// Creates a missing entity with the file's columns or, if it has none, with those of `--types`. A stored entity keeps its
     /// types, unless it has no objects: a failed import may have inferred wrong ones.
     ///
     /// Columns of `--relate` are relationships of a new entity; those of a stored one, and the numbers of objects, are no attributes.
     func prepareEntity(
         _ container: PersistentContainer, columns all: [String], _ relations: [RelateOption],
-        given: [(name: String, type: ValueType)], inferred inferredOfAll: @autoclosure () throws -> [ValueType]
+        given: GivenTypes, inferred inferredOfAll: (Set<Int>) throws -> [ValueType]
     ) throws {
-        let types = Dictionary(given.map { ($0.name, $0.type) }) { _, last in last }
         let stored = try container.model().entity(named: entity)
-        let taken = try attributeNames(all, stored, types, inferredOfAll)
+        let taken = try attributeNames(all, stored, given.types(of: []), inferredOfAll)
         let places = all.indices.filter { isAttribute(all[$0], of: stored, relations, takenNames: taken) }
         let columns = places.map { all[$0] }
-        func inferred() throws -> [ValueType] {
-            let types = try inferredOfAll()
-            return places.map { types[$0] }
+        let types = given.types(of: columns)
+        /// The types of columns that have none by `--types`, by their names.
+        func inferred(_ names: [String]) throws -> [String: ValueType] {
+            let asked = places.filter { names.contains(all[$0]) && types[all[$0]] == nil }
+            if asked.isEmpty { return [:] }
+            let found = try inferredOfAll(Set(asked))
+            return Dictionary(asked.map { (all[$0], found[$0]) }) { first, _ in first }
         }
         var attributes: [AttributeDescription] = []
         if let stored {
             try addRelationships(relations, to: stored, container)
-            if addColumns { return try addMissing(columns, to: stored, types, inferred: { try inferred() }) }
+            if addColumns { return try addMissing(columns, to: stored, types, inferred: inferred) }
             // In a hierarchy, and with relationships, an entity cannot be made anew: others depend on it.
             let model = try container.model()
             let isRelated = model.entities.contains { other in
@@ -54,11 +55,11 @@ extension ImportCommand {
                     derivation: attribute.derivation)
             }
         }
-        let missing = (columns.isEmpty ? given.map(\.name) : columns).filter { name in
+        let missing = (columns.isEmpty ? given.named.map(\.name) : columns).filter { name in
             !attributes.contains { $0.name == name }
         }
         if !missing.isEmpty {
-            let found = try columns.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: zip(columns, inferred()))
+            let found = try inferred(missing)
             attributes += missing.map { name in
                 AttributeDescription(
                     name, types[name] ?? found[name] ?? .string, isOptional: name != key, isUnique: name == key)
@@ -78,12 +79,13 @@ extension ImportCommand {
     /// The names of numbers and stores that a file's own attributes have: a new one is an attribute if its type is given, if its values are
     /// no numbers, as those of JSON-LD, or if the file has the name with one more @ too.
     private func attributeNames(
-        _ columns: [String], _ stored: Entity?, _ types: [String: ValueType], _ inferred: () throws -> [ValueType]
+        _ columns: [String], _ stored: Entity?, _ types: [String: ValueType],
+        _ inferred: (Set<Int>) throws -> [ValueType]
     ) throws -> Set<String> {
         var names: Set<String> = []
         for (name, type) in [(RecordKey.numberName(), ValueType.integer), (RecordKey.storeName(), .string)] {
             guard let place = columns.firstIndex(of: name), stored == nil || addColumns else { continue }
-            if try types[name] != nil || columns.contains("@" + name) || inferred()[place] != type {
+            if try types[name] != nil || columns.contains("@" + name) || inferred([place])[place] != type {
                 names.insert(name)
             }
         }
@@ -111,7 +113,7 @@ extension ImportCommand {
         for relation in relations {
             func index(_ name: String) throws -> Int {
                 guard let index = entities.firstIndex(where: { $0.name == name }) else {
-                    throw StoreError.unknownEntity(name)
+                    throw stored.unknownEntity(name)
                 }
                 return index
             }
@@ -144,9 +146,12 @@ extension ImportCommand {
         for relation in relations where relation.entity != entity {
             if try container.model().entity(named: relation.entity) != nil { continue }
             guard createRelated else {
+                guard case .unknownEntity(_, let near) = try container.model().unknownEntity(relation.entity) else {
+                    return
+                }
                 throw Failure(
-                    "--relate names \(relation.entity.visible), which is no entity of the store: import it first, or say "
-                        + "--create-related")
+                    "--relate names \(relation.entity.visible), which is no entity of the store\(near.hint): "
+                        + "import it first, or say --create-related")
             }
             let key = AttributeDescription(relation.attribute, .string, isOptional: false, isUnique: true)
             _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(relation.entity, [key])]))
@@ -176,14 +181,16 @@ extension ImportCommand {
             throw RequestError.wrongType("\(entity).\(first.column) is an attribute, and no relationship")
         }
         guard addColumns else {
-            throw Failure("\(entity.visible) has no relationship \(first.column.visible); --add-columns adds it")
+            let near = stored.nearName(to: first.column).hint
+            throw Failure("\(entity.visible) has no relationship \(first.column.visible)\(near); --add-columns adds it")
         }
         try container.migrate(to: model(of: container, adding: missing, to: stored))
     }
 
     /// Adds the columns that a stored entity does not have as optional attributes: a free change.
     private func addMissing(
-        _ columns: [String], to stored: Entity, _ types: [String: ValueType], inferred: () throws -> [ValueType]
+        _ columns: [String], to stored: Entity, _ types: [String: ValueType],
+        inferred: ([String]) throws -> [String: ValueType]
     ) throws {
         let (missing, known) = (
             columns.filter { stored.slot(of: $0) == nil }, columns.filter { stored.slot(of: $0) != nil }
@@ -191,7 +198,7 @@ extension ImportCommand {
         let knownTypes = types.filter { stored.slot(of: $0.key) != nil }
         _ = try require(known, among: columns, knownTypes, of: stored, isEmpty: false)
         if missing.isEmpty { return }
-        let found = Dictionary(uniqueKeysWithValues: zip(columns, try inferred()))
+        let found = try inferred(missing)
         let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
         let container = try PersistentContainer(path: store.store)
         let below = try container.model().entities.filter { $0.name != entity }.filter {
@@ -214,19 +221,23 @@ extension ImportCommand {
             if isEmpty, types[name] != nil || name == key { continue }
             throw BadInput(
                 file: file, line: 1, column: all.firstIndex(of: name).map { $0 + 1 }, columnName: name,
-                reason: "the stored entity \(entity) has no such attribute; --add-columns adds it")
+                reason: "the stored entity \(entity) has no such attribute\(stored.nearName(to: name).hint); "
+                    + "--add-columns adds it")
         }
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
             guard let slot = stored.slot(of: name) else {
                 differs = true
                 if isEmpty { continue }
-                throw StoreError.unknownAttribute(entity: entity, attribute: name)
+                throw stored.unknownAttribute(name)
             }
             let attribute = stored.attribute(at: slot)
             if type == attribute.type { continue }
             differs = true
             if isEmpty { continue }
-            throw RequestError.wrongType("\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name)")
+            throw RequestError.wrongType(
+                "\(entity).\(name) is stored as \(attribute.type.name), not as \(type.name); `fetchindex model migrate` with "
+                    + "--change \(RequestText.quoted(name)):\(type.name) changes it, and `fetchindex model drop-entity` lets a "
+                    + "failed first import begin anew")
         }
         // For an entity with objects, the writer finds out that the key is not unique.
         if isEmpty, let key, stored.slot(of: key).map({ !stored.attribute(at: $0).isUnique }) ?? true { differs = true }
@@ -236,7 +247,7 @@ extension ImportCommand {
     /// What is known of the members of JSON lines before they are read. A stored entity has columns that the first lines may lack; of
     /// one that is to be made, all lines are read for them.
     func members(of input: CatalogueInput) throws -> JSONMembers {
-        var members = JSONMembers(names: try givenTypes(nil).map(\.name), areListsText: listsAsText)
+        var members = JSONMembers(names: try givenTypes(nil).named.map(\.name), areListsText: listsAsText)
         let container: PersistentContainer?
         do {
             container = try PersistentContainer(path: store.store, options: StoreArgument.options(creates: false))
@@ -255,53 +266,37 @@ extension ImportCommand {
         return members
     }
 
-    /// The names and types that `--types` tells, in its order. Names must be columns of the file, where there are any.
-    func givenTypes(_ columns: [String]?) throws -> [(name: String, type: ValueType)] {
-        var given: [(name: String, type: ValueType)] = []
-        for part in RequestText.split(types ?? "", at: ",") where !part.isEmpty {
-            guard let colon = part.lastIndex(of: ":"),
-                let type = ValueType(name: String(part[part.index(after: colon)...]))
-            else {
-                let names = ValueType.allCases.map(\.name).joined(separator: ", ")
-                throw ValidationError("--types expects NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
-            }
-            let name = RequestText.unquoted(String(part[..<colon]))
-            if name.isEmpty {
-                throw ValidationError("--types expects NAME:TYPE, and the name of \"\(part)\" is empty.")
-            }
-            guard columns?.contains(name) ?? true else {
-                throw StoreError.unknownAttribute(entity: file, attribute: name)
-            }
-            given.append((name, type))
+    /// The error for a name that no column of the file has.
+    func unknownColumn(_ name: String, _ columns: [String]) -> StoreError {
+        .unknownAttribute(entity: file, attribute: name, near: NearName(columns.nearest(to: name)))
+    }
+
+    /// A delimiter by its name or as it is. A quotation mark or a line end cannot be one.
+    static func delimiter(_ text: String, _ format: CatalogueFormat) throws -> UInt8 {
+        if format != .csv { throw ValidationError("--delimiter is for CSV, not for \(format.rawValue).") }
+        let text = ["tab": "\t", "\\t": "\t"][text] ?? text
+        guard let byte = text.utf8.first, text.utf8.count == 1, CatalogueInput.canDelimit(byte) else {
+            throw ValidationError("--delimiter is one ASCII character, or tab, not \"\(text)\".")
+        }
+        return byte
+    }
+
+    /// What `--types` tells. Names must be columns of the file, where there are any.
+    func givenTypes(_ columns: [String]?) throws -> GivenTypes {
+        let given = try GivenTypes(types ?? "")
+        if let columns, let unknown = given.named.first(where: { !columns.contains($0.name) }) {
+            throw unknownColumn(unknown.name, columns)
         }
         return given
     }
 
-    private struct Sampled: Error {}
-
+    /// The types of columns from all rows; text for those that are not asked for.
     func inferTypes(
-        _ source: any RowSource, _ format: CatalogueFormat, _ input: CatalogueInput
+        of asked: Set<Int>, _ format: CatalogueFormat, _ input: CatalogueInput, _ members: JSONMembers
     ) throws -> [ValueType] {
-        if let source = source as? JSONLinesSource { return source.columns.map { source.types[$0] ?? .string } }
-        var inference = TypeInference(columns: source.columns.count)
-        var rows = 0
-        do {
-            try format.open(input).forEachRow(
-                { row in
-                    if row.count == source.columns.count {
-                        for column in source.columns.indices { inference.note(row.text(of: column), in: column) }
-                    }
-                    rows += 1
-                    if rows == Self.sampledRows { throw Sampled() }
-                },
-                bad: { _ in
-                    rows += 1
-                    if rows == Self.sampledRows { throw Sampled() }
-                })
-        } catch is Sampled {
-        } catch is BadInput {  // It is met again when the rows before it are in.
-        }
-        return inference.types
+        let source = try format.open(input, members)
+        source.decompressesAhead = threads.count > 1
+        return try source.inferTypes(of: asked, key: key)
     }
 }
 

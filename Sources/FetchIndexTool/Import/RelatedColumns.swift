@@ -43,10 +43,13 @@ struct RelatedColumns {
     /// Whether numbers name rows of the file before they name stored objects.
     var resolvesInFile: Bool { owner.isKeyed && idPlace != nil }
 
+    private let isJSON: Bool
+
     init(
         _ names: [String], to entity: Entity, in model: Model, _ relations: [RelateOption], insertsMissing: Bool,
-        _ owner: NumberOwner
+        _ owner: NumberOwner, isJSON: Bool
     ) throws {
+        self.isJSON = isJSON
         let number = try model.number(of: entity.name)
         self.entity = number
         self.owner = owner
@@ -129,9 +132,12 @@ struct RelatedColumns {
         let text = row.text(of: place)
         if let type = column.keyType {
             if text.isEmpty && type != .string { return .none }
-            if let value = Value(catalogueText: text, as: type) { return .named(value) }
-            let article = type == .integer ? "an" : "a"
-            throw UnreadableField(place: place, reason: "\"\(row.excerpt(of: place))\" is not \(article) \(type.name)")
+            let excerpt = row.excerpt(of: place)
+            guard let value = Value(catalogueText: text, as: type) else {
+                throw UnreadableField(place: place, reason: "\"\(excerpt)\" \(type.refusal(of: text))")
+            }
+            if value.isSpelled(text, inJSON: isJSON) { return .named(value) }
+            throw UnreadableField(place: place, reason: value.refusalAsKey(of: excerpt))
         }
         let isList = column.kind == .list
         var links: [RowLink] = []

@@ -18,8 +18,9 @@ struct RowConverter {
         case value(Int)
         case required
         case text(column: Int, isRequired: Bool)
-        case integer(column: Int, isRequired: Bool)
-        case other(column: Int, ValueType, isRequired: Bool)
+        case integer(column: Int, isRequired: Bool, isKey: Bool)
+        case number(column: Int, ValueType, isRequired: Bool, isKey: Bool)
+        case other(column: Int, ValueType, isRequired: Bool, isKey: Bool)
     }
 
     private let sources: [SlotSource]
@@ -29,13 +30,18 @@ struct RowConverter {
     /// Which rows leave which slots to stored objects; nil where each row is a new object.
     private var omissions: RowOmissions?
     private(set) var related: RelatedColumns
+    /// Whether the texts of numbers are those of JSON.
+    private let isJSON: Bool
     private var builder = RecordBuilder()
+    private var digits: [UInt8] = []
 
     /// `mayUpdate`: rows may be those of stored objects.
     init(
-        _ columns: [String], to entity: Entity, file: String, _ related: RelatedColumns, mayUpdate: Bool
+        _ columns: [String], to entity: Entity, file: String, _ related: RelatedColumns, mayUpdate: Bool,
+        isJSON: Bool
     ) throws {
         self.file = file
+        self.isJSON = isJSON
         self.related = related
         self.entity = entity
         self.columns = columns
@@ -57,7 +63,9 @@ struct RowConverter {
         if mayUpdate { omissions = RowOmissions(columnOfSlot, of: entity) }
         var defaultValues: [Value] = []
         var defaultOfSlot: [Int?] = []
-        sources = zip(entity.slots, columnOfSlot).map { description, column in
+        let keys = Set(entity.uniqueConstraints.flatMap(\.slots))
+        sources = zip(entity.slots.indices, columnOfSlot).map { slot, column in
+            let description = entity.slots[slot]
             let attribute = description.attribute
             var defaultPlace: Int?
             if !description.isRemoved, description.role == .attribute, !attribute.defaultValue.isNull {
@@ -72,10 +80,12 @@ struct RowConverter {
                 if let defaultPlace { return .value(defaultPlace) }
                 return isRequired && !mayUpdate ? .required : .null
             }
-            switch attribute.type {
+            let (type, isKey) = (attribute.type, keys.contains(slot))
+            switch type {
             case .string: return .text(column: column, isRequired: isRequired)
-            case .integer: return .integer(column: column, isRequired: isRequired)
-            default: return .other(column: column, attribute.type, isRequired: isRequired)
+            case .integer: return .integer(column: column, isRequired: isRequired, isKey: isKey)
+            case .double, .decimal: return .number(column: column, type, isRequired: isRequired, isKey: isKey)
+            default: return .other(column: column, type, isRequired: isRequired, isKey: isKey)
             }
         }
         self.defaultValues = defaultValues
@@ -106,25 +116,30 @@ struct RowConverter {
                 } else {
                     try appendText(row, column, isValid: isASCII)
                 }
-            case .integer(let column, let isRequired):
+            case .integer(let column, let isRequired, let isKey):
                 if hasAbsent && row.isAbsent(column) {
                     try appendAbsent(row, column, isRequired)
                 } else if row.isEmpty(column) {
                     try appendNull(row, column, isRequired)
                 } else {
-                    try appendInteger(row, column)
+                    try appendInteger(row, column, isKey)
                 }
-            case .other(let column, let type, let isRequired):
+            case .number(let column, let type, let isRequired, let isKey):
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isEmpty(column) {
+                    try appendNull(row, column, isRequired)
+                } else if isKey || !appendNumber(row, column, type) {
+                    try append(row, column, type, isKey)
+                }
+            case .other(let column, let type, let isRequired, let isKey):
                 if hasAbsent && row.isAbsent(column) {
                     try appendAbsent(row, column, isRequired)
                 } else if row.isNull(column) || type != .data && row.isEmpty(column) {
                     // Nothing is data, and of other types no value.
                     try appendNull(row, column, isRequired)
                 } else {
-                    guard let value = Value(catalogueText: row.text(of: column), as: type) else {
-                        throw unreadable(row, column, type)
-                    }
-                    builder.append(value)
+                    try append(row, column, type, isKey)
                 }
             }
         }
@@ -168,21 +183,62 @@ struct RowConverter {
         builder.appendBytes(field)
     }
 
-    private mutating func appendInteger(_ row: FieldRow, _ column: Int) throws {
+    private mutating func appendInteger(_ row: FieldRow, _ column: Int, _ isKey: Bool) throws {
         let field = row[column]
         guard let number = field.withUnsafeBytes({ $0.decimalInteger }) else {
             throw unreadable(row, column, .integer)
         }
+        if isKey, field.withUnsafeBytes({ !$0.isSpelled(as: number) }) {
+            throw misspelt(row, column, .integer(number))
+        }
         builder.appendInteger(number)
     }
 
+    /// Appends a number that the type holds exactly, from bytes to bytes. False for all other texts.
+    private mutating func appendNumber(_ row: FieldRow, _ column: Int, _ type: ValueType) -> Bool {
+        let field = row[column]
+        if type == .double {
+            guard field.withUnsafeBytes({ NumberText($0)?.isDouble ?? false }),
+                let number = Double(row.text(of: column))
+            else { return false }
+            builder.appendDouble(number)
+            return true
+        }
+        digits.removeAll(keepingCapacity: true)
+        let isExact = field.withUnsafeBytes { bytes in
+            guard let number = NumberText(bytes), number.isDecimal else { return false }
+            number.appendPlain(to: &digits)
+            return true
+        }
+        // The builder and the digits are parts of one value.
+        let plain = digits
+        if isExact { builder.appendBytes(plain.span.bytes) }
+        return isExact
+    }
+
+    private mutating func append(_ row: FieldRow, _ column: Int, _ type: ValueType, _ isKey: Bool) throws {
+        let text = row.text(of: column)
+        guard let value = Value(catalogueText: text, as: type) else { throw unreadable(row, column, type) }
+        if isKey && !value.isSpelled(text, inJSON: isJSON) { throw misspelt(row, column, value) }
+        builder.append(value)
+    }
+
     private func unreadable(_ row: FieldRow, _ column: Int, _ type: ValueType) -> BadInput {
-        let article = type == .integer ? "an" : "a"
-        return bad(row, column, "\"\(row.excerpt(of: column))\" is not \(article) \(type.name)")
+        bad(row, column, "\"\(row.excerpt(of: column))\" \(type.refusal(of: row.text(of: column)))")
+    }
+
+    private func misspelt(_ row: FieldRow, _ column: Int, _ value: Value) -> BadInput {
+        bad(row, column, value.refusalAsKey(of: row.excerpt(of: column)))
     }
 }
 
 extension UnsafeRawBufferPointer {
+    /// Whether this text of a number is what the number prints: no plus, no leading zero.
+    fileprivate func isSpelled(as number: Int64) -> Bool {
+        let digits = first == 0x2D ? dropFirst() : self[...]
+        return first != 0x2B && (number == 0 ? count == 1 : digits.first != 0x30)
+    }
+
     /// The decimal integer that is written here; nil when it is none or takes more than 64 bits.
     fileprivate var decimalInteger: Int64? {
         let isNegative = first == 0x2D

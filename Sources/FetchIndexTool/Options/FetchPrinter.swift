@@ -223,9 +223,14 @@ struct FetchTablePrinter {
     }
 
     func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
+        // Attributes keep their names; what a row is beside its values has another one then.
+        func title(_ name: String, _ other: String) -> String { columns.contains { $0.name == name } ? other : name }
         var table = TextTable(
-            [TextTable.Column(title: "section"), TextTable.Column(title: "row", isNumber: true)]
-                + (order.hasSubentities ? [TextTable.Column(title: "entity")] : [])
+            [
+                TextTable.Column(title: title("section", "in section")),
+                TextTable.Column(title: title("row", "at row"), isNumber: true),
+            ]
+                + (order.hasSubentities ? [TextTable.Column(title: title("entity", "of entity"))] : [])
                 + columns.map { .init(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
         let titles = SectionTitles(definition.sectionKey, order)
         var section = -1

@@ -1,0 +1,37 @@
+package import Values
+
+extension ValueType {
+    /// Why a text cannot be read as the type, as errors say it behind the text, and which forms can.
+    package func refusal(of text: String) -> String {
+        let plain = "is not \(nameWithArticle)"
+        switch self {
+        case .date: return "\(plain); write \(DateText.forms)"
+        case .double where text.namesNoFiniteNumber: return "\(plain); write nan, inf or -inf"
+        case .decimal where text.namesNoFiniteNumber:
+            return "\(plain): decimals have neither infinities nor not-a-number"
+        case .double where text.isNumber: return "is a number that a double would change"
+        case .decimal where text.isNumber: return "is a number that a decimal, of at most 38 digits, would change"
+        default: return plain
+        }
+    }
+}
+
+extension Value {
+    /// Why a text that was read as this value cannot be a key.
+    package func refusalAsKey(of text: String) -> String {
+        "\"\(text)\" is another spelling of the key \(catalogueText.excerpt); a key of texts would keep both"
+    }
+}
+
+extension String {
+    fileprivate var namesNoFiniteNumber: Bool {
+        guard utf8.count < 20 else { return false }
+        let name = drop { $0 == "-" || $0 == "+" }.lowercased()
+        return ["nan", "inf", "infinity"].contains(name)
+    }
+
+    fileprivate var isNumber: Bool {
+        var text = self
+        return text.withUTF8 { NumberText(UnsafeRawBufferPointer($0)) != nil }
+    }
+}

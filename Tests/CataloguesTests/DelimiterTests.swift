@@ -1,0 +1,50 @@
+import Catalogues
+import TestSupport
+import Testing
+
+/// What separates the fields of CSV.
+@Suite struct DelimiterTests {
+    private func reading(_ text: String, _ delimiter: Unicode.Scalar? = nil, pieceLength: Int = 1 << 16) -> Reading {
+        var input = CatalogueInput("f", bytes: Array(text.utf8), pieceLength: pieceLength)
+        input.delimiter = delimiter.map { UInt8(ascii: $0) }
+        return Reading(.csv, input)
+    }
+
+    @Test(arguments: [";", "\t", "|", " ", ":"] as [Unicode.Scalar]) func anotherDelimiterSeparatesFields(
+        delimiter: Unicode.Scalar
+    ) {
+        let rows = ["a,b", "c"].map { $0 + "\(delimiter)" }
+        let text = "\(rows[0])c\n1,5\(delimiter)\"x\(delimiter)\"\"y\"\n\(delimiter)\n"
+        for pieceLength in [1, 3, 1 << 16] {
+            let read = reading(text, delimiter, pieceLength: pieceLength)
+            #expect(read.error == nil && read.columns == ["a,b", "c"])
+            #expect(read.rows == [["1,5", "x\(delimiter)\"y"], ["", ""]])
+        }
+    }
+
+    @Test(arguments: ["\n", "\r\n", "\r"]) func aFirstLineNamesTheDelimiter(end: String) {
+        for pieceLength in [1, 3, 1 << 16] {
+            let read = reading("sep=;\(end)a;b\(end)1;2\(end)", pieceLength: pieceLength)
+            #expect(read.error == nil && read.columns == ["a", "b"])
+            #expect(read.rows == [["1", "2"]] && read.lines == [3])
+        }
+        #expect(reading("sep=,\na,b\n1,2\n").rows == [["1", "2"]])
+        #expect(reading("\u{FEFF}sep=\t\na\tb\n1\t2\n").rows == [["1", "2"]])
+        #expect(reading("sep=;\n").error == "f is empty; its first line must name the columns")
+        // The option is the caller's word.
+        #expect(reading("sep=;\na|b\n1|2\n", "|").rows == [["1", "2"]])
+    }
+
+    @Test func aHeaderWithAnotherDelimiterSaysSo() {
+        let semicolons =
+            "f, line 1, column 1: the only column is called \"a;b\", with a semicolon: if that separates columns, say "
+        #expect(reading("a;b\n1;2\n").error?.hasPrefix(semicolons + "--delimiter ';'") == true)
+        #expect(Reading(.tsv, "a;b\n1;2\n").error?.hasPrefix(semicolons + "--format csv --delimiter ';'") == true)
+        #expect(
+            reading("a\tb\n1\t2\n").error?.contains("with a tab: if that separates columns, say --delimiter tab")
+                == true)
+        #expect(reading("a;b\n1;2\n", ",").rows == [["1;2"]])
+        #expect(reading("sep=,\na;b\n1;2\n").rows == [["1;2"]])
+        #expect(reading("a;b,c\n1;2,3\n").rows == [["1;2", "3"]])
+    }
+}
