@@ -17,7 +17,8 @@ public struct Model: Hashable, Sendable {
 
     /// The error for a name that no entity has.
     package func unknownEntity(_ name: String) -> StoreError {
-        .unknownEntity(name, near: NearName(entities.filter { !$0.isDropped && !$0.isJoin }.map(\.name).nearest(to: name)))
+        let names = entities.filter { !$0.isDropped && !$0.isJoin }.map(\.name)
+        return .unknownEntity(name, near: NearName(names.nearest(to: name)))
     }
 
     package func number(of entity: String) throws -> Int {

@@ -99,6 +99,33 @@ import Testing
         #expect(printed == types[1] + "\n")
     }
 
+    @Test func attributesCalledSectionAndRowHaveColumnsOfTheirOwn() throws {
+        let rows = try tool.file("rows.csv", "section,row\nx,7\n")
+        #expect(try tool.run("import", tool.store, rows, "--entity", "Row").status == 0)
+        let output = try tool.run("fetch", tool.store, "--entity", "Row").output
+        let header = output.split(separator: "\n").first { $0.contains("section") } ?? ""
+        #expect(header.split { $0 == " " } == ["in", "section", "at", "row", "section", "row"], "\(output)")
+    }
+
+    @Test func aMigrationReadsTextsAsAnImportDoes() throws {
+        let rows = try tool.file("rows.csv", "i,x,d,t\n0042,1.50,1.10,2024-01-02\n+7,nan,12E2,2024-01-02 03:04:05\n")
+        #expect(try tool.run("import", tool.store, rows, "--entity", "Row", "--types", "*:string").status == 0)
+        for change in ["i:integer", "x:double", "d:decimal", "t:date"] {
+            let migrated = try tool.run("model", "migrate", tool.store, "--entity", "Row", "--change", change)
+            #expect(migrated.status == 0, "\(change): \(migrated.error)")
+        }
+        let other = tool.folder.path + "/other"
+        let types = "i:integer,x:double,d:decimal,t:date"
+        #expect(try tool.run("import", other, rows, "--entity", "Row", "--types", types).status == 0)
+        let exported = try [tool.store, other].map { try tool.run("export", $0, "--entity", "Row").output }
+        #expect(exported[0] == exported[1])
+        let inexact = try tool.file("inexact.csv", "x\n0.1234567890123456789\n")
+        #expect(try tool.run("import", tool.store, inexact, "--entity", "Other", "--types", "x:string").status == 0)
+        let refused = try tool.run("model", "migrate", tool.store, "--entity", "Other", "--change", "x:double")
+        #expect(
+            refused.status == 1 && refused.error.contains("is not a double; nothing was changed"), "\(refused.error)")
+    }
+
     /// An unknown name is told with the one that may be meant.
     @Test func unknownNamesComeWithNearOnes() throws {
         let rows = try tool.file("rows.csv", "code,price\n1,2\n")

@@ -79,7 +79,7 @@ extension CacheDirectory {
         var locks = try locks(in: writer)
         if isLocked {
             do {
-                guard let header = try header(name, in: writer) else { throw StoreError.unknownCache(name) }
+                guard let header = try header(name, in: writer) else { throw try unknown(name, in: writer) }
                 locks[name] = CacheLock(name, header.identity)
             } catch let error as UnusableHeader {
                 throw StoreError.corrupted(
@@ -87,7 +87,7 @@ extension CacheDirectory {
                 )
             }
         } else if locks.removeValue(forKey: name) == nil, try !names(in: writer).contains(name) {
-            throw StoreError.unknownCache(name)
+            throw try unknown(name, in: writer)
         }
         try write(locks, in: writer)
     }
