@@ -146,4 +146,60 @@ import Values
         // Of a debug build, on a busy machine; one look at each term for each row would take hours.
         #expect(clock.now - start < .seconds(600), "\(clock.now - start)")
     }
+
+    /// Random trees of AND, OR and NOT over comparisons, beside plain closures.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func treesFindWhatAPlainLookFinds(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let items = Self.items(1500)
+        let container = try store(items)
+        for (name, key) in [("by size", "size"), ("by name", "name")] where Bool.random(using: &generator) {
+            let definition = OrderDefinition(entity: "Item", sortKeys: [SortKey(key), SortKey("number")])
+            try container.withOrder(definition, .init(cacheName: name)) { _ in }
+        }
+        var sources: [String: Int] = [:]
+        for round in 0..<100 {
+            let tree = Self.tree(depth: 3, &generator)
+            let predicate = try FetchPredicate(tree.format)
+            let expected = items.filter(tree.holds).map(\.number).sorted()
+            let plan = try plan(container, predicate)
+            sources["\(plan.source)", default: 0] += 1
+            #expect(
+                try numbers(container, predicate) == expected, "seed \(seed), round \(round): \(tree.format), \(plan)")
+            if plan.isExact { #expect(plan.rowsRead == expected.count, "seed \(seed): \(tree.format), \(plan)") }
+        }
+        #expect(sources.count > 1, "seed \(seed): \(sources)")
+    }
+
+    private typealias Tree = (format: String, holds: (Item) -> Bool)
+
+    private static func tree(depth: Int, _ generator: inout SeededGenerator) -> Tree {
+        guard depth > 0, Int.random(in: 0..<4, using: &generator) > 0 else { return leaf(&generator) }
+        if Int.random(in: 0..<8, using: &generator) == 0 {
+            let inner = tree(depth: depth - 1, &generator)
+            return ("NOT (\(inner.format))", { !inner.holds($0) })
+        }
+        let isAnd = Int.random(in: 0..<3, using: &generator) == 0
+        // Some are long enough to be found by value.
+        let count = Int.random(in: 0..<6, using: &generator) == 0 ? 24 : Int.random(in: 2...3, using: &generator)
+        let parts = (0..<count).map { _ in tree(depth: count > 3 ? min(1, depth - 1) : depth - 1, &generator) }
+        let format = parts.map { "(\($0.format))" }.joined(separator: isAnd ? " AND " : " OR ")
+        return (
+            format, { item in isAnd ? parts.allSatisfy { $0.holds(item) } : parts.contains { $0.holds(item) } }
+        )
+    }
+
+    private static func leaf(_ generator: inout SeededGenerator) -> Tree {
+        let number = Int64.random(in: -2..<1510, using: &generator)
+        let small = Int64.random(in: 0..<6, using: &generator)
+        switch Int.random(in: 0..<9, using: &generator) {
+        case 0...2: return ("key == 'k\(number)'", { $0.key == "k\(number)" })
+        case 3: return ("number == \(number)", { $0.number == number })
+        case 4:
+            return ("number BETWEEN {\(number), \(number + small)}", { (number...number + small).contains($0.number) })
+        case 5: return ("size == \(small)", { $0.size == small })
+        case 6: return ("size == nil", { $0.size == nil })
+        case 7: return ("name == 'n\(small)'", { $0.name == "n\(small)" })
+        default: return ("name BEGINSWITH 'n4'", { $0.name?.hasPrefix("n4") ?? false })
+        }
+    }
 }
