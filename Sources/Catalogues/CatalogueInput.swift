@@ -56,9 +56,6 @@ package struct CatalogueInput {
         return stat(path, &status) != 0 || [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
-    /// Whether the beginning alone can be read again.
-    package var isPipe: Bool { pipe != nil }
-
     /// Ends the reading of the beginning by several readers: the first bytes of a pipe need not be kept any longer.
     package func endSampling() { pipe?.endReplay() }
 

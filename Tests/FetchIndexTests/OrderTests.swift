@@ -19,7 +19,12 @@ struct PlainFetch {
         let collators = try definition.sortKeys.map { try TextCollator($0.textOrder) }
         let value = definition.sectionKey.map { key in
             { (object: (number: UInt64, values: [Value])) in
-                PlainSectionValue(sectionName(named(object.values)[key.attribute ?? ""] ?? .null, key))
+                let value = named(object.values)[key.attribute ?? ""] ?? .null
+                let name = sectionName(value, key)
+                switch value {
+                case .boolean, .integer, .double, .decimal: return name.map { PlainSectionValue(number: $0) } ?? .null
+                default: return PlainSectionValue(name)
+                }
             }
         }
         return plainSections(

@@ -15,7 +15,12 @@ package enum PlainSectionValue: Hashable, Comparable {
 
     case null
     case number(Int)
+    /// A number that isn't an integer, and its name.
+    case measured(Double, Text)
     case text(Text)
+
+    /// A number by its name in plain decimal.
+    package init(number name: String) { self = .measured(Double(name) ?? .nan, Text(bytes: Array(name.utf8))) }
 
     package init(_ text: String?) { self = text.map { .text(Text(bytes: Array($0.utf8))) } ?? .null }
 
@@ -23,7 +28,7 @@ package enum PlainSectionValue: Hashable, Comparable {
         switch self {
         case .null: Text(bytes: [])
         case .number(let number): Text(bytes: Array("\(number)".utf8))
-        case .text(let text): text
+        case .measured(_, let name), .text(let name): name
         }
     }
 }
@@ -42,8 +47,8 @@ package func plainSections<Row>(
         switch order {
         case .byFirstRow: return isBefore(left.rows[0], right.rows[0])
         case .byName(let isDescending):
-            let (name, other) = (left.value.name, right.value.name)
-            if name != other { return (name < other) != isDescending }
+            // Numbers by value, texts by their names; no section key has both.
+            if left.value != right.value { return (left.value < right.value) != isDescending }
         case .byCount(let isDescending):
             let (count, other) = (left.rows.count, right.rows.count)
             if count != other { return (count < other) != isDescending }

@@ -42,6 +42,27 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    @Test func aPipeThatCannotBeKeptImportsNothing() throws {
+        _ = try tool.file("a.csv", "k,d\n" + (0..<150_000).map { "\($0),some text \($0)\n" }.joined())
+        for rest in ["", " --skip-bad-rows"] {
+            let result = try shell(
+                "cat $FOLDER/a.csv | TMPDIR=$FOLDER/missing $FETCHINDEX import \"$STORE\" - --entity E --key k --format csv"
+                    + "\(rest) 2>&1")
+            #expect(result.status == 1, "\(result.output)")
+            #expect(result.output.contains("cannot be kept in"), "\(result.output)")
+        }
+        #expect(try count() ?? 0 == 0)
+    }
+
+    @Test func aMemberThatComesLateInAPipeIsAColumn() throws {
+        let lines = (0..<1500).map { "{\"k\":\"\($0)\"}\n" }.joined() + "{\"k\":\"z\",\"late\":\"x\"}\n"
+        _ = try tool.file("a.jsonl", lines)
+        let result = try shell(
+            "cat $FOLDER/a.jsonl | $FETCHINDEX import \"$STORE\" - --entity E --key k --format jsonl 2>&1")
+        #expect(result.status == 0, "\(result.output)")
+        #expect(try tool.run("export", tool.store, "--entity", "E", "--print-types").output == "k:string,late:string\n")
+    }
+
     @Test func aFileThatIsCutOffSaysWhatIsSaved() throws {
         _ = try tool.file("a.csv", rows)
         let result = try shell(

@@ -13,6 +13,8 @@ final class ReplayedBytes {
     /// All that was kept, once it is more.
     private var file: TemporaryFile?
     private var isKept = true
+    /// Why bytes could not be kept. They are lost, so nobody reads on behind them.
+    private var failure: UnreadableFile?
 
     init(_ source: any ByteSource, path: String) { (self.source, self.path) = (source, path) }
 
@@ -20,6 +22,7 @@ final class ReplayedBytes {
     func endReplay() { isKept = false }
 
     fileprivate func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if let failure { throw failure }
         if let file, offset < file.length {
             do { return try file.read(at: offset, into: buffer) } catch { throw unusable(error) }
         }
@@ -47,7 +50,11 @@ final class ReplayedBytes {
                 kept = []
             }
             if let error = append(bytes) { throw error }
-        } catch { throw unusable(error) }
+        } catch {
+            let error = unusable(error)
+            failure = error
+            throw error
+        }
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer) -> SystemError? {

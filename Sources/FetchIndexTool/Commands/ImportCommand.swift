@@ -101,7 +101,7 @@ struct ImportCommand: ParsableCommand {
         let source: any RowSource
         var input = try CatalogueInput.opening(file)
         input.delimiter = try delimiter.map { try Self.delimiter($0, format) }
-        let members = try members(of: input)
+        let members = format == .jsonl ? try jsonMembers() : JSONMembers()
         do { source = try format.open(input, members) } catch let error as UnreadableFile
             where error.isEmpty && !replace
         {

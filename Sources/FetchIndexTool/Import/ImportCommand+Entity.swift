@@ -246,12 +246,10 @@ extension ImportCommand {
 
     /// What is known of the members of JSON lines before they are read. A stored entity has columns that the first lines may lack; of
     /// one that is to be made, all lines are read for them.
-    func members(of input: CatalogueInput) throws -> JSONMembers {
+    func jsonMembers() throws -> JSONMembers {
         var members = JSONMembers(names: try givenTypes(nil).named.map(\.name), areListsText: listsAsText)
-        let container: PersistentContainer?
-        do {
-            container = try PersistentContainer(path: store.store, options: StoreArgument.options(creates: false))
-        } catch StoreError.missing { container = nil }
+        // What is wrong with the folder is told when the store is opened for the rows.
+        let container = try? PersistentContainer(path: store.store, options: StoreArgument.options(creates: false))
         let stored = try container?.model().entity(named: entity)
         if let stored {
             members.names += stored.attributes.map(\.name)
@@ -262,7 +260,7 @@ extension ImportCommand {
             }
         }
         let isNew = try stored == nil || container?.count(ofEntity: entity) == 0
-        members.areFoundInAllLines = (isNew || addColumns) && !input.isPipe
+        members.areFoundInAllLines = isNew || addColumns
         return members
     }
 

@@ -74,7 +74,7 @@ import Testing
         #expect(throws: StoreError.self) {
             try PersistentContainer(at: url, model: Model(entities: [Entity("Part", entity.attributes)]))
         }
-        for unique in [["kind"], ["kind", "kind"], ["kind", "colour"], []] {
+        for unique in [["kind", "kind"], ["kind", "colour"], []] {
             #expect(throws: StoreError.self, "\(unique)") {
                 let model = Model(entities: [Entity("Other", entity.attributes, unique: [unique])])
                 _ = try PersistentContainer(at: url, model: model)

@@ -179,7 +179,7 @@ import FetchIndex
         let context = container.newContext()
         let book = try context.insert("Book")
         for (value, type, isKept) in [
-            ("00712", ValueType.integer, false), ("712", .integer, true), ("1.50", .double, true),
+            ("00712", ValueType.integer, true), ("712", .integer, true), ("1.50", .double, true),
             ("0.1234567890123456789", .double, false), ("x", .decimal, false), ("2.50", .decimal, true),
         ] {
             book["code"] = .string(value)
