@@ -44,13 +44,11 @@ import Testing
 
     @Test func aPipeThatCannotBeKeptImportsNothing() throws {
         _ = try tool.file("a.csv", "k,d\n" + (0..<150_000).map { "\($0),some text \($0)\n" }.joined())
-        for rest in ["", " --skip-bad-rows"] {
-            let result = try shell(
-                "cat $FOLDER/a.csv | TMPDIR=$FOLDER/missing $FETCHINDEX import \"$STORE\" - --entity E --key k --format csv"
-                    + "\(rest) 2>&1")
-            #expect(result.status == 1, "\(result.output)")
-            #expect(result.output.contains("cannot be kept in"), "\(result.output)")
-        }
+        let result = try shell(
+            "cat $FOLDER/a.csv | TMPDIR=$FOLDER/missing $FETCHINDEX import \"$STORE\" - --entity E --key k --format csv 2>&1"
+        )
+        #expect(result.status == 1, "\(result.output)")
+        #expect(result.output.contains("cannot be kept in"), "\(result.output)")
         #expect(try count() ?? 0 == 0)
     }
 
