@@ -15,8 +15,11 @@ package struct ChangeLine {
     package let key: JSONScalar?
     package let values: [String: JSONScalar]
 
-    /// Refuses members that it does not know: a misspelt one would be a change that is not made.
-    package init(_ line: UnsafeRawBufferPointer, _ number: Int, in file: String) throws {
+    /// Refuses members that it does not know: a misspelt one would be a change that is not made. `areListsText`: lists and objects among
+    /// the values are JSON text.
+    package init(
+        _ line: UnsafeRawBufferPointer, _ number: Int, in file: String, areListsText: Bool = false
+    ) throws {
         func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
         var name: String?
         var key = JSONScalar.null
@@ -29,7 +32,9 @@ package struct ChangeLine {
                 case "key": key = try scanner.scalar()
                 case "values":
                     if try scanner.skipNull() { return }
-                    try scanner.object { name, scanner in values[name] = try scanner.scalar() }
+                    try scanner.object { name, scanner in
+                        values[name] = try scanner.scalar(areListsText: areListsText)
+                    }
                 default: throw bad("\"\(member.excerpt)\" is not op, key or values")
                 }
             }

@@ -75,4 +75,73 @@ import Testing
         let missing = try tool.file("missing.jsonl", "{\"op\":\"delete\",\"key\":99}\n")
         #expect(try tool.run("apply", tool.store, missing, "--entity", "Plain", "--ignore-missing").status == 0)
     }
+
+    /// Otherwise each run would insert another object.
+    @Test func valuesThatContradictTheKeyAreABadRow() throws {
+        let before = try rows()
+        for (line, said) in [
+            (#"{"op":"upsert","key":"c","values":{"code":"z"}}"#, #"code "z""#),
+            (#"{"op":"upsert","key":"c","values":{"code":null}}"#, "code null"),
+            (#"{"op":"upsert","key":"a","values":{"code":"z"}}"#, #"code "z""#),
+            (#"{"op":"insert","key":"c","values":{"code":null}}"#, "code null"),
+        ] {
+            let key = line.contains(#""key":"a""#) ? "a" : "c"
+            let result = try apply([line])
+            #expect(
+                result.status == 1
+                    && result.error.contains(#"line 1: "key" is "\#(key)", but "values" say \#(said)"#),
+                "\(line): \(result.error)")
+        }
+        #expect(try rows() == before)
+        #expect(try apply([#"{"op":"upsert","key":"c","values":{"code":"c"}}"#]).output.contains("1 inserted"))
+        #expect(
+            try apply([#"{"op":"update","key":"c","values":{"code":"d"}}"#]).output.contains("1 updated"),
+            "an update may give an object another key")
+    }
+
+    @Test(arguments: [[], ["--cache", "c", "--sort", "code"]])
+    func ofSeveralUpdatesOfAnObjectTheLastOneDecides(options: [String]) throws {
+        let lines = [
+            #"{"op":"update","key":"a","values":{"size":5}}"#, #"{"op":"upsert","key":"b","values":{"name":"X"}}"#,
+            #"{"op":"update","key":"a","values":{"name":"Y"}}"#, #"{"op":"update","key":"a","values":{"size":6}}"#,
+            #"{"op":"update","key":"b","values":{"code":"z"}}"#, #"{"op":"update","key":"z","values":{"code":"b"}}"#,
+        ]
+        let file = try tool.file("changes.jsonl", lines.map { $0 + "\n" }.joined())
+        let arguments = ["apply", tool.store, file, "--entity", "Item"] + options
+        #expect(try tool.run(arguments).output.contains("0 inserted, 2 updated, 4 unchanged"))
+        let (after, before) = (try rows(), try commit())
+        #expect(after == "code,name,size\na,Y,6\nb,X,2\n")
+        let again = try tool.run(arguments)
+        #expect(again.output.contains("0 inserted, 0 updated, 6 unchanged"), "\(again.output)\(again.error)")
+        #expect(try rows() == after && commit() == before)
+        // Beside a change, what comes to the same is unchanged.
+        let more = #"{"op":"delete","key":"b"}"#
+        let longer = try tool.file("longer.jsonl", (lines + [more]).map { $0 + "\n" }.joined())
+        let result = try tool.run(["apply", tool.store, longer, "--entity", "Item"])
+        #expect(result.output.contains("1 updated, 5 unchanged, 1 deleted"), "\(result.output)")
+        #expect(try commit() == before.map { $0 + 1 })
+    }
+
+    @Test func aKeyOfAnInsertionNeedsAUniqueAttribute() throws {
+        let file = try tool.file("plain.csv", "name\nx\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Plain").status == 0)
+        let changes = try tool.file("plain.jsonl", "{\"op\":\"insert\",\"key\":1,\"values\":{\"name\":\"y\"}}\n")
+        let result = try tool.run("apply", tool.store, changes, "--entity", "Plain")
+        #expect(
+            result.status == 1
+                && result.error.contains(
+                    "line 1: \"key\" of an insertion needs a unique attribute, and Plain has none; without \"key\""),
+            "\(result.error)")
+        let plain = try tool.file("more.jsonl", "{\"op\":\"insert\",\"values\":{\"name\":\"y\"}}\n")
+        #expect(try tool.run("apply", tool.store, plain, "--entity", "Plain").output.contains("1 inserted"))
+    }
+
+    @Test func listsAreStoredAsTextWhereThatIsWanted() throws {
+        let line = #"{"op":"update","key":"a","values":{"name":[1, {"x": null}]}}"#
+        #expect(try apply([line]).error.contains("there is a list or an object"))
+        #expect(try apply([line], "--lists-as-text").output.contains("1 updated"))
+        #expect(try tool.rows("--entity", "Item", "--sort", "code").first?["name"] as? String == #"[1,{"x":null}]"#)
+        #expect(try apply([line], "--lists-as-text").output.contains("1 unchanged"))
+        #expect(try apply([#"{"op":"delete","key":[1]}"#], "--lists-as-text").error.contains("a list or an object"))
+    }
 }

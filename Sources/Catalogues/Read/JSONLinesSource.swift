@@ -130,7 +130,7 @@ package final class JSONLinesSource: RowSource {
             var object: [String: JSONScalar] = [:]
             var scanner = try JSONScanner(line)
             try scanner.wholeObject { name, scanner in
-                object[name] = members.areListsText ? try scanner.scalarOrText() : try scanner.scalar()
+                object[name] = try scanner.scalar(areListsText: members.areListsText)
             }
             return object
         } catch let fault as JSONScanner.Fault {

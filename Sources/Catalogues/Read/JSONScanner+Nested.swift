@@ -1,8 +1,13 @@
 // Lists and objects as JSON text.
 extension JSONScanner {
+    /// A number, text, boolean or null, and a list or an object if lists are texts.
+    mutating func scalar(areListsText: Bool) throws(Fault) -> JSONScalar {
+        areListsText ? try scalarOrText() : try scalar()
+    }
+
     /// As `scalar`; a list or an object is the text that it is written as, without blanks between its parts. It is read without
     /// recursion, so that no nesting is too deep.
-    mutating func scalarOrText() throws(Fault) -> JSONScalar {
+    private mutating func scalarOrText() throws(Fault) -> JSONScalar {
         guard let opening = nextAfterBlanks(), opening == UInt8(ascii: "[") || opening == UInt8(ascii: "{") else {
             return try scalar()
         }

@@ -28,7 +28,7 @@ extension BatchWriter {
     ) throws -> Bool {
         try withPublicErrors {
             if cacheName.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cacheName) }
-            try endDeferral()
+            try settleUpdates()
             guard let ended = writer else { return false }
             let model = ended.model
             if try isMaintained(cacheName, in: ended) {

@@ -56,6 +56,8 @@ public final class BatchWriter {
     public internal(set) var counts = Counts()
     /// What of `counts` is committed. Unique keys that were left out are written in a commit of their own before the last one.
     package private(set) var savedCounts = Counts()
+    /// The updates of the open transaction.
+    var updatedRows = UpdatedRows()
     /// What became of the last row that was put.
     package internal(set) var lastOutcome = RowOutcome.unchanged
 
@@ -90,6 +92,7 @@ public final class BatchWriter {
             throw StoreError.modelMismatch(entity: entity.name, "another process changed it; create a new writer")
         }
         writer = begun
+        updatedRows = UpdatedRows()
         return begun
     }
 
@@ -179,13 +182,15 @@ public final class BatchWriter {
         }
     }
 
-    /// Gives an object new values; its relationships stay. Equal values change nothing. O(log n). Throws `StoreError`,
+    /// Gives an object new values; its relationships stay. Equal values change nothing. Of several updates of an object in one
+    /// transaction the last decides what is counted and committed: one update, or none. O(log n). Throws `StoreError`,
     /// `ContextError.otherStore`, and `RequestError` for an object of another entity.
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
             let record = try entity.record(values)
             if try transaction().updateAttributes(of: key(of: object), record.span.bytes) {
                 counts.updated += 1
+                updatedRows.note(object.number)
             } else {
                 counts.unchanged += 1
             }
@@ -204,7 +209,7 @@ public final class BatchWriter {
     @discardableResult
     public func commit() throws -> UInt64? {
         try withPublicErrors {
-            try endDeferral()
+            try settleUpdates()
             return try commitTransaction()
         }
     }
@@ -229,7 +234,7 @@ public final class BatchWriter {
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
             if cacheName.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cacheName) }
-            try endDeferral()
+            try settleUpdates()
             guard let ended = writer else { return nil }
             writer = nil
             let request = try definition.compile(in: ended.model)

@@ -13,11 +13,12 @@ struct ApplyCommand: ParsableCommand {
         abstract: "Apply changes from JSON lines, transaction by transaction.",
         discussion: """
             Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
-            An upsert updates the object that has the key, and inserts one if it is missing. With --cache, the change of \
-            that order is printed for each transaction.
+            An upsert updates the object that has the key, and inserts one if it is missing; "values" that give a new \
+            object another key are an error. With --cache, the change of that order is printed for each transaction.
 
             A file can be applied again: upserts and updates to the same values change nothing, --ignore-present passes \
-            over what was inserted before, and --ignore-missing what was deleted.
+            over what was inserted before, and --ignore-missing what was deleted. Of several updates of an object in a \
+            transaction the last one decides.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -30,6 +31,7 @@ struct ApplyCommand: ParsableCommand {
     var key: String?
     @Flag(help: "Pass over updates and deletions of objects that are not there.") var ignoreMissing = false
     @Flag(help: "Pass over insertions of objects whose key is there.") var ignorePresent = false
+    @OptionGroup var lists: ListsOption
     @Option(name: .customLong("cache"), help: "The order whose changes are printed.") var cacheName: String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
@@ -72,7 +74,8 @@ struct ApplyCommand: ParsableCommand {
             try splitter.forEachLine(
                 { line, number in
                     if line.isBlank { return try endTransaction() }
-                    try applier.apply(try ChangeLine(line, number, in: file), number)
+                    let change = try ChangeLine(line, number, in: file, areListsText: lists.listsAsText)
+                    try applier.apply(change, number)
                 }, tooLong: { throw $0 })
             try endTransaction()
             try Output.settle()
@@ -106,115 +109,6 @@ struct ApplyCommand: ParsableCommand {
                 + "\(Numbers.grouped(counts.updated)) updated, \(Numbers.grouped(counts.unchanged)) unchanged, "
                 + "\(Numbers.grouped(counts.deleted)) deleted"
                 + (ignoreMissing || ignorePresent ? ", \(Numbers.grouped(ignored)) ignored" : ""))
-    }
-}
-
-/// Applies lines of changes to the transaction being written.
-private final class ChangeApplier {
-    private let writer: BatchWriter
-    private let key: String?
-    private let file: String
-    private let (ignoresMissing, ignoresPresent): (Bool, Bool)
-    /// Changes that were passed over.
-    private(set) var ignoredCount = 0
-    /// The attributes whose values are unique.
-    private let keys: Set<Int>
-
-    init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
-        self.writer = writer
-        let slots = Set(writer.entity.uniqueConstraints.flatMap(\.slots))
-        keys = Set(writer.entity.attributeSlots.enumerated().filter { slots.contains($1) }.map(\.offset))
-        self.key = key
-        self.file = file
-        (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
-    }
-
-    func apply(_ change: ChangeLine, _ number: Int) throws {
-        func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
-        do {
-            switch change.operation {
-            case .insert: try insert(change, bad)
-            case .update:
-                guard let object = try stored(change, bad) else { return }
-                try update(object, change, bad)
-            case .upsert:
-                guard key != nil else {
-                    throw bad("\"upsert\" needs a unique attribute, and \(writer.entity.name) has none")
-                }
-                if let object = try find(change, bad) {
-                    try update(object, change, bad)
-                } else {
-                    try insert(change, bad)
-                }
-            case .delete:
-                guard let object = try stored(change, bad) else { return }
-                try writer.delete(object)
-            }
-        } catch let error as StoreError where error.isOfValues {
-            throw bad(error.description)
-        }
-    }
-
-    private func insert(_ change: ChangeLine, _ bad: (String) -> BadInput) throws {
-        var values = writer.entity.attributes.map(\.defaultValue)
-        if let key, let scalar = change.key { try set([key: scalar], in: &values, bad) }
-        try set(change.values, in: &values, bad)
-        if ignoresPresent, let keySlot, !values[keySlot].isNull, try writer.object(key: values[keySlot]) != nil {
-            ignoredCount += 1
-            return
-        }
-        try writer.insert(values)
-    }
-
-    private func update(_ object: ObjectID, _ change: ChangeLine, _ bad: (String) -> BadInput) throws {
-        var values = try writer.values(of: object)
-        try set(change.values, in: &values, bad)
-        try writer.update(object, values)
-    }
-
-    /// The place of the key among the attributes.
-    private var keySlot: Int? { key.flatMap { key in writer.entity.attributes.firstIndex { $0.name == key } } }
-
-    /// The object of an update or a deletion; nil for one that is missing and is passed over.
-    private func stored(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
-        if let object = try find(change, bad) { return object }
-        guard !ignoresMissing else {
-            ignoredCount += 1
-            return nil
-        }
-        let text = change.key?.text.excerpt ?? ""
-        throw bad("there is no \(writer.entity.name) with \(key.map { "\($0) \"\(text)\"" } ?? "number \(text)")")
-    }
-
-    private func find(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
-        guard let scalar = change.key else { throw bad("\"\(change.operation)\" needs a \"key\"") }
-        if let keySlot {
-            let type = writer.entity.attributes[keySlot].type
-            guard let value = scalar.value(as: type), !value.isNull else {
-                throw bad("\"key\" \(type.refusal(of: scalar.text))")
-            }
-            if !scalar.spells(value) { throw bad(value.refusalAsKey(of: scalar.text.excerpt)) }
-            return try writer.object(key: value)
-        }
-        guard case .integer(let number) = scalar.value(as: .integer) else {
-            throw bad("there is no \(writer.entity.name) with number \(scalar.text.excerpt)")
-        }
-        return try writer.object(number: UInt64(clamping: number))
-    }
-
-    private func set(_ given: [String: JSONScalar], in values: inout [Value], _ bad: (String) -> BadInput) throws {
-        for (name, scalar) in given.sorted(by: { $0.key < $1.key }) {
-            guard let slot = writer.entity.attributes.firstIndex(where: { $0.name == name }) else {
-                let near = writer.entity.nearName(to: name).hint
-                throw bad("\(writer.entity.name) has no attribute \"\(name.excerpt)\"\(near)")
-            }
-            let type = writer.entity.attributes[slot].type
-            guard let value = scalar.value(as: type) else {
-                throw bad("\"\(scalar.text.excerpt)\" for \(name) \(type.refusal(of: scalar.text))")
-            }
-            if keys.contains(slot) && !scalar.spells(value) { throw bad(value.refusalAsKey(of: scalar.text.excerpt)) }
-            values[slot] = value
-        }
     }
 }
 

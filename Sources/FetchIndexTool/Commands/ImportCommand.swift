@@ -53,7 +53,7 @@ struct ImportCommand: ParsableCommand {
     var relate: [String] = []
     @Flag(help: "Insert the related objects that are missing, with the values that --relate names them by.")
     var createRelated = false
-    @Flag(help: "Store lists and objects of JSON lines as JSON text, without blanks.") var listsAsText = false
+    @OptionGroup var lists: ListsOption
     @Flag(help: "Delete the objects that the file lacks; all of it is one transaction. Needs --key.") var replace =
         false
     @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50

@@ -247,7 +247,7 @@ extension ImportCommand {
     /// What is known of the members of JSON lines before they are read. A stored entity has columns that the first lines may lack; of
     /// one that is to be made, all lines are read for them.
     func jsonMembers() throws -> JSONMembers {
-        var members = JSONMembers(names: try givenTypes(nil).named.map(\.name), areListsText: listsAsText)
+        var members = JSONMembers(names: try givenTypes(nil).named.map(\.name), areListsText: lists.listsAsText)
         // What is wrong with the folder is told when the store is opened for the rows.
         let container = try? PersistentContainer(path: store.store, options: StoreArgument.options(creates: false))
         let stored = try container?.model().entity(named: entity)

@@ -32,6 +32,10 @@ struct ThreadsOption: ParsableArguments {
     }
 }
 
+struct ListsOption: ParsableArguments {
+    @Flag(help: "Store lists and objects of JSON lines as JSON text, without blanks.") var listsAsText = false
+}
+
 struct StoreArgument: ParsableArguments {
     @Argument(help: "The store's folder.")
     var store: String

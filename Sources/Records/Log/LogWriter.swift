@@ -19,6 +19,7 @@ struct LogWriter {
     init(author: String) { self.author = author }
 
     var hasChanges: Bool { !changes.isEmpty }
+    var changeCount: Int { changes.values.reduce(0) { $0 + $1.total } }
 
     /// An entity's objects are inserted in the order of their numbers, so that they are one range, or several where numbers were given.
     mutating func insert(_ first: RecordKey, count: UInt64) {

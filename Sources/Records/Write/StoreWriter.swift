@@ -176,6 +176,9 @@ package final class StoreWriter: StoreReader {
         return old
     }
 
+    /// How many objects this transaction has inserted, updated or deleted so far; one that was changed several times counts once.
+    package var changeCount: Int { log.changeCount }
+
     /// Logs the first change of an object that was there before this transaction.
     private func log(_ kind: LogEntryKind, _ object: RecordKey, _ old: [UInt8]) throws {
         if let first = firstInserted[object.entity], object.number >= first { return }

@@ -1,0 +1,45 @@
+internal import Models
+internal import Records
+
+/// Objects that rows of one transaction updated.
+struct UpdatedRows {
+    private var updated = ObjectNumbers()
+    /// How many rows changed an object after its first one; objects with one such row aren't here.
+    private(set) var repeated: [UInt64: Int] = [:]
+
+    /// Notes a row that changed an object.
+    mutating func note(_ number: UInt64) {
+        if updated.contains(number) { repeated[number, default: 0] += 1 } else { updated.insert(number) }
+    }
+}
+
+// Several updates of one object.
+extension BatchWriter {
+    /// Prepares the open transaction for its commit. Several updates of an object count as what they are together: one or none. A
+    /// transaction whose updates undo each other is replaced by one without changes, so that it is no commit. O(log n) for each
+    /// object with several updates.
+    func settleUpdates() throws {
+        try endDeferral()
+        // The lock of the old transaction must be free before the next one begins.
+        guard try countUpdates() else { return }
+        writer = nil
+        _ = try transaction()
+    }
+
+    /// Counts objects with several updates once. Returns whether that is all that the transaction did, and changed nothing.
+    private func countUpdates() throws -> Bool {
+        guard let writer, !updatedRows.repeated.isEmpty else { return false }
+        let before = try store.snapshot()
+        var undone = 0
+        for (number, count) in updatedRows.repeated {
+            let object = RecordKey(entity: entityNumber, number: number)
+            let isUndone = try before.copy(of: object) == writer.copy(of: object)
+            let unchanged = isUndone ? count + 1 : count
+            counts.updated -= unchanged
+            counts.unchanged += unchanged
+            if isUndone { undone += 1 }
+        }
+        updatedRows = UpdatedRows()
+        return undone == writer.changeCount
+    }
+}
