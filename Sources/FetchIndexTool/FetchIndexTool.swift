@@ -32,7 +32,9 @@ enum Main {
         signal(SIGPIPE, SIG_DFL)
         // A file that may not grow further is an error like a full disk.
         signal(SIGXFSZ, SIG_IGN)
-        UnfinishedFiles.areRemoved(by: [SIGINT, SIGTERM, SIGHUP, SIGPIPE])
+        let ending = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
+        UnfinishedFiles.areRemoved(by: ending)
+        Signals.unblock(ending)
         do {
             try requireUTF8()
             var command = try FetchIndexTool.parseAsRoot()

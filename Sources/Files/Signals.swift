@@ -12,4 +12,13 @@ package enum Signals {
             return action.__sigaction_handler.sa_handler == nil
         #endif
     }
+
+    /// Lets signals reach this thread, and threads that it makes. A program inherits the mask of the thread that started it, and
+    /// threads of Dispatch block nearly all signals: a signal that should end the program would stay pending. pthread_sigmask
+    package static func unblock(_ numbers: [CInt]) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in numbers { sigaddset(&set, number) }
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    }
 }

@@ -139,6 +139,7 @@ enum Interruption {
                 signal(number, SIG_DFL)
             }
         }
+        Signals.unblock([SIGINT, SIGTERM])
     }
 }
 

@@ -190,6 +190,28 @@ import Testing
         #expect(text == "fetchindex: \(sentence)\n", "\(text)")
     }
 
+    /// A program inherits the signals that the thread which starts it blocks, and threads of Dispatch block nearly all.
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalThatTheStarterBlocksEndsAWatcher(signal: CInt) throws {
+        _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
+        _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
+        let watch = tool.process(["watch", tool.store, "--cache", "c"])
+        let output = Pipe()
+        watch.standardOutput = output
+        var blocked = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&blocked)
+        sigaddset(&blocked, signal)
+        pthread_sigmask(SIG_BLOCK, &blocked, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try watch.run()
+        #expect(!output.fileHandleForReading.availableData.isEmpty)
+        kill(watch.processIdentifier, signal)
+        let end = Date() + 20
+        while watch.isRunning, Date() < end { usleep(2000) }
+        #expect(!watch.isRunning)
+        if watch.isRunning { kill(watch.processIdentifier, SIGKILL) }
+    }
+
     @Test func whatCannotBeWatchedIsOneSentence() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         let result = try tool.run("watch", tool.store, "--cache", "c")
