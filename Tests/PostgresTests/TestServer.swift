@@ -13,7 +13,7 @@ final class TestServer {
     }()
 
     /// It has to be in a folder that the server's user can enter.
-    let folder = NSTemporaryDirectory() + "fetchindex-postgres-" + UUID().uuidString
+    let folder = ServerFolders.new()
     private(set) var port: UInt16
     private let settings: [String]
     private var process: Child?
