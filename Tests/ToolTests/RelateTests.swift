@@ -136,4 +136,18 @@ import Testing
         let result = try tool.run(["import", tool.store, file, "--entity", "Book"] + options)
         #expect(result.status != 0 && result.error.contains(sentence), "\(result.error)")
     }
+
+    @Test(arguments: [[], ["--create-related"]]) func aRowMayNameOneBeforeIt(options: [String]) throws {
+        let text = "name,boss\nAda,\nBob,Ada\nCy,Bob\nDi,Bob\n"
+        let file = try tool.file("people.csv", text)
+        let arguments =
+            ["import", tool.store, file, "--entity", "Person", "--key", "name", "--relate", "boss=Person.name"]
+            + options
+        let result = try tool.run(arguments)
+        #expect(result.output.contains("4 inserted, 0 updated, 0 unchanged"), "\(result.error)")
+        #expect(options.isEmpty || result.output.contains("0 related created"))
+        #expect(try tool.rows("--entity", "Person", "--where", "boss.boss.name == 'Ada'").count == 2)
+        #expect(try tool.run(arguments).output.contains("0 inserted, 0 updated, 4 unchanged"))
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
 }

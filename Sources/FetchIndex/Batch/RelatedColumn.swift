@@ -45,6 +45,7 @@ package final class RelatedColumn {
         relationship = description.name
         (self.insertsMissing, self.hint) = (insertsMissing, hint)
         destination = try model.number(of: key?.entity ?? description.destination)
+        mayNameRows = model.hierarchy(of: destination).contains(number)
         isOrderedHere = description.isOrdered
         isOrdered =
             model.entity(named: description.destination)?.relationship(named: description.inverse)?.description
@@ -83,8 +84,10 @@ package final class RelatedColumn {
         self.key = (related.attribute(at: slot).name, constraint)
     }
 
-    /// Whether fields name single objects by a unique attribute, any number of rows one object, and rows have no order among those of it.
-    package var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique }
+    /// Whether fields name single objects by a unique attribute, any number of rows one object, and rows have no order among those of it,
+    /// nor name each other.
+    package var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
+    private let mayNameRows: Bool
     /// The slots of the reference.
     package var slots: Set<Int> { [reference.slot, reference.position] }
 
