@@ -92,4 +92,63 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", "Item", "--format", "csv").output == "k,v\n1,b\n2,a\n")
         #expect(try tool.run("check", tool.store).status == 0)
     }
+
+    /// Items with a parent and friends.
+    private func makeRelatedItems() throws {
+        let relationships = [
+            RelationshipDescription("parent", toOne: "Item", inverse: "children"),
+            RelationshipDescription("children", toMany: "Item", inverse: "parent"),
+            RelationshipDescription("friends", toMany: "Item", inverse: "friendOf"),
+            RelationshipDescription("friendOf", toMany: "Item", inverse: "friends"),
+            RelationshipDescription("peers", toMany: "Item", inverse: "peerOf"),
+            RelationshipDescription("peerOf", toMany: "Item", inverse: "peers"),
+        ]
+        let entity = Entity(
+            "Item", [AttributeDescription("k", .string, isUnique: true), AttributeDescription("v", .integer)],
+            relationships: relationships)
+        _ = try PersistentContainer(path: tool.store, model: Model(entities: [entity]))
+    }
+
+    @Test func doublesWithLinksToLaterRowsChangeNothing() throws {
+        try makeRelatedItems()
+        try expectUnchanged(
+            [
+                #"{"@id":101,"k":"a","v":1,"parent":102}"#, #"{"@id":101,"k":"a","v":2,"parent":103}"#,
+                #"{"@id":102,"k":"b","v":1,"friends":"103"}"#, #"{"@id":104,"k":"d","v":1,"parent":105}"#,
+                #"{"@id":103,"k":"c","v":2}"#, #"{"@id":102,"k":"b","v":2,"friends":"105 101"}"#,
+                #"{"@id":105,"k":"e","v":2,"parent":101}"#,
+            ].map { $0 + "\n" }, format: "jsonl")
+        #expect(try tool.rows("--entity", "Item", "--where", "k == 'a' AND parent.k == 'c' AND v == 2").count == 1)
+        #expect(try tool.rows("--entity", "Item", "--where", "k == 'b' AND friends.@count == 2 AND v == 2").count == 1)
+        #expect(try tool.rows("--entity", "Item", "--where", "k == 'd' AND parent.k == 'e' AND v == 1").count == 1)
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    /// The rows of a and b are in several transactions.
+    @Test func linksOfDoublesWaitForLaterRows() throws {
+        try makeRelatedItems()
+        let rows = (0..<60_000).map { "{\"@id\":\($0 + 1_000_000),\"k\":\"\($0)\",\"v\":1}" }
+        let doubles = [
+            #"{"@id":900001,"k":"a","v":1,"parent":1059999}"#,
+            #"{"@id":900002,"k":"b","v":1,"friends":"1059999 1059998"}"#,
+        ]
+        let later = [
+            #"{"@id":900001,"k":"a","v":2,"parent":1059997}"#, #"{"@id":900002,"k":"b","v":2,"friends":"1059996"}"#,
+        ]
+        var lines = doubles + rows[..<59_000]
+        lines += later + rows[59_000...]
+        try expectUnchanged(lines.map { $0 + "\n" }, format: "jsonl")
+        #expect(try tool.rows("--entity", "Item", "--where", "k == 'a' AND parent.k == '59997'").count == 1)
+    }
+
+    @Test func anObjectWithSeveralLinksToLaterRowsIsCountedOnce() throws {
+        try makeRelatedItems()
+        let plain = try tool.file("a.jsonl", "{\"k\":\"a\"}\n{\"k\":\"b\"}\n")
+        #expect(try put(plain).status == 0)
+        let file = try tool.file(
+            "b.jsonl", #"{"@id":7,"k":"a","parent":8,"friends":"8","peers":"8"}"# + "\n" + #"{"@id":8,"k":"b"}"# + "\n")
+        let result = try put(file)
+        #expect(result.output.contains("0 inserted, 1 updated, 1 unchanged"), "\(result.output)\(result.error)")
+        #expect(try put(file).output.contains("0 inserted, 0 updated, 2 unchanged"))
+    }
 }

@@ -88,7 +88,7 @@ extension BatchWriter {
         case .object(let link): return [MissingLink(object, link, column, ofUnchanged: isOfUnchanged)]
         case .list(let links):
             let set = try setLinks(links, of: object, column, in: transaction())
-            if set.isChanged && isOfUnchanged { noteLinked() }
+            if set.isChanged && isOfUnchanged { noteLinkedLater(number) }
             let isUnchanged = isOfUnchanged && !set.isChanged
             return set.missing.map { MissingLink(object, $0, column, ofUnchanged: isUnchanged) }
         }
@@ -106,12 +106,10 @@ extension BatchWriter {
             }
         }
         var left: [(index: Int, reason: StoreError)] = []
-        var linked: Set<RecordKey> = []
         for (index, link) in missing.enumerated() {
             do {
                 let isChanged = try settle(link, in: writer)
-                // A row is counted once.
-                if isChanged, link.isOfUnchanged, linked.insert(link.holder).inserted { noteLinked() }
+                if isChanged && link.isOfUnchanged { noteLinkedLater(link.number) }
             } catch let error as StoreError where error.isOfValues {
                 left.append((index, error))
             }
@@ -119,6 +117,9 @@ extension BatchWriter {
         for (index, _) in left { try takeBack(missing[index], in: writer) }
         return left
     }
+
+    /// An object is counted once, however many of its links are made later.
+    private func noteLinkedLater(_ number: UInt64) { if linkedLater.insert(number).inserted { noteLinked() } }
 
     /// An object keeps the link that it gave up for another one, unless that is taken by now.
     private func takeBack(_ missing: MissingLink, in writer: StoreWriter) throws {

@@ -58,6 +58,8 @@ public final class BatchWriter {
     package private(set) var savedCounts = Counts()
     /// The updates of the open transaction.
     var updatedRows = UpdatedRows()
+    /// Objects whose rows are counted as updated because of links that were made later.
+    var linkedLater: Set<UInt64> = []
     /// What became of the last row that was put.
     package internal(set) var lastOutcome = RowOutcome.unchanged
 

@@ -182,6 +182,14 @@ struct ImportCommand: ParsableCommand {
         // Read, put into the store, and put by earlier transactions.
         var rows = (read: 0, put: 0, ended: 0)
         func note(_ number: UInt64) { if replaces { seen.insert(number) } }
+        var refused = 0
+        func refuse(_ line: Int, _ error: StoreError) throws {
+            let bad = BadInput(file: file, line: line, reason: error.description)
+            guard skipsBadRows else { throw bad }
+            refused += 1
+            report.badRowCount += 1
+            report.add(bad)
+        }
         defer { bar.finish() }
         do {
             try Threads.pipe(threads.count, capacity: 2) { deliver in
@@ -189,28 +197,20 @@ struct ImportCommand: ParsableCommand {
             } consume: { (batch: RowBatch) in
                 for bad in batch.badRows { report.add(bad) }
                 report.badRowCount += batch.badRowCount
-                var refused = 0
-                let lines = batch.lines
-                func refuse(_ index: Int, _ error: StoreError) throws {
-                    let bad = BadInput(file: file, line: lines[index], reason: error.description)
-                    guard skipsBadRows else { throw bad }
-                    refused += 1
-                    report.badRowCount += 1
-                    report.add(bad)
-                }
+                let refusedBefore = refused
                 try transaction.put(batch, refused: refuse, done: note)
-                rows.put += batch.records.count - refused
+                rows.put += batch.records.count - (refused - refusedBefore)
                 rows.read += batch.rowCount
                 // With --replace, all of it is one transaction, which a refusal undoes.
                 if !replace && rows.put - rows.ended >= Self.transactionLength {
-                    try transaction.end(note)
+                    try transaction.end(refused: refuse, done: note)
                     rows.ended = rows.put
                 }
                 // The length of a pipe is not known.
                 let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
                 bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
             }
-            for (line, error) in try transaction.finish(note) {
+            for (line, error) in try transaction.finish(refused: refuse, done: note) {
                 let bad = BadInput(file: file, line: line, reason: error.description)
                 guard skipBadRows else {
                     if !replace { try writer.commit() }
@@ -230,7 +230,7 @@ struct ImportCommand: ParsableCommand {
             var unlinked = 0
             if error is BadInput || error is UnreadableFile {
                 do {
-                    unlinked = try transaction.finish(note).count
+                    unlinked = try transaction.finish(refused: refuse, done: note).count
                     try writer.commit()
                 } catch let failure { error = failure }
             }

@@ -17,7 +17,8 @@ struct RowLinker {
     private var later: [LaterLinks] = []
 
     /// Whether links are to be made later.
-    var hasLater: Bool { !missing.isEmpty || !later.isEmpty }
+    var hasLater: Bool { laterCount > 0 }
+    var laterCount: Int { missing.count + later.count }
 
     private struct LaterLinks {
         let line: Int
@@ -84,6 +85,14 @@ struct RowLinker {
         }
         missing.removeAll { $0.link.number == number && decided.contains($0.link.relationship) }
         later.removeAll { $0.number == number && decided.contains(columns[$0.column].relationship) }
+    }
+
+    /// Forgets the links of rows that are put again.
+    mutating func forgetLater(of rows: RowBatch) {
+        if !hasLater || !rows.hasLinks { return }
+        let lines = Set(rows.lines)
+        missing.removeAll { lines.contains($0.line) }
+        later.removeAll { lines.contains($0.line) }
     }
 
     /// Replaces numbers of the file by those of the objects that its rows are. Returns the columns whose rows have not all come yet;
