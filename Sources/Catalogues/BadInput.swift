@@ -6,6 +6,8 @@ package struct BadInput: Error, CustomStringConvertible {
     package let column: Int?
     package let columnName: String?
     package let reason: String
+    /// Whether a field is no text of its column's type: a column of texts would take it.
+    package var isOfType = false
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
         (self.file, self.line, self.column, self.columnName, self.reason) = (file, line, column, columnName, reason)

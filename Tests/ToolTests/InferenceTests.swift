@@ -148,4 +148,22 @@ import Testing
         #expect(
             try exported() == "i,x,d\n42,0.1,1.5\n7,5.684341886080802e-14,1200\n0,1e+22,0\n9,-0.0,0.5\n9,2.0,0.001\n")
     }
+
+    @Test func afterAFailedFirstImportAnErrorSaysHowTheTypeChanges() throws {
+        let bad = try tool.file("bad.csv", "a code,n\n42,1,2\n43,1\n")
+        let arguments = ["--entity", "E", "--key", "a code"]
+        #expect(try tool.run(["import", tool.store, bad] + arguments).status == 1)
+        for text in ["0042", "x"] {
+            let file = try tool.file("a.csv", "a code,n\n\(text),1\n")
+            let refused = try tool.run(["import", tool.store, file] + arguments)
+            let way = "; --types `a code`:string makes the column one of texts; 0 rows before it are saved"
+            #expect(refused.status == 1 && refused.error.contains(way), "\(refused.error)")
+            let replaced = try tool.run(["import", tool.store, file, "--replace"] + arguments)
+            #expect(replaced.error.contains("makes the column one of texts; --replace changed nothing"))
+        }
+        let file = try tool.file("b.csv", "a code,n\n0042,1\n0043,x\n")
+        let result = try tool.run(["import", tool.store, file, "--types", "`a code`:string"] + arguments)
+        #expect(result.status == 1 && !result.error.contains("--types"), "with objects there is another way")
+        #expect(try exported() == "a code,n\n0042,1\n")
+    }
 }

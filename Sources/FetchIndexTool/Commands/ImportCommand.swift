@@ -223,7 +223,7 @@ struct ImportCommand: ParsableCommand {
         } catch {
             if replace {
                 writer.rollback()
-                throw Failure("\(error); --replace changed nothing")
+                throw Failure("\(error)\(otherType(than: error, objects: count)); --replace changed nothing")
             }
             var error = error
             // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
@@ -237,10 +237,11 @@ struct ImportCommand: ParsableCommand {
             switch error {
             case is BadInput, is UnreadableFile, StoreError.notSaved:
                 let counts = writer.savedCounts
-                let count = counts.inserted + counts.updated + counts.unchanged
-                let saved = "\(Numbers.count(count, "row")) before it \(count == 1 ? "is" : "are") saved"
+                let saved = counts.inserted + counts.updated + counts.unchanged
+                let way = otherType(than: error, objects: count + saved)
+                let told = "\(Numbers.count(saved, "row")) before it \(saved == 1 ? "is" : "are") saved"
                 let lost = unlinked == 0 ? "" : ", without \(Numbers.count(unlinked, "link")) to rows after it"
-                throw Failure("\(error); \(saved)\(lost)")
+                throw Failure("\(error)\(way); \(told)\(lost)")
             default: throw error
             }
         }
@@ -248,6 +249,12 @@ struct ImportCommand: ParsableCommand {
             report.deleted = try deleteOthers(than: seen, of: count, with: writer, report)
             try writer.commit()
         }
+    }
+
+    /// How a column gets another type, as an entity without objects gives it.
+    private func otherType(than error: any Error, objects count: Int) -> String {
+        guard count == 0, let bad = error as? BadInput, bad.isOfType, let name = bad.columnName else { return "" }
+        return "; --types \(RequestText.quoted(name)):string makes the column one of texts"
     }
 
     private func read(

@@ -224,11 +224,17 @@ struct RowConverter {
     }
 
     private func unreadable(_ row: FieldRow, _ column: Int, _ type: ValueType) -> BadInput {
-        bad(row, column, "\"\(row.excerpt(of: column))\" \(type.refusal(of: row.text(of: column)))")
+        badText(row, column, "\"\(row.excerpt(of: column))\" \(type.refusal(of: row.text(of: column)))")
     }
 
     private func misspelt(_ row: FieldRow, _ column: Int, _ value: Value) -> BadInput {
-        bad(row, column, value.refusalAsKey(of: row.excerpt(of: column)))
+        badText(row, column, value.refusalAsKey(of: row.excerpt(of: column)))
+    }
+
+    private func badText(_ row: FieldRow, _ column: Int, _ reason: String) -> BadInput {
+        var bad = bad(row, column, reason)
+        bad.isOfType = true
+        return bad
     }
 }
 
