@@ -17,11 +17,11 @@ package enum CatalogueFormat: String, CaseIterable, Sendable {
     }
 
     /// Reads the names of the columns. Throws `UnreadableFile` or `BadInput`.
-    package func open(_ input: CatalogueInput, _ members: JSONMembers = JSONMembers()) throws -> any RowSource {
+    package func open(_ input: CatalogueInput, _ told: ToldColumns = ToldColumns()) throws -> any RowSource {
         switch self {
-        case .csv: try CommaSeparatedSource(input)
-        case .tsv: try TabSeparatedSource(input)
-        case .jsonl: try JSONLinesSource(input, members)
+        case .csv: try CommaSeparatedSource(input, told)
+        case .tsv: try TabSeparatedSource(input, told)
+        case .jsonl: try JSONLinesSource(input, told)
         }
     }
 }

@@ -1,6 +1,6 @@
 extension FieldRow {
-    /// The column names that this row has as a header. They must be there, be plain text in UTF-8 and differ.
-    func columnNames(in input: CatalogueInput) throws -> [String] {
+    /// The column names that this row has as a header. They must be there, be plain text in UTF-8 or known, and differ.
+    func columnNames(in input: CatalogueInput, _ told: ToldColumns) throws -> [String] {
         guard count > 0 else {
             throw UnreadableFile(
                 path: input.path, reason: "is empty; its first line must name the columns", isEmpty: true)
@@ -9,7 +9,7 @@ extension FieldRow {
         var known: Set<String> = []
         for column in 0..<count {
             let valid = self[column].withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-            if let name = valid, name.isColumnName, known.insert(name).inserted {
+            if let name = valid, told.mayName(name), known.insert(name).inserted {
                 names.append(name)
                 continue
             }
@@ -19,7 +19,7 @@ extension FieldRow {
                 case "": "this name is empty"
                 case let name?:
                     names.firstIndex(of: name).map { "column \($0 + 1) is called \"\(name.excerpt)\", too" }
-                        ?? "this name has a control character"
+                        ?? "this name, \"\(name.excerpt)\", has \(name.controlCharacter)"
                 }
             throw BadInput(
                 file: input.path, line: line, column: column + 1,
@@ -41,9 +41,4 @@ extension FieldRow {
             reason: "the only column is called \"\(excerpt(of: 0))\", with \(what): if that separates columns, say "
                 + "\(hint)--delimiter \(option); if not, --format csv --delimiter ,")
     }
-}
-
-extension String {
-    /// Whether it can name a column: something, and no control character, which bytes of UTF-16 would have.
-    var isColumnName: Bool { !isEmpty && !utf8.contains { $0 < 0x20 } }
 }

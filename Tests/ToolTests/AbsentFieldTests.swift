@@ -166,7 +166,7 @@ import Testing
             stopped.error.contains("line 2: a member has an empty name; 1 row before it is saved"), "\(stopped.error)")
         let result = try tool.run("import", tool.store + "2", file, "--entity", "E", "--skip-bad-rows")
         #expect(result.output.contains("2 inserted") && result.output.contains("2 bad rows were skipped"))
-        #expect(result.output.contains("line 3: the name of the member \"a b\" has a control character"))
+        #expect(result.output.contains("line 3: the name of the member \"a b\" has the control character U+0009"))
         let only = try tool.file("only.jsonl", "{\"\":2}\n{\"a\\nb\":1}\n")
         let none = try tool.run("import", tool.store + "3", only, "--entity", "E")
         #expect(none.status == 1 && none.error.contains("line 1: a member has an empty name"))
@@ -184,6 +184,34 @@ import Testing
             "import", tool.store, tool.file("again.jsonl", exported), "--entity", "E", "--key", "k")
         #expect(again.output.contains("0 inserted, 0 updated, 3 unchanged"), "\(again.error)")
         #expect(try tool.run(arguments + ["--types", ":integer"]).status == 2)
+    }
+
+    @Test(arguments: ["csv", "tsv"]) func aHeaderHasNamesThatTypesAndExportCanName(format: String) throws {
+        let name = "a\u{1}b"
+        let file = try tool.file("a.\(format)", format == "csv" ? "k,\(name)\n1,2\n" : "k\t\(name)\n1\t2\n")
+        let arguments = ["import", tool.store, file, "--entity", "E", "--key", "k"]
+        let refused = try tool.run(arguments)
+        #expect(
+            refused.status == 1
+                && refused.error.contains(
+                    "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8; this name, "
+                        + "\"a b\", has the control character U+0001 (␁), which only a name of --types"),
+            "\(refused.error)")
+        #expect(try tool.run(arguments + ["--types", "\(name):integer"]).output.contains("1 inserted"))
+        let exported = try tool.run("export", tool.store, "--entity", "E", "--format", format).output
+        let again = try tool.file("b.\(format)", exported)
+        let result = try tool.run("import", tool.store, again, "--entity", "E", "--key", "k")
+        #expect(result.output.contains("0 inserted, 0 updated, 1 unchanged"), "\(result.error)")
+    }
+
+    @Test func aHeaderOfCSVMayHaveLineEndsInKnownNames() throws {
+        let file = try tool.file("a.csv", "k,\"a\nb\"\n1,2\n")
+        let arguments = ["import", tool.store, file, "--entity", "E", "--key", "k"]
+        #expect(try tool.run(arguments).error.contains("column 2: "))
+        #expect(try tool.run(arguments + ["--types", "a\nb:integer"]).output.contains("1 inserted"))
+        let exported = try tool.file("b.csv", tool.run("export", tool.store, "--entity", "E", "--format", "csv").output)
+        let result = try tool.run("import", tool.store, exported, "--entity", "E", "--key", "k")
+        #expect(result.output.contains("0 inserted, 0 updated, 1 unchanged"), "\(result.error)")
     }
 
     @Test func listsAreStoredAsTextWhereThatIsWanted() throws {

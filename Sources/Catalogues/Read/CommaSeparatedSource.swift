@@ -13,7 +13,7 @@ package final class CommaSeparatedSource: RowSource {
     private var fault: BadInput?
     package private(set) var columns: [String] = []
 
-    package init(_ input: CatalogueInput) throws {
+    package init(_ input: CatalogueInput, _ told: ToldColumns = ToldColumns()) throws {
         self.input = input
         let named = try Self.namedDelimiter(input)
         delimiter = input.delimiter ?? named ?? 0x2C
@@ -33,7 +33,7 @@ package final class CommaSeparatedSource: RowSource {
         let header = collector.rows.dropFirst(headerPlace).first ?? FieldRow()
         try verify(header, line: header.line)
         if input.delimiter == nil && named == nil { try header.refuseOtherDelimiter(in: input) }
-        columns = try header.columnNames(in: input)
+        columns = try header.columnNames(in: input, told)
         collector.rows = Array(collector.rows.dropFirst(headerPlace + 1))
     }
 

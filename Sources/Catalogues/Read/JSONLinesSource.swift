@@ -1,19 +1,5 @@
 package import Values
 
-/// What a reader of JSON lines is told of their members.
-package struct JSONMembers: Sendable {
-    /// Columns that lines may have although the first ones lack them. A name that has control characters is a column only here.
-    package var names: [String]
-    /// Whether all lines are read for columns and types; otherwise the first thousand.
-    package var areFoundInAllLines: Bool
-    /// Whether lists and objects are read as JSON text.
-    package var areListsText: Bool
-
-    package init(names: [String] = [], areFoundInAllLines: Bool = false, areListsText: Bool = false) {
-        (self.names, self.areFoundInAllLines, self.areListsText) = (names, areFoundInAllLines, areListsText)
-    }
-}
-
 /// JSON lines: one object a line. The columns are the keys of the first objects and those that the reader was told, in alphabetical
 /// order. A member that a line lacks is an absent field.
 package final class JSONLinesSource: RowSource {
@@ -21,15 +7,15 @@ package final class JSONLinesSource: RowSource {
 
     private let input: CatalogueInput
     private let splitter: LineSplitter
-    private let members: JSONMembers
+    private let told: ToldColumns
     package private(set) var columns: [String] = []
     /// The types that the sampled values have; text where they differ, or all are null.
     package var types: [String: ValueType] { sampled.types }
     private var sampled = JSONTypes()
 
-    package init(_ input: CatalogueInput, _ members: JSONMembers = JSONMembers()) throws {
+    package init(_ input: CatalogueInput, _ told: ToldColumns = ToldColumns()) throws {
         self.input = input
-        self.members = members
+        self.told = told
         splitter = try LineSplitter(input)
         let fault = try sample()
         let types = sampled.types
@@ -38,7 +24,7 @@ package final class JSONLinesSource: RowSource {
                 ?? UnreadableFile(
                     path: input.path, reason: "has no objects; each line must be a JSON object", isEmpty: true)
         }
-        columns = Set(types.keys).union(members.names).sorted()
+        columns = Set(types.keys).union(told.names).sorted()
         guard columns.count <= CatalogueInput.maximumColumns else { throw input.tooWide("the sample", line: 1) }
     }
 
@@ -54,17 +40,16 @@ package final class JSONLinesSource: RowSource {
     /// Returns the error of the first bad line: without columns no row is read, so that it would never be reported.
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
-        let told = Set(members.names)
         let splitter = try LineSplitter(input)
         do {
             try splitter.forEachLine(
                 { line, number in
-                    if number > Self.sampledLines && !members.areFoundInAllLines { throw Sampled() }
+                    if number > Self.sampledLines && !told.areFoundInAllLines { throw Sampled() }
                     if line.isBlank { return }
                     do {
                         let object = try object(line, number)
                         // A bad row tells nothing of the others.
-                        if let name = object.keys.first(where: { !$0.isColumnName && !told.contains($0) }) {
+                        if let name = object.keys.first(where: { !told.mayName($0) }) {
                             throw unnamed(name, number)
                         }
                         for (name, value) in object {
@@ -80,7 +65,8 @@ package final class JSONLinesSource: RowSource {
         BadInput(
             file: input.path, line: number,
             reason: name.isEmpty
-                ? "a member has an empty name" : "the name of the member \"\(name.excerpt)\" has a control character")
+                ? "a member has an empty name"
+                : "the name of the member \"\(name.excerpt)\" has \(name.controlCharacter)")
     }
 
     package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
@@ -119,7 +105,7 @@ package final class JSONLinesSource: RowSource {
     }
 
     private func unknownMember(_ name: String, _ number: Int) -> BadInput {
-        if !name.isColumnName { return unnamed(name, number) }
+        if !told.mayName(name) { return unnamed(name, number) }
         let names = columns.count > 20 ? "" : " \(columns.joined(separator: ", "))"
         return BadInput(
             file: input.path, line: number, reason: "\"\(name.excerpt)\" is not among the attributes\(names)")
@@ -130,7 +116,7 @@ package final class JSONLinesSource: RowSource {
             var object: [String: JSONScalar] = [:]
             var scanner = try JSONScanner(line)
             try scanner.wholeObject { name, scanner in
-                object[name] = try scanner.scalar(areListsText: members.areListsText)
+                object[name] = try scanner.scalar(areListsText: told.areListsText)
             }
             return object
         } catch let fault as JSONScanner.Fault {

@@ -6,7 +6,7 @@ package final class TabSeparatedSource: RowSource {
     private let splitter: LineSplitter
     package private(set) var columns: [String] = []
 
-    package init(_ input: CatalogueInput) throws {
+    package init(_ input: CatalogueInput, _ told: ToldColumns = ToldColumns()) throws {
         self.input = input
         splitter = try LineSplitter(input)
         var row = FieldRow()
@@ -19,7 +19,7 @@ package final class TabSeparatedSource: RowSource {
                 }, tooLong: { throw $0 })
         } catch is HeaderRead {}
         try row.refuseOtherDelimiter(in: input, hint: "--format csv ")
-        columns = try row.columnNames(in: input)
+        columns = try row.columnNames(in: input, told)
     }
 
     package var progress: (done: Int, total: Int) { splitter.progress }

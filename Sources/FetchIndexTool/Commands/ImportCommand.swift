@@ -101,8 +101,8 @@ struct ImportCommand: ParsableCommand {
         let source: any RowSource
         var input = try CatalogueInput.opening(file)
         input.delimiter = try delimiter.map { try Self.delimiter($0, format) }
-        let members = format == .jsonl ? try jsonMembers() : JSONMembers()
-        do { source = try format.open(input, members) } catch let error as UnreadableFile
+        let told = try toldColumns()
+        do { source = try format.open(input, told) } catch let error as UnreadableFile
             where error.isEmpty && !replace
         {
             return try importNothing(error, start)
@@ -119,7 +119,7 @@ struct ImportCommand: ParsableCommand {
         try prepareRelated(relations, container)
         try prepareEntity(
             container, columns: source.columns, relations, given: types,
-            inferred: { try inferTypes(of: $0, format, input, members) })
+            inferred: { try inferTypes(of: $0, format, input, told) })
         input.endSampling()
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()

@@ -244,24 +244,23 @@ extension ImportCommand {
         return differs
     }
 
-    /// What is known of the members of JSON lines before they are read. A stored entity has columns that the first lines may lack; of
-    /// one that is to be made, all lines are read for them.
-    func jsonMembers() throws -> JSONMembers {
-        var members = JSONMembers(names: try givenTypes(nil).named.map(\.name), areListsText: lists.listsAsText)
+    /// What is known of the columns before the file is read. Lines of JSON may lack what a stored entity has; for one that is to be made,
+    /// all of them are read for their members.
+    func toldColumns() throws -> ToldColumns {
+        var names = Set(try givenTypes(nil).named.map(\.name))
         // What is wrong with the folder is told when the store is opened for the rows.
         let container = try? PersistentContainer(path: store.store, options: StoreArgument.options(creates: false))
         let stored = try container?.model().entity(named: entity)
         if let stored {
-            members.names += stored.attributes.map(\.name)
+            names.formUnion(stored.attributes.map(\.name))
             let relationships = stored.storedRelationships.filter { !$0.isRemoved && $0.storage != .inverse }
-            members.names += relationships.map(\.description.name)
+            names.formUnion(relationships.map(\.description.name))
             if stored.links != nil {
-                members.names += [RecordKey.numberName(stored.has), RecordKey.storeName(stored.has)]
+                names.formUnion([RecordKey.numberName(stored.has), RecordKey.storeName(stored.has)])
             }
         }
         let isNew = try stored == nil || container?.count(ofEntity: entity) == 0
-        members.areFoundInAllLines = isNew || addColumns
-        return members
+        return ToldColumns(names: names, areFoundInAllLines: isNew || addColumns, areListsText: lists.listsAsText)
     }
 
     /// The error for a name that no column of the file has.
@@ -290,9 +289,9 @@ extension ImportCommand {
 
     /// The types of columns from all rows; text for those that are not asked for.
     func inferTypes(
-        of asked: Set<Int>, _ format: CatalogueFormat, _ input: CatalogueInput, _ members: JSONMembers
+        of asked: Set<Int>, _ format: CatalogueFormat, _ input: CatalogueInput, _ told: ToldColumns
     ) throws -> [ValueType] {
-        let source = try format.open(input, members)
+        let source = try format.open(input, told)
         source.decompressesAhead = threads.count > 1
         return try source.inferTypes(of: asked, key: key)
     }
