@@ -119,8 +119,11 @@ extension FetchPredicate {
             $0.withDecimalLiterals != nil
         }
         return (dependsOnICU ? [TextFolding.version] : []) + (hasFoldedPatterns ? ["LIKE 2"] : [])
-            + (mayCalculateExactly ? ["decimals 2"] : [])
+            + (mayCalculateExactly ? [Self.decimalRules] : [])
     }
+
+    /// The version of the rules by which decimals are calculated: averages and medians of them were doubles once.
+    package static let decimalRules = "decimals 2"
 
     /// Whether what it holds for depends on the version of ICU and its Unicode tables.
     private var dependsOnICU: Bool {

@@ -1,4 +1,5 @@
 import OrderCaches
+import TestSupport
 import Testing
 
 @testable import FetchIndex
@@ -68,6 +69,21 @@ import Testing
         #expect(index.hasPrefix("CLDR "))
         #expect(index.contains("ICU "))
         #expect(index.contains("collator "))
+    }
+
+    /// Averages of decimals were doubles once.
+    @Test(arguments: [("books.@avg.price", true), ("books.@sum.price", false), ("books.@avg.pages", false)])
+    func anOrderRemembersTheRulesOfDecimalsWhereTheyMatter(path: String, matters: Bool) throws {
+        let model = Model(entities: [
+            Entity("Author", [], relationships: [RelationshipDescription("books", toMany: "Book", inverse: "author")]),
+            Entity(
+                "Book", [AttributeDescription("price", .decimal), AttributeDescription("pages", .integer)],
+                relationships: [RelationshipDescription("author", toOne: "Author", inverse: "books")]),
+        ])
+        let folder = TemporaryFolder()
+        let container = try PersistentContainer(path: folder.path, model: model)
+        let definition = OrderDefinition(entity: "Author", sortKeys: [SortKey(path)])
+        #expect(try definition.compile(in: container.model()).identity.collation == (matters ? "decimals 2" : ""))
     }
 
     @Test func aDefinitionIsMadeAgainFromACachesIdentity() throws {

@@ -72,9 +72,9 @@ final class RecordPlacer: RowPlacer {
     /// Whether caches know key paths by other names.
     var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
-    /// The versions of ICU's data that placements depend on.
+    /// The versions of ICU's data, and of rules that were others once, that placements depend on.
     var versions: [String] {
-        predicateVersions + sortColumns.compactMap { $0.collator?.version } + (section?.versions ?? [])
+        predicateVersions + sortColumns.flatMap(\.versions) + (section?.versions ?? [])
             + (headings?.versions ?? [])
     }
 

@@ -13,6 +13,7 @@ final class SortColumn {
     let keys = PathKeys()
     /// Of a sort key that computes its value from related objects.
     let expression: CompiledExpression?
+    private let isMean: Bool
 
     /// Of an attribute of an entity, or what an expression computes of a row.
     init(
@@ -22,11 +23,17 @@ final class SortColumn {
         self.expression = expression
         (self.slot, self.type) = (slot, type)
         isDescending = key.direction == .descending
+        isMean = expression != nil && key.attribute.pathNames.contains("@avg")
         collator = try TextCollator(key.textOrder)
         if collator != nil && type != .string {
             throw RequestError.wrongType(
                 "the sort key \(key) needs a text, and \(entity.name).\(key.attribute) is \(type.nameWithArticle)")
         }
+    }
+
+    /// The versions of ICU's data, and of rules that were others once, that keys depend on.
+    var versions: [String] {
+        [collator?.version, isMean && type == .decimal ? FetchPredicate.decimalRules : nil].compactMap { $0 }
     }
 
     /// Appends what the expression computes of a row, ascending.
