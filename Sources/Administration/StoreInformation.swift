@@ -136,7 +136,7 @@ extension PersistentContainer {
             }
             let state = snapshot.state
             return StoreInformation(
-                path: store.path, format: Int(StoreLayout.version), commit: state.commit,
+                path: store.path, format: try snapshot.formatVersion(), commit: state.commit,
                 fileBytes: environment.fileBytes, freeBytes: environment.freeBytes,
                 tables: try store.tableBytes(in: snapshot).map {
                     StoreInformation.Table(name: $0.name, bytes: $0.bytes)

@@ -41,6 +41,16 @@ extension Store {
     }
 }
 
+extension StoreReader {
+    /// The version of the store's format: an older one than this program's until the next transaction raises it.
+    package func formatVersion() throws -> Int {
+        guard let version = try Store.formatVersion(in: view, tables) else {
+            throw StoreError.corrupted("the format version is missing")
+        }
+        return Int(version)
+    }
+}
+
 extension Store {
     /// Every defect of the pages of a store's file, one sentence each, including what LMDB does not validate. No store needs
     /// to be open, and no page is read through LMDB. O(pages). Throws `StoreError` when the store

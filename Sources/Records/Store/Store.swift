@@ -213,17 +213,24 @@ package final class Store: Sendable {
     }
 
     static func checkFormat(in view: TransactionView, _ tables: StoreTables, path: String) throws {
-        let isFound = try view.get(StoreLayout.formatKey, in: tables.meta) { value in
-            var reader = try ByteReader(checked: value, "the format version")
-            let version = try reader.uint32()
-            guard version <= StoreLayout.version else {
-                throw StoreError.newerFormat(found: Int(version), supported: Int(StoreLayout.version))
-            }
-            guard version >= StoreLayout.oldestVersion else {
-                throw StoreError.olderFormat(found: Int(version), supported: Int(StoreLayout.version))
-            }
+        guard let version = try formatVersion(in: view, tables) else {
+            throw StoreError.notAStore(path: path, "it has no format version")
         }
-        guard isFound else { throw StoreError.notAStore(path: path, "it has no format version") }
+        guard version <= StoreLayout.version else {
+            throw StoreError.newerFormat(found: Int(version), supported: Int(StoreLayout.version))
+        }
+        guard version >= StoreLayout.oldestVersion else {
+            throw StoreError.olderFormat(found: Int(version), supported: Int(StoreLayout.version))
+        }
+    }
+
+    static func formatVersion(in view: TransactionView, _ tables: StoreTables) throws -> UInt32? {
+        var version: UInt32?
+        _ = try view.get(StoreLayout.formatKey, in: tables.meta) { value in
+            var reader = try ByteReader(checked: value, "the format version")
+            version = try reader.uint32()
+        }
+        return version
     }
 
     /// A stored model with what its entities need to read older records and to compute derived values. Where values cannot be

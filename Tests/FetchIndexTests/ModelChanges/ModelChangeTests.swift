@@ -264,6 +264,7 @@ import FetchIndex
         try FileManager.default.copyItem(atPath: stored.path, toPath: store.folder.path + "/data.mdb")
         let container = try store.open(nil)
         #expect(try container.check { _, _ in } == [])
+        #expect(try container.information().format == 4)
         let statistics = try container.cacheStatistics()
         #expect(statistics.map(\.name) == ["by price"])
         var request = FetchRequest<ManagedObject>(entityName: "Book")
@@ -276,6 +277,7 @@ import FetchIndex
         }
         #expect(try outcome(container) == .rebuilt(.formatChanged))
         #expect(try outcome(container) == .hit)
+        #expect(try container.information().format > 12, "the first transaction raises it")
         let renamed = try store.open(
             ModelStore.book([
                 AttributeDescription("name", .string, renamedFrom: "title"),
