@@ -104,6 +104,8 @@ struct SavePlan {
         var taken: Set<RecordKey> = []
         /// New objects that are being inserted: objects may refer to each other.
         var begun: Set<RecordKey> = []
+        /// Those that come before others of their cycle.
+        var hurried: Set<RecordKey> = []
         /// Objects whose references to others are missing yet.
         var incomplete: [(object: ManagedObject, key: RecordKey)] = []
         /// Objects whose links were deleted for others, and may be theirs again.
@@ -180,6 +182,14 @@ struct SavePlan {
                     waiting += targets.reversed()
                     continue
                 }
+            }
+            // In a cycle, an object whose key others are part of comes after these: it's found by its key.
+            let keys = next.keyTargets.compactMap { new[$0] }.filter {
+                progress.keys[$0.key] == nil && progress.hurried.insert($0.key).inserted
+            }
+            if !keys.isEmpty {
+                waiting += keys
+                continue
             }
             waiting.removeLast()
             if progress.keys[next.key] == nil { try insert(next, among: new, &progress, in: writer) }

@@ -82,6 +82,13 @@ extension ManagedObject {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
+    /// Those of them that are parts of its unique values.
+    var keyTargets: [RecordKey] {
+        guard let references = entity.links?.references, !entity.uniqueConstraints.isEmpty else { return [] }
+        let slots = Set(entity.uniqueConstraints.flatMap(\.slots))
+        return references.filter { slots.contains($0.slot) }.compactMap { RecordKey(lastValue(at: $0.slot)) }
+    }
+
     /// A stored record of it, as it was when it was deleted, with the references that were changed before that: what it referred to no more
     /// is not deleted with it.
     func withChangedReferences(_ stored: [UInt8]) throws -> [UInt8] {

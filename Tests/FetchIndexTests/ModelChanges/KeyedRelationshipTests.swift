@@ -27,6 +27,21 @@ private final class Guest: ManagedObject {
 /// Has nothing at all.
 private final class Marker: ManagedObject {}
 
+/// Its captain's key leads back to it.
+private final class Team: ManagedObject {
+    @Attribute("name", isUnique: true) var name = ""
+    @Relationship("members", inverse: "team") var members: Related<Member>
+    @Relationship("captain", inverse: "leads") var captain: Member?
+}
+
+private final class Member: ManagedObject {
+    @Attribute("number") var number = 0
+    @Attribute("note") var note: String?
+    @Relationship("team", inverse: "members") var team: Team?
+    @Relationship("leads", inverse: "captain") var leads: Related<Team>
+    override class var uniqueAttributes: [[String]] { [["team", "number"]] }
+}
+
 /// Unique lists, and indexes, over to-one relationships; entities without attributes.
 @Suite struct KeyedRelationshipTests {
     private let model = Model(Shelf.self, Slot.self, Guest.self, Marker.self)
@@ -83,6 +98,32 @@ private final class Marker: ManagedObject {}
         #expect(throws: ValidationError.self) { try context.save() }
         try context.rollback()
         try context.save()
+    }
+
+    /// New objects that refer to each other are found by their keys, whichever is made first.
+    @Test(arguments: [true, false]) func objectsInACycleUpdateThoseWithTheirKeys(isTeamFirst: Bool) throws {
+        let store = try LiveStore(Model(isTeamFirst ? [Team.self, Member.self] : [Member.self, Team.self]))
+        for round in 0..<3 {
+            let context = store.container.newContext()
+            context.onUniqueConflict = .update
+            let early = isTeamFirst ? Team(context: context) : nil
+            let members = (1...3).map { number in
+                let member = Member(context: context)
+                (member.number, member.note) = (number, "\(round)")
+                return member
+            }
+            let team = early ?? Team(context: context)
+            (team.name, team.captain) = ("a", members[1])
+            for member in members { member.team = team }
+            try context.save()
+            let other = store.container.newContext()
+            let stored = try other.fetch(FetchRequest<Member>(sortKeys: [SortKey(\.number)]))
+            #expect(stored.map(\.number) == [1, 2, 3], "round \(round)")
+            #expect(stored.map(\.note) == Array(repeating: "\(round)", count: 3))
+            let teams = try other.fetch(FetchRequest<Team>())
+            #expect(teams.count == 1 && teams.first?.captain === stored[1] && teams.first?.members.count == 3)
+        }
+        #expect(try store.container.check { _, _ in } == [])
     }
 
     @Test func aDeletedObjectLeavesItsPlacesWithoutOne() throws {
