@@ -5,7 +5,7 @@ package enum TestSettings {
     /// Mixed into all seeds, so that each round of the long tests has its own. FETCHINDEX_TEST_SEED
     package static let seed = UInt64(number("SEED") ?? 0)
     /// Rows of the exhaustive small cases.
-    package static let rows = number("ROWS") ?? 5
+    package static let rows = number("ROWS") ?? 4
     /// Batches of each live scenario.
     package static let batches = number("BATCHES") ?? 2_000
     /// Killed processes of each kind of test; nil: as many as the test kills by default.
