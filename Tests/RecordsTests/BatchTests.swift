@@ -66,7 +66,8 @@ import Values
     }
 
     /// Batches that repeat what the store has, in the order of the objects, with ever more differences.
-    @Test(arguments: 1...40 as ClosedRange<UInt64>) func aRepeatedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
+    @Test(arguments: 1...(TestSettings.isLong ? 40 : 10) as ClosedRange<UInt64>)
+    func aRepeatedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: Self.parts)
         func put(_ records: [[UInt8]]) throws -> Bool {
