@@ -21,6 +21,32 @@ extension Environment {
         _ = transaction.view
     }
 
+    /// Writes to a table of a data file that no process has open, in one transaction. mdb_txn_commit
+    package static func write(
+        toFile path: String, table name: String, _ body: (TransactionView, Table) throws -> Void
+    ) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw LMDBError(rawValue: errno) }
+        let flags = UInt32(MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS)
+        try withHandle(path, flags: flags, mapSize: Int(status.st_size) + roomToWrite) { handle in
+            var transaction: OpaquePointer?
+            try check(mdb_txn_begin(handle, nil, 0, &transaction))
+            guard let begun = transaction else { throw LMDBError(rawValue: EINVAL) }
+            do {
+                var table: MDB_dbi = 0
+                try check(mdb_dbi_open(begun, name, 0, &table))
+                try body(TransactionView(handle: begun, isInMap: false), Table(handle: table, keys: .bytes))
+            } catch {
+                mdb_txn_abort(begun)
+                throw error
+            }
+            try check(mdb_txn_commit(begun))
+        }
+    }
+
+    /// Bytes by which a small transaction may lengthen a file.
+    private static let roomToWrite = 1 << 20
+
     /// What a compaction did.
     package struct Compaction: Sendable {
         package let bytesBefore: Int
@@ -112,7 +138,7 @@ extension Environment {
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
     private static func withHandle<Value>(
-        _ path: String, flags: UInt32, _ body: (OpaquePointer) throws -> Value
+        _ path: String, flags: UInt32, mapSize: Int? = nil, _ body: (OpaquePointer) throws -> Value
     ) throws -> Value {
         Descriptors.openMissingStandard()
         var created: OpaquePointer?
@@ -121,6 +147,7 @@ extension Environment {
         defer { mdb_env_close(handle) }
         mdb_env_set_maxdbs(handle, Options().maximumTables)
         mdb_env_set_maxreaders(handle, Options().maximumReaders)
+        if let mapSize { try check(mdb_env_set_mapsize(handle, mapSize)) }
         try check(mdb_env_open(handle, path, flags, 0o600))
         guard try closeWhenExecuting(handle) else { throw LMDBError.badDescriptor }
         return try body(handle)

@@ -3,7 +3,8 @@ public import Foundation
 /// Names one object of a store, for as long as the store lives: numbers are never used again.
 ///
 /// An id knows its store. `existingObject(with:)` refuses the id of another store's object, so an id that was kept in a file
-/// leads to the same object or to none. Only a store that was replaced by an older copy of itself gives numbers out again.
+/// leads to the same object or to none. A backup is a store of its own, which shares the ids of the objects that it was made with: only a
+/// store whose file was replaced by other means than a backup gives numbers out again.
 /// Coding an id gives the text of ``uriRepresentation``.
 public struct ObjectID: Sendable {
     package let key: RecordKey
@@ -21,9 +22,10 @@ public struct ObjectID: Sendable {
     /// The name of the object's entity, as it was when the id was made.
     public var entityName: String { origin.entityName }
 
-    /// The store that the object belongs to. Nil in a store that was made by a version without identifiers, until it is
+    /// The store that gave the object its number: the object's own, or the original of that for an object that was there before the copy.
+    /// Nil in a store that was made by a version without identifiers, until it is
     /// written to and opened again: such ids are accepted by every store.
-    public var storeIdentifier: UUID? { origin.store }
+    public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
     /// The object's number within its entity, from 1. Of a temporary id, a number that means nothing outside its context.
     public var number: UInt64 { key.number }
@@ -34,15 +36,15 @@ public struct ObjectID: Sendable {
 
 extension ObjectID: Hashable, Comparable {
     public static func == (left: ObjectID, right: ObjectID) -> Bool {
-        left.key == right.key && (left.origin === right.origin || left.origin.store == right.origin.store)
+        left.key == right.key && (left.origin === right.origin || left.storeIdentifier == right.storeIdentifier)
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 
-    /// By entity and number; ids of different stores by their stores first.
+    /// By entity and number, then by the store.
     public static func < (left: ObjectID, right: ObjectID) -> Bool {
-        if left.origin === right.origin || left.origin.store == right.origin.store { return left.key < right.key }
-        return left.origin.store?.uuidString ?? "" < right.origin.store?.uuidString ?? ""
+        if left.key != right.key || left.origin === right.origin { return left.key < right.key }
+        return left.storeIdentifier?.uuidString ?? "" < right.storeIdentifier?.uuidString ?? ""
     }
 }
 
@@ -60,7 +62,7 @@ extension ObjectID {
         guard !isTemporary,
             let name = entityName.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(["/"]))
         else { return nil }
-        let store = origin.store?.uuidString.lowercased() ?? ""
+        let store = storeIdentifier?.uuidString.lowercased() ?? ""
         return URL(string: "\(Self.scheme)://\(store)/\(key.entity)/\(number)/\(name)")
     }
 
@@ -101,11 +103,29 @@ extension ObjectID: Codable {
 
 /// What the ids of one entity's objects have in common.
 package final class ObjectOrigin: Sendable {
-    package let store: UUID?
+    /// A store that this one is a copy of, and the number behind its last object then.
+    package struct Original: Sendable {
+        let store: UUID
+        let end: UInt64
+
+        package init(store: UUID, end: UInt64) { (self.store, self.end) = (store, end) }
+    }
+
+    private let store: UUID?
+    /// The oldest first.
+    private let originals: [Original]
     package let entityName: String
 
-    package init(store: UUID?, entityName: String) {
-        self.store = store
-        self.entityName = entityName
+    package init(store: UUID?, _ originals: [Original] = [], entityName: String) {
+        (self.store, self.originals, self.entityName) = (store, originals, entityName)
+    }
+
+    /// The store that gave a number.
+    package func store(of number: UInt64) -> UUID? { originals.first { number < $0.end }?.store ?? store }
+
+    /// Whether a number of another store is that of an object here. Ids and stores without identifiers fit each other.
+    package func has(_ number: UInt64, of other: UUID?) -> Bool {
+        guard let store, let other, other != store else { return true }
+        return originals.contains { $0.store == other && number < $0.end }
     }
 }

@@ -101,7 +101,7 @@ public final class PersistentContainer: Sendable {
         return RecordKey(entity: entity, number: number)
     }
 
-    /// The identifier in the ids of the store's objects. Nil in a store that a version without identifiers made, until the
+    /// The identifier in the ids of the store's objects; a backup has another one, for the objects that it gets itself. Nil in a store that a version without identifiers made, until the
     /// opening after its next transaction.
     public var storeIdentifier: UUID? { store.identifier }
 
@@ -128,7 +128,7 @@ public final class PersistentContainer: Sendable {
     func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
         origins.withLock { origins in
             if let known = origins[number], known.entityName == name { return known }
-            let origin = ObjectOrigin(store: store.identifier, entityName: name)
+            let origin = store.origin(ofEntity: number, named: name)
             origins[number] = origin
             return origin
         }
@@ -141,7 +141,7 @@ public final class PersistentContainer: Sendable {
 
     /// The key of the record that an id names. Throws `ContextError.otherStore` for an id of another store.
     func key(of id: ObjectID) throws -> RecordKey {
-        if let own = store.identifier, let other = id.storeIdentifier, own != other {
+        guard origin(ofEntity: id.key.entity, named: id.entityName).has(id.number, of: id.storeIdentifier) else {
             throw ContextError.otherStore(id)
         }
         return id.key

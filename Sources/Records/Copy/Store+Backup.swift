@@ -12,7 +12,7 @@ extension Store {
     }
 
     /// Copies the newest state to a folder that is new or empty, while readers and writers go on. Those may read it whom the umask allows
-    /// it. O(bytes of the store).
+    /// it. The copy gets an identity of its own. O(bytes of the store).
     package func backup(to path: String) throws -> Backup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
@@ -71,6 +71,7 @@ extension Store {
             }
             try environment.copy(.plain, to: file.descriptor)
         }
+        try CopyIdentity.make(inFile: dataFile + ".partial")
         try file.keep(replacing: false)
         do {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)

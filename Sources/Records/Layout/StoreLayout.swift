@@ -19,9 +19,11 @@ package import LMDB
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
 ///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift
 ///              "source position"  time 8 | text | checksum 4
-///              "numbers"          UUID 16 | entities varint x (entity varint | end varint) | checksum 4
-///                                   the store whose numbers the objects have; the number behind its last object
+///              "numbers"          origin | checksum 4     the store with whose export this one was filled
 ///                                                                              -> Source/NumbersOrigin.swift
+///                  origin         UUID 16 | entities varint x (entity varint | end varint): the number behind its last object
+///              "originals"        origins | checksum 4     the stores that this one is a copy of, the oldest first
+///                                                                              -> Copy/CopyIdentity.swift
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
 ///              "zone" entity 2 BE | zone 8 BE     object numbers / 8,192       -> Zones/Zone.swift
 ///                                 objects varint | slots varint x bounds | [coded] | checksum 4 (XOR the key's)
@@ -84,7 +86,7 @@ package import LMDB
 /// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
 /// - 12: zones have columns. Raised in the same way: a zone of an older program gets them when one of its objects changes.
 /// - 13: the meta table may name locked caches, and caches whose rebuild no reader has had yet; indexes and lists of unique attributes
-///   may name to-one relationships. Raised in the same way.
+///   may name to-one relationships; the meta table may name the origin of numbers, and originals. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 13
     /// The oldest that is read.
@@ -114,6 +116,7 @@ package enum StoreLayout {
     static let sourceKey = Array("source".utf8)
     static let sourcePositionKey = Array("source position".utf8)
     static let numbersKey = Array("numbers".utf8)
+    static let originalsKey = Array("originals".utf8)
 
     static func entityKey(_ number: Int) -> [UInt8] {
         Array("entity".utf8) + [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]

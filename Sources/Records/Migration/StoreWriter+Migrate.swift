@@ -164,7 +164,7 @@ private struct MigrationPass {
     private mutating func note(_ object: RecordKey, _ attribute: String, _ reason: String) {
         if obstacle == nil { obstacle = (attribute, reason) }
         guard let obstacle, obstacle == (attribute, reason), objects.count < Self.namedObjects else { return }
-        objects.append(ObjectID(object, ObjectOrigin(store: writer.store.identifier, entityName: new.name)))
+        objects.append(ObjectID(object, writer.store.origin(ofEntity: object.entity, named: new.name)))
     }
 
     private mutating func check(_ record: RawSpan, _ object: RecordKey) throws {
@@ -277,7 +277,7 @@ private struct SharedKeys {
     private mutating func note(_ object: RecordKey, _ attribute: String, _ reason: String) {
         if obstacle == nil { obstacle = (attribute, reason) }
         guard obstacle?.attribute == attribute, objects.count < MigrationPass.namedObjects else { return }
-        objects.append(ObjectID(object, ObjectOrigin(store: writer.store.identifier, entityName: entity.name)))
+        objects.append(ObjectID(object, writer.store.origin(ofEntity: object.entity, named: entity.name)))
     }
 
     func finish() throws {

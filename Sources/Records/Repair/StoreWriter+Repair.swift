@@ -9,9 +9,12 @@ extension StoreWriter {
     /// The identifier, unique keys, links, counters, zones and log. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
+        let hasLostOrigins = try repairOrigins()
         return
             (hasNewIdentifier
             ? ["the store's identifier was damaged: it has a new one, and saved object ids are refused"] : [])
+            + (hasLostOrigins
+                ? ["the origins of the store's numbers were damaged: numbers of other stores are refused"] : [])
             // Zones first: what writes a record reads its zone.
             + (try repairZones() + repairUniqueKeys(progress: progress) + repairLinks() + repairCounters() + repairLog())
     }

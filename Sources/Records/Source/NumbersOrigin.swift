@@ -4,8 +4,8 @@ internal import Models
 package import SystemBasics
 internal import Values
 
-/// Another store whose numbers the objects of this one have: it was filled with that one's export while it was empty. The value of
-/// "numbers" in the meta table.
+/// Another store whose numbers objects of this one have. The value of "numbers" in the meta table is the store with whose export this one
+/// was filled while it was empty; those of "originals" are the stores that this one is a copy of.
 package struct NumbersOrigin: Equatable, Sendable {
     package let store: UUID
     /// By entity, the number behind the last object that came from there: later ones are this store's own.
@@ -13,34 +13,57 @@ package struct NumbersOrigin: Equatable, Sendable {
 
     package init(store: UUID) { self.store = store }
 
-    init(decoding bytes: RawSpan) throws {
-        var reader = try ByteReader(checked: bytes, "the origin of the store's numbers")
-        guard let store = UUID(copying: bytes.extracting(try reader.range(16))) else {
-            throw StoreError.corrupted("the origin of the store's numbers has no identifier")
+    /// Whether a number of the origin is that of the same object here.
+    package func shares(_ number: UInt64, of entity: Int) -> Bool { number < ends[entity] ?? 1 }
+
+    static func decode(_ bytes: RawSpan) throws -> [NumbersOrigin] {
+        var reader = try ByteReader(checked: bytes, "an origin of the store's numbers")
+        var origins: [NumbersOrigin] = []
+        while !reader.isAtEnd {
+            guard let store = UUID(copying: bytes.extracting(try reader.range(16))) else {
+                throw StoreError.corrupted("an origin of the store's numbers has no identifier")
+            }
+            var origin = NumbersOrigin(store: store)
+            for _ in 0..<(try reader.varint()) {
+                origin.ends[Int(clamping: try reader.varint())] = try reader.varint()
+            }
+            origins.append(origin)
         }
-        self.store = store
-        for _ in 0..<(try reader.varint()) { ends[Int(clamping: try reader.varint())] = try reader.varint() }
+        return origins
     }
 
-    var encoded: [UInt8] {
-        var bytes = withUnsafeBytes(of: store.uuid) { [UInt8]($0) }
-        bytes.appendVarint(UInt64(ends.count))
-        for (entity, end) in ends.sorted(by: { $0.key < $1.key }) {
-            bytes.appendVarint(UInt64(entity))
-            bytes.appendVarint(end)
+    static func encode(_ origins: [NumbersOrigin]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for origin in origins {
+            withUnsafeBytes(of: origin.store.uuid) { bytes.append(contentsOf: $0) }
+            bytes.appendVarint(UInt64(origin.ends.count))
+            for (entity, end) in origin.ends.sorted(by: { $0.key < $1.key }) {
+                bytes.appendVarint(UInt64(entity))
+                bytes.appendVarint(end)
+            }
         }
         bytes.appendChecksum()
         return bytes
     }
+
+    /// The stores that a store is a copy of, the oldest first. Throws `corrupted`.
+    static func originals(in view: TransactionView, _ meta: Table) throws -> [NumbersOrigin] {
+        var originals: [NumbersOrigin] = []
+        _ = try view.get(StoreLayout.originalsKey, in: meta) { originals = try decode($0) }
+        return originals
+    }
 }
 
 extension StoreReader {
-    /// Nil where the numbers are the store's own. Throws `corrupted`.
+    /// The store with whose export this one was filled, if any. Throws `corrupted`.
     package func numbersOrigin() throws -> NumbersOrigin? {
         var origin: NumbersOrigin?
-        _ = try view.get(StoreLayout.numbersKey, in: tables.meta) { origin = try NumbersOrigin(decoding: $0) }
+        _ = try view.get(StoreLayout.numbersKey, in: tables.meta) { origin = try NumbersOrigin.decode($0).first }
         return origin
     }
+
+    /// The stores that this one is a copy of, the oldest first. Throws `corrupted`.
+    package func originals() throws -> [NumbersOrigin] { try NumbersOrigin.originals(in: view, tables.meta) }
 
     /// Whether an entity has had no other objects than those of the origin, so that new numbers of the origin are free.
     package func follows(_ origin: NumbersOrigin, _ entity: Int) throws -> Bool {
@@ -54,6 +77,21 @@ extension StoreWriter {
         let stored = try numbersOrigin()
         var origin = stored?.store == store ? stored ?? NumbersOrigin(store: store) : NumbersOrigin(store: store)
         origin.ends[entity] = try entityState(entity).nextObject
-        if origin != stored { try view.put(origin.encoded, for: StoreLayout.numbersKey, in: tables.meta) }
+        if origin != stored {
+            try view.put(NumbersOrigin.encode([origin]), for: StoreLayout.numbersKey, in: tables.meta)
+        }
+    }
+
+    /// Removes damaged origins. False when they are whole or missing.
+    func repairOrigins() throws -> Bool {
+        var isRepaired = false
+        for key in [StoreLayout.numbersKey, StoreLayout.originalsKey] {
+            do {
+                _ = try view.get(key, in: tables.meta) { _ = try NumbersOrigin.decode($0) }
+            } catch StoreError.corrupted {
+                isRepaired = try view.delete(key, in: tables.meta) || isRepaired
+            }
+        }
+        return isRepaired
     }
 }

@@ -39,8 +39,10 @@ package final class Store: Sendable {
 
     package let environment: Environment
     let tables: StoreTables
-    /// Names the store and its copies. Nil when it had none, or a damaged one, when it was opened.
+    /// Names the store; a backup gets one of its own. Nil when it had none, or a damaged one, when it was opened.
     package let identifier: UUID?
+    /// The stores that this one is a copy of, the oldest first.
+    private let originals: [NumbersOrigin]
     private let cachedModel = Mutex<ModelVersion?>(nil)
     private let makeCompleter: @Sendable (Entity) throws -> (any RecordCompleter)?
     struct VerifiedEntities {
@@ -81,13 +83,20 @@ package final class Store: Sendable {
             }
         }
         try Self.checkFormat(of: environment, tables)
-        identifier = try StoreIdentifier.readUnlessDamaged(in: environment, tables)
+        (identifier, originals) = try StoreIdentifier.readUnlessDamaged(in: environment, tables)
         if let model {
             try migrate(to: model, migration)
         }
     }
 
     package var path: String { environment.path }
+
+    /// What the ids of an entity's objects have in common.
+    package func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
+        let shared = originals.map { ObjectOrigin.Original(store: $0.store, end: $0.ends[number] ?? 1) }
+        return ObjectOrigin(store: identifier, shared, entityName: name)
+    }
+
     /// True also if the process has the environment open for writing elsewhere.
     package let isReadOnly: Bool
     package let keptLogBytes: UInt64

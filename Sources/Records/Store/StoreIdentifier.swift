@@ -12,23 +12,33 @@ enum StoreIdentifier {
         return bytes
     }
 
-    /// Nil in a store that was made before stores had identifiers.
     static func read(in view: TransactionView, _ tables: StoreTables) throws -> UUID? {
+        try read(in: view, tables.meta)
+    }
+
+    /// Nil in a store that was made before stores had identifiers.
+    static func read(in view: TransactionView, _ meta: Table) throws -> UUID? {
         var identifier: UUID?
-        _ = try view.get(StoreLayout.identifierKey, in: tables.meta) { value in
+        _ = try view.get(StoreLayout.identifierKey, in: meta) { value in
             var reader = try ByteReader(checked: value, "the store's identifier")
             identifier = UUID(copying: value.extracting(try reader.range(16)))
         }
         return identifier
     }
 
-    static func readUnlessDamaged(in environment: Environment, _ tables: StoreTables) throws -> UUID? {
+    /// With the stores that the store is a copy of.
+    static func readUnlessDamaged(
+        in environment: Environment, _ tables: StoreTables
+    ) throws -> (identifier: UUID?, originals: [NumbersOrigin]) {
         let transaction = try environment.beginRead()
-        return try readUnlessDamaged(in: transaction.view, tables)
+        let identifier = try readUnlessDamaged(in: transaction.view, tables.meta)
+        var originals: [NumbersOrigin] = []
+        do { originals = try NumbersOrigin.originals(in: transaction.view, tables.meta) } catch StoreError.corrupted {}
+        return (identifier, originals)
     }
 
-    private static func readUnlessDamaged(in view: TransactionView, _ tables: StoreTables) throws -> UUID? {
-        do { return try read(in: view, tables) } catch StoreError.corrupted { return nil }
+    static func readUnlessDamaged(in view: TransactionView, _ meta: Table) throws -> UUID? {
+        do { return try read(in: view, meta) } catch StoreError.corrupted { return nil }
     }
 
     /// Creates an identifier for a store that has none. A damaged one is not replaced until the store is repaired.

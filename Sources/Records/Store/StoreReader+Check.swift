@@ -10,6 +10,7 @@ extension StoreReader {
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
+        do { _ = try (numbersOrigin(), originals()) } catch { defects.append("\(error)") }
         do { _ = try followedSource() } catch { defects.append("\(error)") }
         do { _ = try sourcePosition() } catch { defects.append("\(error)") }
         var counts = [UInt64](repeating: 0, count: model.entities.count)

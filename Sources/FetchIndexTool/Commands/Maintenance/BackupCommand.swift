@@ -10,7 +10,8 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy a store's newest state to a new folder, while others write.",
         discussion: """
-            The backup is a store of its own, with caches and log, and without unused pages. To restore it, put its \
+            The backup is a store of its own, with caches and log, and without unused pages. It shares the numbers of the objects \
+            that it has with the original, and none that either gives later. To restore it, put its \
             folder in the place of the store's while no process has that open. The copy is checked as `check` does; one \
             that is damaged is kept apart in FOLDER.damaged, and the exit code is 1. Those may read a backup whom the umask \
             allows it.

@@ -1,0 +1,48 @@
+internal import Bytes
+internal import LMDB
+internal import Models
+internal import SystemBasics
+
+/// What makes a copy a store of its own: an identifier, and the original as the one that gave the numbers before the copy.
+///
+///     original  1 2 3 | 4 5          copied when its last object was 3: the numbers below 4 name the same objects in both,
+///     copy      1 2 3 | 4            and the 4 of the copy is another object than the 4 of the original
+enum CopyIdentity {
+    /// Gives a copy that no process has open its identity, in a transaction that is no commit. The format version stays, so that a copy of an
+    /// older store is for older programs too. A copy without an identifier stays as it is, and so does one whose numbers are damaged, which
+    /// `check` finds. O(entities).
+    static func make(inFile path: String) throws {
+        do { try write(inFile: path) } catch StoreError.corrupted {}
+    }
+
+    private static func write(inFile path: String) throws {
+        try Environment.write(toFile: path, table: StoreLayout.metaTable) { view, meta in
+            guard let identifier = try StoreIdentifier.read(in: view, meta) else { return }
+            var state: StoreState?
+            _ = try view.get(StoreLayout.stateKey, in: meta) { state = try StoreState(decoding: $0) }
+            var original = NumbersOrigin(store: identifier)
+            original.ends = try nextNumbers(in: view, meta)
+            let originals = try NumbersOrigin.originals(in: view, meta) + [original]
+            try view.put(StoreIdentifier.encoded(UUID()), for: StoreLayout.identifierKey, in: meta)
+            try view.put(NumbersOrigin.encode(originals), for: StoreLayout.originalsKey, in: meta)
+            // It names the LMDB transaction that wrote it.
+            if let state { try view.put(state.encoded(writtenBy: view), for: StoreLayout.stateKey, in: meta) }
+        }
+    }
+
+    /// By entity, the number that its next object gets.
+    private static func nextNumbers(in view: TransactionView, _ meta: Table) throws -> [Int: UInt64] {
+        let prefix = StoreLayout.entityKey(0).dropLast(2)
+        var numbers: [Int: UInt64] = [:]
+        try view.walk(meta, from: Array(prefix).span.bytes) { cursor in
+            let key = [UInt8](copying: cursor.key)
+            guard key.starts(with: prefix) else { return false }
+            if key.count == prefix.count + 2 {
+                let number = Int(key[prefix.count]) | Int(key[prefix.count + 1]) << 8
+                numbers[number] = try EntityState(decoding: cursor.value).nextObject
+            }
+            return true
+        }
+        return numbers
+    }
+}
