@@ -41,23 +41,21 @@ struct ExportedLinks {
             }
         }
         names = sources.map(\.name)
-        store = try hasIDs ? Self.store(entity, sources.map(\.1), in: snapshot) : nil
+        store = try hasIDs ? Self.store(of: snapshot) : nil
         self.sources = sources.map(\.1)
     }
 
-    /// The store that the numbers come from, if it has numbered all objects that are named here, or else this one.
-    private static func store(_ entity: Entity, _ sources: [Source], in snapshot: Snapshot) throws -> Value? {
+    /// The store that gave the numbers of all objects that are exported with them: the one that this store was filled from or is a copy of,
+    /// until this one has objects of its own. Files of several entities name each other's objects, so it is one for all.
+    private static func store(of snapshot: Snapshot) throws -> Value? {
         guard let own = snapshot.store.identifier else { return nil }
-        guard let origin = try snapshot.numbersOrigin() else { return .string(own.uuidString) }
-        var entities: Set<Int> = [try snapshot.model.number(of: entity.name)]
-        for source in sources {
-            switch source {
-            case .reference(_, _, let destination), .list(_, _, _, let destination):
-                entities.formUnion(snapshot.model.hierarchy(of: destination))
-            }
+        let entities = snapshot.model.entities
+        let numbered = entities.indices.filter {
+            !entities[$0].isDropped && !entities[$0].isJoin && entities[$0].links != nil
         }
-        let isFollowed = try entities.allSatisfy { try snapshot.follows(origin, $0) }
-        return .string((isFollowed ? origin.store : own).uuidString)
+        let givers = try [snapshot.numbersOrigin()].compactMap { $0 } + snapshot.originals()
+        let giver = try givers.first { giver in try numbered.allSatisfy { try snapshot.follows(giver, $0) } }
+        return .string((giver?.store ?? own).uuidString)
     }
 
     /// O(log n + links).
