@@ -149,6 +149,121 @@ import Testing
         #expect(try put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 3 unchanged"))
     }
 
+    /// Numbers of two stores in one file are those of different rows.
+    @Test func numbersOfTwoStoresInOneFileLinkTheirOwnRows() throws {
+        let (first, second) = (tool.store + " 1", tool.store + " 2")
+        try make(first, ["a", "b"])
+        try make(second, ["c", "d", "e"])
+        let texts = try [first, second].map { try String(contentsOfFile: export($0), encoding: .utf8) }
+        let rows = texts.map { $0.split(separator: "\n").map { $0 + "\n" } }
+        try make(tool.store, ["x", "y"])
+        // Row by row, so that each number is met with the other store's one before and behind it.
+        let mixed = [rows[0][0], rows[1][0], rows[1][1], rows[0][1], rows[1][2]].joined()
+        for text in [texts[0] + texts[1], mixed] {
+            let file = try tool.file("both.jsonl", text)
+            let result = try put(tool.store, file, "--key", "isbn")
+            #expect(result.status == 0, "\(result.error)")
+            #expect(try sequels(tool.store) == ["a A b", "b B", "c C d", "d D e", "e E", "x X y", "y Y"])
+            #expect(try put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 5 unchanged"))
+        }
+        // Without a key, the numbers of the second would be given twice.
+        let new = tool.store + " new"
+        _ = try PersistentContainer(path: new, model: Self.model)
+        let result = try put(new, tool.file("both.jsonl", texts[0] + texts[1]), "--skip-bad-rows")
+        #expect(result.output.contains("2 inserted") && result.output.contains("3 bad rows were skipped"))
+        #expect(try sequels(new) == ["a A b", "b B"])
+    }
+
+    @Test(arguments: [
+        "{\"isbn\":\"z\"}", "{\"@id\":null,\"@store\":\"STORE\",\"isbn\":\"z\"}", "{\"@id\":9,\"isbn\":\"z\"}",
+    ])
+    func aRowWithoutANumberBesideThoseOfAnotherStoreIsABadRow(row: String) throws {
+        let copy = tool.store + " copy"
+        try make(tool.store, ["a"])
+        let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
+        let exported = try String(contentsOfFile: export(tool.store), encoding: .utf8)
+        _ = try PersistentContainer(path: copy, model: Self.model)
+        let row = row.replacingOccurrences(of: "STORE", with: identifier) + "\n"
+        let result = try put(copy, tool.file("rows.jsonl", exported + row), "--skip-bad-rows")
+        #expect(result.output.contains("1 inserted") && result.output.contains("1 bad row"), "\(result.output)")
+        // The origin gives the number that the row would have got.
+        #expect(try put(tool.store, tool.file("b.csv", "isbn\nb\n"), "--key", "isbn").status == 0)
+        #expect(try put(copy, export(tool.store)).output.contains("1 inserted, 0 updated, 1 unchanged"))
+        #expect(try sequels(copy) == ["a A", "b "])
+    }
+
+    @Test func aStoreThatIsNoIdentifierIsABadRow() throws {
+        try make(tool.store, ["a"])
+        let file = try tool.file("b.csv", "@id,isbn,@store\n1,a,shop\n")
+        let result = try put(tool.store, file, "--key", "isbn")
+        #expect(result.error.contains("(@store): \"shop\" is not the identifier of a store"), "\(result.error)")
+    }
+
+    /// Numbers that were given before the copy are shared, and those that either store gives afterwards are its own.
+    @Test func aBackupGivesNumbersOfItsOwn() throws {
+        let backup = tool.store + " backup"
+        try make(tool.store, ["a", "b"], author: "ann")
+        #expect(try tool.run("backup", tool.store, backup).status == 0)
+        let identifiers = try [tool.store, backup].map { try PersistentContainer(path: $0).storeIdentifier }
+        #expect(identifiers[0] != nil && identifiers[1] != nil && identifiers[0] != identifiers[1])
+        // Until then each reads the other's export.
+        #expect(try put(tool.store, export(backup)).output.contains("0 inserted, 0 updated, 2 unchanged"))
+        #expect(try put(backup, export(tool.store)).output.contains("0 inserted, 0 updated, 2 unchanged"))
+        #expect(try put(tool.store, tool.file("c.csv", "isbn,title\nc,C\n"), "--key", "isbn").status == 0)
+        #expect(try put(backup, tool.file("d.csv", "isbn,title\nd,D\n"), "--key", "isbn").status == 0)
+        let refusal = "3 is the number of an object in another store"
+        #expect(try put(backup, export(tool.store)).error.contains("line 3, column 1 (@id): \(refusal)"))
+        #expect(try put(tool.store, export(backup)).error.contains("line 1, column 1 (@id): 1 is the number of"))
+        #expect(try sequels(tool.store) == ["a A b", "b B", "c C"])
+        #expect(try sequels(backup) == ["a A b", "b B", "d D"])
+        // With a key both go on as other stores do.
+        let authors = try tool.run("export", tool.store, "--entity", "Author").output
+        #expect(authors.contains(identifiers[0]?.uuidString ?? "?"), "\(authors)")
+        for store in [tool.store, backup] { #expect(try tool.run("check", store).output.contains("whole")) }
+        // A copy of the copy shares with both.
+        let second = tool.store + " second"
+        #expect(try tool.run("backup", backup, second).status == 0)
+        #expect(try put(second, export(backup)).output.contains("0 inserted, 0 updated, 3 unchanged"))
+        #expect(try put(second, export(tool.store)).error.contains("line 3, column 1 (@id): \(refusal)"))
+    }
+
+    /// The ids of objects that were there before the copy mean the same objects in both.
+    @Test func aBackupSharesTheIDsOfItsOriginal() throws {
+        let backup = tool.store + " backup"
+        try make(tool.store, ["a"])
+        #expect(try tool.run("backup", tool.store, backup).status == 0)
+        func ids(_ store: String, adding isbn: String) throws -> [ObjectID] {
+            let context = try PersistentContainer(path: store).newContext()
+            try context.insert("Book")["isbn"] = .string(isbn)
+            try context.save()
+            return try context.fetch(FetchRequest<ManagedObject>(entityName: "Book", sortKeys: [SortKey("isbn")])).map(
+                \.objectID)
+        }
+        let (here, there) = (try ids(tool.store, adding: "b"), try ids(backup, adding: "c"))
+        #expect(here[0] == there[0] && here[0].uriRepresentation == there[0].uriRepresentation)
+        #expect(here[1].number == there[1].number && here[1] != there[1])
+        let context = try PersistentContainer(path: backup).newContext()
+        #expect(try context.existingObject(with: here[0])["isbn"] == "a")
+        #expect(throws: ContextError.otherStore(here[1])) { try context.existingObject(with: here[1]) }
+    }
+
+    @Test func theOriginOfAnExportIsOneForAllEntities() throws {
+        let copy = tool.store + " copy"
+        try make(tool.store, ["a"], author: "ann")
+        let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
+        _ = try PersistentContainer(path: copy, model: Self.model)
+        for entity in ["Author", "Book"] {
+            #expect(try tool.run("import", copy, export(tool.store, entity), "--entity", entity).status == 0)
+        }
+        func stores() throws -> [Bool] {
+            try ["Author", "Book"].map { try tool.run("export", copy, "--entity", $0).output.contains(identifier) }
+        }
+        #expect(try stores() == [true, true])
+        #expect(try put(copy, tool.file("c.csv", "isbn\nc\n"), "--key", "isbn").status == 0)
+        // A link of Book leads to Author, so the two files name one store.
+        #expect(try stores() == [false, false])
+    }
+
     @Test func theIdentifiersOfJSONLDAreAttributes() throws {
         let lines =
             "{\"@id\":\"http://a.example/1\",\"@type\":\"Book\"}\n{\"@id\":\"http://a.example/2\",\"@type\":\"Book\"}\n"

@@ -75,13 +75,10 @@ struct RelatedColumns {
 
     /// The number and the related objects that a row names. Throws a sentence for what cannot be read.
     mutating func links(in row: FieldRow) throws(UnreadableField) -> RowLinks {
-        var links = RowLinks(related: [])
-        if let storePlace, !row.isNull(storePlace) {
-            links.isOwn = owner.isOwner(row.text(of: storePlace), of: entity)
-        }
+        var links = RowLinks(giver: try giver(in: row), related: [])
         links.fileNumber = try number(in: row)
         if let number = links.fileNumber, let idPlace {
-            if links.isOwn && owner.hasGiven(number, of: entity) {
+            if owner.isKnown(number, of: entity, by: links.giver) {
                 links.number = number
             } else if !owner.isKeyed {
                 throw UnreadableField(
@@ -91,8 +88,27 @@ struct RelatedColumns {
                 )
             }
         }
-        links.related = try related(in: row, isOwn: links.isOwn)
+        links.related = try related(in: row, links.giver)
+        if !owner.isKeyed, !owner.isOnly(links.giver), let place = storePlace ?? idPlace {
+            throw UnreadableField(
+                place: place,
+                reason:
+                    "its numbers are not of the same store as those of the rows before it; --key matches rows with objects by a value"
+            )
+        }
+        if links.fileNumber == nil, owner.source(of: entity) != nil, let place = idPlace ?? storePlace {
+            throw UnreadableField(
+                place: place, reason: "a new object beside those of another store needs that one's number")
+        }
         return links
+    }
+
+    /// The store whose numbers a row has.
+    private mutating func giver(in row: FieldRow) throws(UnreadableField) -> NumberGiver {
+        guard let storePlace, !row.isNull(storePlace) else { return .own }
+        if let giver = owner.giver(row.text(of: storePlace)) { return giver }
+        throw UnreadableField(
+            place: storePlace, reason: "\"\(row.excerpt(of: storePlace))\" is not the identifier of a store")
     }
 
     /// The number of a row's object; nil: the next one.
@@ -108,26 +124,27 @@ struct RelatedColumns {
     /// What a row says that has none of the columns.
     var absent: [RelatedObject] { Array(repeating: .absent, count: columns.count) }
 
-    /// Whether a row has none of the columns.
-    func areAbsent(in row: FieldRow) -> Bool {
-        places.allSatisfy { row.isAbsent($0) } && idPlace.map { row.isAbsent($0) } ?? true
+    /// Whether a row has none of the columns, and its new object may get the next number.
+    mutating func areAbsent(in row: FieldRow) -> Bool {
+        guard places.allSatisfy({ row.isAbsent($0) }), idPlace.map({ row.isAbsent($0) }) ?? true else { return false }
+        return owner.isKeyed || owner.isOnly(.own)
     }
 
     /// What related objects a row names; null and empty fields say that there are none.
-    private func related(in row: FieldRow, isOwn: Bool) throws(UnreadableField) -> [RelatedObject] {
+    private func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
         var related: [RelatedObject] = []
         for (column, place) in zip(columns, places) {
             if row.isAbsent(place) {
                 related.append(.absent)
             } else {
-                related.append(row.isNull(place) ? .none : try object(in: row, column, place, isOwn: isOwn))
+                related.append(row.isNull(place) ? .none : try object(in: row, column, place, giver))
             }
         }
         return related
     }
 
     private func object(
-        in row: FieldRow, _ column: RelatedColumn, _ place: Int, isOwn: Bool
+        in row: FieldRow, _ column: RelatedColumn, _ place: Int, _ giver: NumberGiver
     ) throws(UnreadableField) -> RelatedObject {
         let text = row.text(of: place)
         if let type = column.keyType {
@@ -149,7 +166,7 @@ struct RelatedColumns {
                         + (isList ? ", nor a list of such numbers with blanks between them" : ""))
             }
             let isRow = resolvesInFile && link.object.entity == entity
-            guard isRow || isOwn && owner.hasGiven(link.object.number, of: link.object.entity) else {
+            guard isRow || owner.isKnown(link.object.number, of: link.object.entity, by: giver) else {
                 throw UnreadableField(
                     place: place,
                     reason:

@@ -9,8 +9,10 @@ struct RowLinker {
     private var missing: [(line: Int, link: MissingLink)] = []
     /// The objects that these are links of.
     private var waiting: Set<UInt64> = []
-    /// With a key, numbers name rows of the file: the objects that these are by now, 16 bytes and more for each row.
-    private var objects: [UInt64: UInt64] = [:]
+    /// With a key, numbers name rows of the file, by the store that gave them: the objects that these are by now, 16 bytes and more for
+    /// each row.
+    private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
+    private let owner: NumberOwner
     private let resolvesInFile: Bool
     private let entity: Int
     /// Related objects whose rows have not come yet.
@@ -25,13 +27,14 @@ struct RowLinker {
         let number: UInt64
         let column: Int
         let related: RelatedObject
-        let isOwn: Bool
+        let giver: NumberGiver
         let isOfUnchanged: Bool
     }
 
     init(_ related: RelatedColumns, of entity: Int) {
         columns = related.columns
         self.entity = entity
+        owner = related.owner
         resolvesInFile = related.resolvesInFile && !related.columns.isEmpty
     }
 
@@ -47,7 +50,7 @@ struct RowLinker {
         for index in 0..<batch.records.count {
             let links = batch.links[index]
             var related = links.related
-            let delayed = resolvesInFile ? resolve(&related, isOwn: links.isOwn) : []
+            let delayed = resolvesInFile ? resolve(&related, links.giver) : []
             let row = LinkedRow(
                 batch.records.copy(at: index), number: links.number, related,
                 keeping: batch.records.keptSlots(at: index))
@@ -55,12 +58,14 @@ struct RowLinker {
             do {
                 let put = try writer.put(row, columns)
                 if waiting.contains(put.number) { forget(put.number, links.related) }
-                if resolvesInFile, let name = links.fileNumber { objects[name] = put.number }
+                if resolvesInFile, let name = links.fileNumber {
+                    objects[links.giver, default: [:]][name] = put.number
+                }
                 for column in delayed {
                     later.append(
                         LaterLinks(
                             line: batch.lines[index], number: put.number, column: column,
-                            related: links.related[column], isOwn: links.isOwn, isOfUnchanged: put.isUnchanged))
+                            related: links.related[column], giver: links.giver, isOfUnchanged: put.isUnchanged))
                     waiting.insert(put.number)
                 }
                 for link in put.missing {
@@ -97,10 +102,10 @@ struct RowLinker {
 
     /// Replaces numbers of the file by those of the objects that its rows are. Returns the columns whose rows have not all come yet;
     /// these are left out.
-    private func resolve(_ related: inout [RelatedObject], isOwn: Bool) -> [Int] {
+    private func resolve(_ related: inout [RelatedObject], _ giver: NumberGiver) -> [Int] {
         var delayed: [Int] = []
         for (place, object) in related.enumerated() {
-            if let resolved = resolved(object) {
+            if let resolved = resolved(object, giver) {
                 related[place] = resolved
             } else {
                 related[place] = .absent
@@ -111,10 +116,14 @@ struct RowLinker {
     }
 
     /// Nil when a row has not come; `orStored`: its number is then that of a stored object.
-    private func resolved(_ object: RelatedObject, orStored: Bool = false) -> RelatedObject? {
+    private func resolved(
+        _ object: RelatedObject, _ giver: NumberGiver, orStored: Bool = false
+    ) -> RelatedObject? {
         func own(_ link: RowLink) -> RowLink? {
             guard link.object.entity == entity else { return link }
-            guard let number = objects[link.object.number] else { return orStored ? link : nil }
+            guard let number = objects[giver]?[link.object.number] else {
+                return orStored && owner.isKnown(link.object.number, of: entity, by: giver) ? link : nil
+            }
             let object = RecordKey(entity: entity, number: number)
             return RowLink(object, position: link.position, otherPosition: link.otherPosition)
         }
@@ -135,16 +144,16 @@ struct RowLinker {
         }
     }
 
-    /// Links rows whose related objects came later. With numbers of this store, an object that no row is may be there already.
+    /// Links rows whose related objects came later. An object that no row is may be there already, if its number is known.
     private mutating func linkLater(
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {
         var left: [LaterLinks] = []
         var reasons: [(line: Int, reason: StoreError)] = []
         for links in later {
-            var related = resolved(links.related)
-            if related == nil, links.isOwn, try isAtEnd || areStored(links.related, writer) {
-                related = resolved(links.related, orStored: true)
+            var related = resolved(links.related, links.giver)
+            if related == nil, try isAtEnd || areStored(links.related, writer) {
+                related = resolved(links.related, links.giver, orStored: true)
             }
             guard let related else {
                 left.append(links)
