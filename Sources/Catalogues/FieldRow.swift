@@ -6,7 +6,7 @@ package struct FieldRow {
     package var line = 0
     private var bytes = ReusedBytes()
     private enum Content: UInt8 {
-        case text, null, absent
+        case text, literal, null, absent
     }
     private struct Field {
         let start: Int
@@ -46,6 +46,13 @@ package struct FieldRow {
         append(Field(start: start, end: bytes.count, content: .text))
     }
 
+    /// A number or a boolean of JSON.
+    mutating func appendLiteral(_ field: UnsafeRawBufferPointer) {
+        let start = bytes.count
+        bytes.append(field)
+        append(Field(start: start, end: bytes.count, content: .literal))
+    }
+
     /// A field that has no value, not even an empty text.
     package mutating func appendNull() {
         append(Field(start: bytes.count, end: bytes.count, content: .null))
@@ -75,7 +82,13 @@ package struct FieldRow {
     }
 
     /// Also for an absent field.
-    package func isNull(_ column: Int) -> Bool { fields[column].content != .text }
+    package func isNull(_ column: Int) -> Bool {
+        let content = fields[column].content
+        return content == .null || content == .absent
+    }
+
+    /// Whether the field is a number or a boolean of JSON, without quotation marks.
+    package func isLiteral(_ column: Int) -> Bool { fields[column].content == .literal }
 
     package func isAbsent(_ column: Int) -> Bool { fields[column].content == .absent }
 

@@ -40,8 +40,7 @@ struct JSONTypes {
                 }
                 var kinds: Kinds = []
                 if !number.isNegativeZero {
-                    // Whole numbers have neither point nor exponent here.
-                    if number.isPlain, number.integer != nil, !text.contains(0x2E), !text.contains(0x65) {
+                    if number.integer != nil, number.isWritten(asWhole: UnsafeRawBufferPointer(text)) {
                         kinds.insert(.integer)
                     }
                     if number.isDecimal { kinds.insert(.decimal) }

@@ -88,7 +88,7 @@ package struct TypeInference {
 
 extension NumberText {
     /// Whether the text has neither point nor exponent: 1.0 beside 2 is a number with a fraction.
-    fileprivate func isWritten(asWhole text: UnsafeRawBufferPointer) -> Bool {
+    func isWritten(asWhole text: UnsafeRawBufferPointer) -> Bool {
         text.allSatisfy { $0 != 0x2E && $0 | 0x20 != 0x65 }
     }
 }

@@ -15,15 +15,4 @@ extension Value {
         default: description
         }
     }
-
-    /// Whether a text, which was read as this value, is the one way to write it as a key. Others would make one key of two texts. Days
-    /// may lack the time; the case of hexadecimal digits has no meaning. A number of JSON has no trailing zero where it is whole.
-    package func isSpelled(_ text: String, inJSON: Bool = false) -> Bool {
-        switch self {
-        case .null, .string, .uuid, .data: true
-        case .double: text == catalogueText || inJSON && text == description
-        case .date: text == catalogueText || text + "T00:00:00Z" == catalogueText
-        default: text == catalogueText
-        }
-    }
 }

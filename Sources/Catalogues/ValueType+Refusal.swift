@@ -11,6 +11,9 @@ extension ValueType {
             return "\(plain): decimals have neither infinities nor not-a-number"
         case .double where text.isNumber: return "is a number that a double would change"
         case .decimal where text.isNumber: return "is a number that a decimal, of at most 38 digits, would change"
+        case .url:
+            guard let url = Value(text, as: .url) else { return plain }
+            return "is not a URL as it is written; write \(url.catalogueText.excerpt)"
         default: return plain
         }
     }

@@ -54,12 +54,17 @@ extension Value: CustomStringConvertible {
     private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
 
     /// Reads a text as files have it, which is also what `exactText` of a date is; nil for a number that the type does not hold
-    /// exactly: one that a double rounds, or of more than 38 digits for a decimal.
+    /// exactly, one that a double rounds, or of more than 38 digits for a decimal; and for a URL that would be written otherwise.
     package init?(exactly text: String, as type: ValueType) {
         switch type {
         case .date:
             guard let date = Date(exactText: text) else { return nil }
             self = .date(date)
+            return
+        case .url:
+            self.init(text, as: type)
+            // Another text would not come out again.
+            if description != text { return nil }
             return
         case .double where Self.nonFiniteDoubles[text] != nil:
             self = .double(Self.nonFiniteDoubles[text] ?? .nan)

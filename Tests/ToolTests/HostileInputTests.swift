@@ -127,7 +127,7 @@ import Testing
         #expect(try tool.run("import", tool.store, catalogue, "--entity", "E", "--key", "k").status == 0)
         let near = try tool.file("n.jsonl", "{\"op\":\"delete\",\"key\":0.99999999999999999999}\n")
         #expect(try failure("apply", tool.store, near, "--entity", "E").contains("\"key\" is not an integer"))
-        let change = "{\"op\":\"update\",\"key\":1.0,\"values\":{\"d\":\"-inf\"}}\n"
+        let change = "{\"op\":\"update\",\"key\":1,\"values\":{\"d\":\"-inf\"}}\n"
         #expect(try tool.run("apply", tool.store, try tool.file("c.jsonl", change), "--entity", "E").status == 0)
         let rows = try tool.run("export", tool.store, "--entity", "E", "--format", "jsonl").output
         #expect(rows == "{\"d\":\"-inf\",\"k\":1}\n{\"d\":1.5,\"k\":2}\n")

@@ -121,6 +121,139 @@ import Testing
         #expect(linked.status == 1 && linked.error.contains(reason), "\(linked.error)")
     }
 
+    /// What a file of JSON says is a key as it is written: no two spellings are one object.
+    @Test(arguments: [
+        (["2.0", "2", "20e-1"], "string"), (["1e2", "100"], "string"), (["1E+2", "100"], "string"),
+        (["2", "3"], "integer"), (["1.5", "2"], "decimal"), (["1.50", "1.5"], "string"), (["true", "false"], "string"),
+        (["\"2\"", "\"2.0\""], "string"), (["\"a\"", "7", "true"], "string"), (["0", "-0"], "string"),
+        (["\"0042\"", "42"], "string"),
+    ]) func aKeyOfJSONIsAsItIsWritten(texts: [String], type: String) throws {
+        let file = try tool.file("a.jsonl", texts.enumerated().map { "{\"k\":\($1),\"n\":\($0)}\n" }.joined())
+        #expect(try types(file, "--key", "k") == "k:\(type),n:integer\n")
+        let rows = try exported().split(separator: "\n").dropFirst().map { $0.split(separator: ",")[0] }
+        #expect(rows == texts.map { $0.filter { $0 != "\"" }[...] })
+        let again = try tool.run("import", tool.store, file, "--entity", "E", "--key", "k")
+        #expect(again.output.contains("0 inserted, 0 updated, \(texts.count) unchanged"), "\(again.error)")
+    }
+
+    @Test(arguments: [
+        ("\"2\"", "2", "2 is not in quotation marks, as keys before it are; \"2\" would be the same key"),
+        ("2", "\"3\"", "\"3\" is in quotation marks, which keys before it are not; 3 would be the same key"),
+        ("true", "\"true\"", "\"true\" is in quotation marks, which keys before it are not"),
+    ]) func aKeyInQuotationMarksIsNoOtherKeyThanTheOneWithout(first: String, second: String, reason: String) throws {
+        let text = "{\"k\":\(first)}\n{\"k\":\"x\"}\n{\"k\":\(second)}\n"
+        let result = try tool.run(
+            "import", tool.store, tool.file("a.jsonl", text), "--entity", "E", "--key", "k", "--skip-bad-rows")
+        #expect(result.output.contains("2 inserted") && result.output.contains("line 3, column 1 (k): \(reason)"))
+        let lines = "{\"k\":\"a\",\"e\":\(first)}\n{\"k\":\"b\",\"e\":\(second)}\n"
+        let related = try tool.run(
+            "import", tool.store, tool.file("b.jsonl", lines), "--entity", "F", "--key", "k", "--relate", "e=E.k",
+            "--create-related", "--skip-bad-rows")
+        #expect(related.output.contains("line 2, column 1 (e): \(reason)"), "\(related.output)\(related.error)")
+    }
+
+    @Test func textsKeepTheSpellingOfNumbers() throws {
+        let file = try tool.file("a.jsonl", "{\"k\":2.0,\"v\":1e2,\"w\":true}\n{\"k\":2,\"v\":1E+2,\"w\":-0.0}\n")
+        #expect(try types(file, "--types", "*:string", "--key", "k") == "k:string,v:string,w:string\n")
+        #expect(try exported() == "k,v,w\n2.0,1e2,true\n2,1E+2,-0.0\n")
+    }
+
+    /// A number of JSON that is no key is its value, however it is written.
+    @Test func wholeNumbersOfJSONAreIntegersWhereThatIsTheType() throws {
+        let file = try tool.file("a.jsonl", "{\"k\":\"a\",\"v\":2.0}\n{\"k\":\"b\",\"v\":1e2}\n{\"k\":\"c\",\"v\":3}\n")
+        #expect(try types(file, "--types", "v:integer", "--key", "k") == "k:string,v:integer\n")
+        #expect(try exported() == "k,v\na,2\nb,100\nc,3\n")
+        let other = tool.store + " other"
+        #expect(try tool.run("import", other, file, "--entity", "E", "--key", "k").status == 0)
+        #expect(try tool.run("export", other, "--entity", "E", "--print-types").output == "k:string,v:double\n")
+    }
+
+    @Test(arguments: ["42.0", "4.2e1", "\"042\""]) func aChangeNamesItsObjectAsItsKeyPrints(key: String) throws {
+        let file = try tool.file("a.csv", "k,v\n42,1\n")
+        #expect(try types(file, "--key", "k") == "k:integer,v:integer\n")
+        let result = try tool.run(
+            "apply", tool.store, tool.file("c.jsonl", "{\"op\":\"delete\",\"key\":\(key)}\n"), "--entity", "E")
+        #expect(result.status == 1 && result.error.contains("another spelling of the key 42"), "\(result.error)")
+        let unkeyed = try tool.file("b.csv", "v\n1\n")
+        #expect(try tool.run("import", tool.store, unkeyed, "--entity", "F").status == 0)
+        let number = try tool.run(
+            "apply", tool.store, tool.file("d.jsonl", "{\"op\":\"delete\",\"key\":1.0}\n"), "--entity", "F")
+        #expect(number.error.contains("there is no F with number 1.0"), "\(number.error)")
+    }
+
+    /// Where a key can be written in two ways, a file has one of them.
+    @Test(arguments: [
+        ("date", "2024-01-02", "2024-01-03", "2024-01-03T00:00:00Z"),
+        ("date", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2024-01-03"),
+        (
+            "uuid", "a0000000-0000-0000-0000-000000000001", "a0000000-0000-0000-0000-000000000002",
+            "A0000000-0000-0000-0000-000000000001"
+        ),
+        ("data", "AB", "AC", "ac"), ("double", "0.0", "1.0", "-0.0"),
+        (
+            "uuid", "a0000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
+            "a0000000-0000-0000-0000-00000000000A"
+        ),
+    ]) func aFileWritesItsKeysInOneWay(type: String, first: String, second: String, other: String) throws {
+        let file = try tool.file("a.csv", "k,v\n\(first),1\n\(second),2\n\(other),3\n")
+        let result = try tool.run(
+            "import", tool.store, file, "--entity", "E", "--key", "k", "--types", "k:\(type)", "--skip-bad-rows")
+        #expect(result.output.contains("2 inserted"), "\(result.output)\(result.error)")
+        #expect(result.output.contains("line 4, column 1 (k): \"\(other)\" is another spelling of the key"))
+        let exported = try tool.file("b.jsonl", tool.run("export", tool.store, "--entity", "E").output)
+        let again = try tool.run("import", tool.store, exported, "--entity", "E", "--key", "k")
+        #expect(again.output.contains("0 inserted, 0 updated, 2 unchanged"), "\(again.error)")
+        let text = tool.store + " text"
+        #expect(try tool.run("import", text, file, "--entity", "E", "--key", "k").output.contains("3 inserted"))
+    }
+
+    @Test(arguments: ["http://a.example/ä", "http://a.example/a b", "http://a.example/%zz"])
+    func aURLKeepsItsTextOrIsABadRow(url: String) throws {
+        let file = try tool.file("a.csv", "k,u\n1,http://a.example/x?y=1\n2,\(url)\n")
+        let result = try tool.run(
+            "import", tool.store, file, "--entity", "E", "--key", "k", "--types", "u:url", "--skip-bad-rows")
+        #expect(result.output.contains("1 inserted"), "\(result.output)\(result.error)")
+        #expect(result.output.contains("(u): \"\(url)\" is not a URL"), "\(result.output)")
+        #expect(try exported() == "k,u\n1,http://a.example/x?y=1\n")
+    }
+
+    /// Columns that are called as those of numbers and stores.
+    @Test(arguments: ["csv", "jsonl"]) func columnsThatExportDoesNotWriteAreAttributes(format: String) throws {
+        func file(_ name: String, _ columns: [String], _ rows: [[String]]) throws -> String {
+            let lines = rows.map { row in
+                format == "csv"
+                    ? row.joined(separator: ",")
+                    : "{"
+                        + zip(columns, row).map { "\"\($0)\":\(Int($1) == nil ? "\"\($1)\"" : $1)" }.joined(
+                            separator: ",")
+                        + "}"
+            }
+            let header = format == "csv" ? [columns.joined(separator: ",")] : []
+            return try tool.file(name + "." + format, (header + lines).joined(separator: "\n") + "\n")
+        }
+        func attributes(_ name: String, _ columns: [String], _ rows: [[String]], _ options: String...) throws
+            -> [String]
+        {
+            let store = tool.store + name
+            let path = try file(name, columns, rows)
+            for counts in ["\(rows.count) inserted", "0 inserted, 0 updated, \(rows.count) unchanged"] {
+                let result = try tool.run(["import", store, path, "--entity", "E", "--key", columns[0]] + options)
+                #expect(result.output.contains(counts), "\(name): \(result.output)\(result.error)")
+            }
+            let types = try tool.run("export", store, "--entity", "E", "--print-types").output
+            return types.split(separator: ",").map { String($0.split(separator: ":")[0]) }
+        }
+        let identifier = UUID().uuidString
+        #expect(try attributes("shops", ["k", "@store"], [["1", "shop A"], ["2", "shop B"]]).contains("@store"))
+        #expect(try attributes("ids", ["k", "@id"], [["a", "5"], ["b", "7"]]).contains("@id"))
+        #expect(try attributes("key", ["@id", "v"], [["5", "x"], ["7", "y"]]).contains("@id"))
+        let both = try attributes("both", ["k", "@id", "@store"], [["a", "1", "A"], ["b", "2", "B"]])
+        #expect(both.contains("@id") && both.contains("@store"))
+        #expect(try attributes("uuid", ["k", "@store"], [["a", identifier], ["b", identifier]]).contains("@store"))
+        let ours = try attributes("ours", ["k", "@id", "@store"], [["a", "1", identifier], ["b", "2", identifier]])
+        #expect(ours == ["k\n"] || ours == ["k"])
+    }
+
     @Test(arguments: [
         ("double", "0.1234567890123456789", "is a number that a double would change"),
         ("double", "9007199254740993", "is a number that a double would change"),

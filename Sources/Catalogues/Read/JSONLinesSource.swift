@@ -9,13 +9,14 @@ package final class JSONLinesSource: RowSource {
     private let splitter: LineSplitter
     private let told: ToldColumns
     package private(set) var columns: [String] = []
-    /// The types that the sampled values have; text where they differ, or all are null.
+    /// The types that the values have in the lines that were read for members; text where they differ, or all are null.
     package var types: [String: ValueType] { sampled.types }
-    private var sampled = JSONTypes()
+    private var sampled: JSONTypes
 
     package init(_ input: CatalogueInput, _ told: ToldColumns = ToldColumns()) throws {
         self.input = input
         self.told = told
+        sampled = JSONTypes(key: told.key)
         splitter = try LineSplitter(input)
         let fault = try sample()
         let types = sampled.types
@@ -69,15 +70,9 @@ package final class JSONLinesSource: RowSource {
                 : "the name of the member \"\(name.excerpt)\" has \(name.controlCharacter)")
     }
 
+    /// The types are known since the lines were read for members, with `ToldColumns.key`.
     package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
-        var inference = JSONTypes(key: key)
-        let names = Set(asked.map { columns[$0] })
-        try? splitter.forEachLine(
-            { line, number in
-                guard !line.isBlank, let object = try? object(line, number) else { return }
-                for (name, value) in object where names.contains(name) { inference.note(value, of: name) }
-            }, tooLong: { _ in })
-        let types = inference.types
+        let types = sampled.types
         return columns.map { types[$0] ?? .string }
     }
 
@@ -97,7 +92,10 @@ package final class JSONLinesSource: RowSource {
                     switch object[column] {
                     case nil: row.appendAbsent()
                     case .null: row.appendNull()
-                    case let value?: Array(value.text.utf8).withUnsafeBytes { row.append($0) }
+                    case .string(var text): text.withUTF8 { row.append(UnsafeRawBufferPointer($0)) }
+                    case let literal?:
+                        var text = literal.text
+                        text.withUTF8 { row.appendLiteral(UnsafeRawBufferPointer($0)) }
                     }
                 }
                 try body(row)

@@ -4,23 +4,20 @@ package import Values
 package enum JSONScalar: Equatable, Sendable {
     case null
     case boolean(Bool)
-    /// Its digits as they stand in the file, so that none are lost; those of a whole number without a fraction.
+    /// As it is written in the file, so that nothing is lost: 2.0 is not 2.
     case number(String)
     case string(String)
 
     /// Nil when the number, which JSON's grammar allows, is too large for a double.
     init?(number digits: String) {
-        if Int64(digits) != nil {
-            self = .number(digits)
-            return
-        }
-        guard let double = Double(digits), double.isFinite else { return nil }
-        self = .number(Self.wholeNumber(digits).map(String.init) ?? digits)
+        guard Int64(digits) != nil || Double(digits)?.isFinite ?? false else { return nil }
+        self = .number(digits)
     }
 
-    /// The integer that a number of JSON's grammar is, by its digits: 2.50e1 is 25. Nil when there is none of 64 bits, and
-    /// for -0, which only a double can represent.
-    private static func wholeNumber(_ number: String) -> Int64? {
+    /// The integer that a number of JSON's grammar is, by its digits: 2.50e1 is 25. Nil if it isn't one of 64 bits, and
+    /// for -0.0, which only a double can represent.
+    package static func wholeNumber(_ number: String) -> Int64? {
+        if let whole = Int64(number) { return whole }
         let parts = number.utf8.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }
         let isNegative = number.utf8.first == UInt8(ascii: "-")
         let mantissa = parts[0].dropFirst(isNegative ? 1 : 0).split(separator: UInt8(ascii: "."))
@@ -51,10 +48,16 @@ package enum JSONScalar: Equatable, Sendable {
         switch self {
         case .null: .null
         case .string(let text): Value(catalogueText: text, as: type)
+        case .number(let digits) where type == .integer: Self.wholeNumber(digits).map { .integer($0) }
         case .boolean, .number: type == .string ? nil : Value(catalogueText: text, as: type)
         }
     }
 
-    /// Whether it is the one way to write a value as a key.
-    package func spells(_ value: Value) -> Bool { value.isSpelled(text, inJSON: true) }
+    /// Whether it is written without quotation marks.
+    package var isLiteral: Bool {
+        switch self {
+        case .boolean, .number: true
+        case .null, .string: false
+        }
+    }
 }

@@ -21,6 +21,8 @@ struct JSONScanner {
 
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
+    var isAtEnd: Bool { next == nil }
+
     func fault(_ what: String) -> Fault { Fault(offset: offset, what: next == nil ? "the end" : what) }
 
     private mutating func skipBlanks() {

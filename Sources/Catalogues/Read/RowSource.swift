@@ -13,7 +13,7 @@ package protocol RowSource: AnyObject {
     /// Hands out the rows that are left, and lines that are no rows. A body that throws ends the reading.
     func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws
 
-    /// The types of some of the columns, by their places, from all rows that are left; text for all others. What is no row, and what
-    /// ends the reading, is met again by who reads the rows. `key` is the name of the column that tells rows apart.
+    /// The types of some of the columns, by their places, from all rows that are left, or from those that were read for the names of columns.
+    /// What is no row, and what ends the reading, is met again by who reads the rows. `key` is the name of the column that tells rows apart.
     func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType]
 }

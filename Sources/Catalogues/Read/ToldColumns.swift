@@ -8,8 +8,14 @@ package struct ToldColumns: Sendable {
     /// Whether lists and objects of JSON lines are read as JSON text.
     package let areListsText: Bool
 
-    package init(names: Set<String> = [], areFoundInAllLines: Bool = false, areListsText: Bool = false) {
+    /// The member of JSON lines that tells rows apart.
+    package let key: String?
+
+    package init(
+        names: Set<String> = [], areFoundInAllLines: Bool = false, areListsText: Bool = false, key: String? = nil
+    ) {
         (self.names, self.areFoundInAllLines, self.areListsText) = (names, areFoundInAllLines, areListsText)
+        self.key = key
     }
 
     /// Whether a file may name a column so: by something without control characters, which bytes of UTF-16 would have, or by a known name.

@@ -13,6 +13,7 @@ final class ChangeApplier {
     private(set) var ignoredCount = 0
     /// The attributes whose values are unique.
     private let keys: Set<Int>
+    private var spellings = KeySpellings()
 
     init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
         self.writer = writer
@@ -105,10 +106,10 @@ final class ChangeApplier {
             guard let value = scalar.value(as: type), !value.isNull else {
                 throw bad("\"key\" \(type.refusal(of: scalar.text))")
             }
-            if !scalar.spells(value) { throw bad(value.refusalAsKey(of: scalar.text.excerpt)) }
+            try requireSpelling(scalar, of: value, keySlot, bad)
             return try writer.object(key: value)
         }
-        guard case .integer(let number) = scalar.value(as: .integer) else {
+        guard case .integer(let number) = scalar.value(as: .integer), scalar.text == String(number) else {
             throw bad("there is no \(writer.entity.name) with number \(scalar.text.excerpt)")
         }
         return try writer.object(number: UInt64(clamping: number))
@@ -124,9 +125,17 @@ final class ChangeApplier {
             guard let value = scalar.value(as: type) else {
                 throw bad("\"\(scalar.text.excerpt)\" for \(name) \(type.refusal(of: scalar.text))")
             }
-            if keys.contains(slot) && !scalar.spells(value) { throw bad(value.refusalAsKey(of: scalar.text.excerpt)) }
+            if keys.contains(slot), !value.isNull { try requireSpelling(scalar, of: value, slot, bad) }
             values[slot] = value
         }
+    }
+
+    /// Throws for another spelling of a unique value.
+    private func requireSpelling(
+        _ scalar: JSONScalar, of value: Value, _ slot: Int, _ bad: (String) -> BadInput
+    ) throws {
+        let fault = spellings.fault(scalar.text, of: value, isLiteral: scalar.isLiteral, inJSON: true, column: slot)
+        if let fault { throw bad(fault) }
     }
 }
 

@@ -260,7 +260,7 @@ extension ImportCommand {
             }
         }
         let isNew = try stored == nil || container?.count(ofEntity: entity) == 0
-        return ToldColumns(names: names, areFoundInAllLines: isNew || addColumns, areListsText: lists.listsAsText)
+        return ToldColumns(names: names, areFoundInAllLines: isNew || addColumns, areListsText: lists.listsAsText, key: key)
     }
 
     /// The error for a name that no column of the file has.

@@ -44,6 +44,7 @@ struct RelatedColumns {
     var resolvesInFile: Bool { owner.isKeyed && idPlace != nil }
 
     private let isJSON: Bool
+    private var spellings = KeySpellings()
 
     init(
         _ names: [String], to entity: Entity, in model: Model, _ relations: [RelateOption], insertsMissing: Bool,
@@ -114,12 +115,18 @@ struct RelatedColumns {
     /// The number of a row's object; nil: the next one.
     private func number(in row: FieldRow) throws(UnreadableField) -> UInt64? {
         guard let idPlace, !row.isNull(idPlace) else { return nil }
-        guard let number = UInt64(row.text(of: idPlace)), (1..<RecordKey.firstTemporaryNumber).contains(number) else {
+        guard let number = Self.number(row.text(of: idPlace)) else {
             throw UnreadableField(
                 place: idPlace, reason: "\"\(row.excerpt(of: idPlace))\" is not the number of an object")
         }
         return number
     }
+
+    private static func number(_ text: String) -> UInt64? {
+        UInt64(text).flatMap { (1..<RecordKey.firstTemporaryNumber).contains($0) ? $0 : nil }
+    }
+
+    static func isNumber(_ text: String) -> Bool { number(text) != nil }
 
     /// What a row says that has none of the columns.
     var absent: [RelatedObject] { Array(repeating: .absent, count: columns.count) }
@@ -131,7 +138,7 @@ struct RelatedColumns {
     }
 
     /// What related objects a row names; null and empty fields say that there are none.
-    private func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
+    private mutating func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
         var related: [RelatedObject] = []
         for (column, place) in zip(columns, places) {
             if row.isAbsent(place) {
@@ -143,7 +150,7 @@ struct RelatedColumns {
         return related
     }
 
-    private func object(
+    private mutating func object(
         in row: FieldRow, _ column: RelatedColumn, _ place: Int, _ giver: NumberGiver
     ) throws(UnreadableField) -> RelatedObject {
         let text = row.text(of: place)
@@ -153,8 +160,10 @@ struct RelatedColumns {
             guard let value = Value(catalogueText: text, as: type) else {
                 throw UnreadableField(place: place, reason: "\"\(excerpt)\" \(type.refusal(of: text))")
             }
-            if value.isSpelled(text, inJSON: isJSON) { return .named(value) }
-            throw UnreadableField(place: place, reason: value.refusalAsKey(of: excerpt))
+            let fault = spellings.fault(
+                text, of: value, isLiteral: row.isLiteral(place), inJSON: isJSON, column: place)
+            if let fault { throw UnreadableField(place: place, reason: fault) }
+            return .named(value)
         }
         let isList = column.kind == .list
         var links: [RowLink] = []

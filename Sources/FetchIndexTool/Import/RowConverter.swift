@@ -17,7 +17,7 @@ struct RowConverter {
         /// One of the default values. The value itself would be retained for each row.
         case value(Int)
         case required
-        case text(column: Int, isRequired: Bool)
+        case text(column: Int, isRequired: Bool, isKey: Bool)
         case integer(column: Int, isRequired: Bool, isKey: Bool)
         case number(column: Int, ValueType, isRequired: Bool, isKey: Bool)
         case other(column: Int, ValueType, isRequired: Bool, isKey: Bool)
@@ -32,6 +32,7 @@ struct RowConverter {
     private(set) var related: RelatedColumns
     /// Whether the texts of numbers are those of JSON.
     private let isJSON: Bool
+    private var spellings = KeySpellings()
     private var builder = RecordBuilder()
     private var digits: [UInt8] = []
 
@@ -82,7 +83,7 @@ struct RowConverter {
             }
             let (type, isKey) = (attribute.type, keys.contains(slot))
             switch type {
-            case .string: return .text(column: column, isRequired: isRequired)
+            case .string: return .text(column: column, isRequired: isRequired, isKey: isKey && isJSON)
             case .integer: return .integer(column: column, isRequired: isRequired, isKey: isKey)
             case .double, .decimal: return .number(column: column, type, isRequired: isRequired, isKey: isKey)
             default: return .other(column: column, type, isRequired: isRequired, isKey: isKey)
@@ -108,12 +109,13 @@ struct RowConverter {
             case .null: builder.appendNull()
             case .value(let number): builder.append(defaultValues[number])
             case .required: throw bad(row, nil, "a value is required")
-            case .text(let column, let isRequired):
+            case .text(let column, let isRequired, let isKey):
                 if hasAbsent && row.isAbsent(column) {
                     try appendAbsent(row, column, isRequired)
                 } else if row.isNull(column) {
                     try appendNull(row, column, isRequired)
                 } else {
+                    if isKey { try requireKey(row, column, .string(row.text(of: column))) }
                     try appendText(row, column, isValid: isASCII)
                 }
             case .integer(let column, let isRequired, let isKey):
@@ -185,11 +187,11 @@ struct RowConverter {
 
     private mutating func appendInteger(_ row: FieldRow, _ column: Int, _ isKey: Bool) throws {
         let field = row[column]
-        guard let number = field.withUnsafeBytes({ $0.decimalInteger }) else {
-            throw unreadable(row, column, .integer)
-        }
-        if isKey, field.withUnsafeBytes({ !$0.isSpelled(as: number) }) {
-            throw misspelt(row, column, .integer(number))
+        let written = field.withUnsafeBytes { $0.decimalInteger }
+        guard let number = written ?? (row.isLiteral(column) ? JSONScalar.wholeNumber(row.text(of: column)) : nil)
+        else { throw unreadable(row, column, .integer) }
+        if isKey, isJSON || field.withUnsafeBytes({ !$0.isSpelled(as: number) }) {
+            try requireKey(row, column, .integer(number))
         }
         builder.appendInteger(number)
     }
@@ -219,7 +221,7 @@ struct RowConverter {
     private mutating func append(_ row: FieldRow, _ column: Int, _ type: ValueType, _ isKey: Bool) throws {
         let text = row.text(of: column)
         guard let value = Value(catalogueText: text, as: type) else { throw unreadable(row, column, type) }
-        if isKey && !value.isSpelled(text, inJSON: isJSON) { throw misspelt(row, column, value) }
+        if isKey { try requireKey(row, column, value) }
         builder.append(value)
     }
 
@@ -227,8 +229,10 @@ struct RowConverter {
         badText(row, column, "\"\(row.excerpt(of: column))\" \(type.refusal(of: row.text(of: column)))")
     }
 
-    private func misspelt(_ row: FieldRow, _ column: Int, _ value: Value) -> BadInput {
-        badText(row, column, value.refusalAsKey(of: row.excerpt(of: column)))
+    private mutating func requireKey(_ row: FieldRow, _ column: Int, _ value: Value) throws {
+        let fault = spellings.fault(
+            row.text(of: column), of: value, isLiteral: row.isLiteral(column), inJSON: isJSON, column: column)
+        if let fault { throw badText(row, column, fault) }
     }
 
     private func badText(_ row: FieldRow, _ column: Int, _ reason: String) -> BadInput {
