@@ -119,7 +119,12 @@ struct ImportCommand: ParsableCommand {
         try prepareRelated(relations, container)
         try prepareEntity(
             container, columns: source.columns, relations, given: types,
-            inferred: { try inferTypes(of: $0, format, input, told) })
+            rows: { try opened(format, input, told) },
+            inferred: { asked in
+                // Lines of JSON were read for their members, and tell the types already.
+                let rows = source is JSONLinesSource ? source : try opened(format, input, told)
+                return try rows.inferTypes(of: asked, key: key)
+            })
         input.endSampling()
         let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
         var report = Report()
@@ -153,7 +158,7 @@ struct ImportCommand: ParsableCommand {
         if let key, !given.named.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
             throw stored?.unknownAttribute(key) ?? unknownColumn(key, given.named.map(\.name))
         }
-        try prepareEntity(container, columns: [], [], given: given, inferred: { _ in [] })
+        try prepareEntity(container, columns: [], [], given: given, rows: { throw empty }, inferred: { _ in [] })
         var report = Report()
         try finish(&report, container, start)
     }

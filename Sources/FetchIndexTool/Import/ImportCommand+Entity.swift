@@ -14,10 +14,10 @@ extension ImportCommand {
     /// Columns of `--relate` are relationships of a new entity; those of a stored one, and the numbers of objects, are no attributes.
     func prepareEntity(
         _ container: PersistentContainer, columns all: [String], _ relations: [RelateOption],
-        given: GivenTypes, inferred inferredOfAll: (Set<Int>) throws -> [ValueType]
+        given: GivenTypes, rows: () throws -> any RowSource, inferred inferredOfAll: (Set<Int>) throws -> [ValueType]
     ) throws {
         let stored = try container.model().entity(named: entity)
-        let taken = try attributeNames(all, stored, given.types(of: []), inferredOfAll)
+        let taken = try attributeNames(all, stored, given.types(of: []), rows)
         let places = all.indices.filter { isAttribute(all[$0], of: stored, relations, takenNames: taken) }
         let columns = places.map { all[$0] }
         let types = given.types(of: columns)
@@ -74,22 +74,6 @@ extension ImportCommand {
             ? try model(of: container, adding: relations, to: new)
             : Model(entities: [new.adding([], stored?.relationships ?? [])])
         _ = try PersistentContainer(path: store.store, model: made)
-    }
-
-    /// The names of numbers and stores that a file's own attributes have: a new one is an attribute if its type is given, if its values are
-    /// no numbers, as those of JSON-LD, or if the file has the name with one more @ too.
-    private func attributeNames(
-        _ columns: [String], _ stored: Entity?, _ types: [String: ValueType],
-        _ inferred: (Set<Int>) throws -> [ValueType]
-    ) throws -> Set<String> {
-        var names: Set<String> = []
-        for (name, type) in [(RecordKey.numberName(), ValueType.integer), (RecordKey.storeName(), .string)] {
-            guard let place = columns.firstIndex(of: name), stored == nil || addColumns else { continue }
-            if try types[name] != nil || columns.contains("@" + name) || inferred([place])[place] != type {
-                names.insert(name)
-            }
-        }
-        return names
     }
 
     private func isAttribute(
@@ -260,7 +244,8 @@ extension ImportCommand {
             }
         }
         let isNew = try stored == nil || container?.count(ofEntity: entity) == 0
-        return ToldColumns(names: names, areFoundInAllLines: isNew || addColumns, areListsText: lists.listsAsText, key: key)
+        return ToldColumns(
+            names: names, areFoundInAllLines: isNew || addColumns, areListsText: lists.listsAsText, key: key)
     }
 
     /// The error for a name that no column of the file has.
@@ -287,13 +272,11 @@ extension ImportCommand {
         return given
     }
 
-    /// The types of columns from all rows; text for those that are not asked for.
-    func inferTypes(
-        of asked: Set<Int>, _ format: CatalogueFormat, _ input: CatalogueInput, _ told: ToldColumns
-    ) throws -> [ValueType] {
+    /// The file from its first row on.
+    func opened(_ format: CatalogueFormat, _ input: CatalogueInput, _ told: ToldColumns) throws -> any RowSource {
         let source = try format.open(input, told)
         source.decompressesAhead = threads.count > 1
-        return try source.inferTypes(of: asked, key: key)
+        return source
     }
 }
 
