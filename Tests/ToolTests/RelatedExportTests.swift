@@ -71,7 +71,7 @@ import Testing
         try context.save()
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64], ["csv", "tsv", "jsonl"]) func theFilesOfAllEntitiesMakeAnEqualStore(
+    @Test(arguments: zip([1, 2, 3] as [UInt64], ["csv", "tsv", "jsonl"])) func theFilesOfAllEntitiesMakeAnEqualStore(
         seed: UInt64, format: String
     ) throws {
         try fill(seed: seed)
