@@ -252,6 +252,13 @@ import Testing
         #expect(try attributes("uuid", ["k", "@store"], [["a", identifier], ["b", identifier]]).contains("@store"))
         let ours = try attributes("ours", ["k", "@id", "@store"], [["a", "1", identifier], ["b", "2", identifier]])
         #expect(ours == ["k\n"] || ours == ["k"])
+        // Without links, `export` writes no numbers, so a stored object is not what such a column names.
+        let stored = tool.store + "shops"
+        let refused = try tool.run(
+            "import", stored, file("more", ["k", "@id"], [["9", "1"]]), "--entity", "E", "--format", format)
+        #expect(refused.status == 1 && refused.error.contains("@id"), "\(refused.output)")
+        let added = try attributes("shops", ["k", "@id"], [["9", "1"]], "--add-columns")
+        #expect(added.contains("@id") && added.contains("@store"))
     }
 
     @Test(arguments: [

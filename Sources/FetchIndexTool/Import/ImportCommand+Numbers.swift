@@ -6,11 +6,11 @@ internal import SystemBasics
 // Columns that `export` writes beside attributes: the numbers of objects, and the store that gave them.
 extension ImportCommand {
     /// The names of numbers and stores that attributes of the file have. Columns of these names are attributes unless they are what `export`
-    /// writes: numbers, and identifiers of stores. A new entity, which has no links, needs both.
+    /// writes: numbers, and identifiers of stores. An entity without links, as a new one, needs both.
     func attributeNames(
         _ columns: [String], _ stored: Entity?, _ types: [String: ValueType], _ rows: () throws -> any RowSource
     ) throws -> Set<String> {
-        if stored != nil && !addColumns { return [] }
+        if stored?.links != nil && !addColumns { return [] }
         var names: Set<String> = []
         /// The column that `export` writes under a name, with one more @ for each attribute that has it.
         func exported(_ name: String) -> Int? {
