@@ -8,9 +8,9 @@ extension BatchWriter {
     /// returned. When the body throws, or the process ends meanwhile, what was written is saved, the cache stays as it was, and the next
     /// commit or opening has the change again: a body that writes it somewhere makes sure that it is written before it returns.
     ///
-    /// The outcome is that of ``commit(bringing:cacheName:)``. A cache that every writer keeps is current before the body is called: its
-    /// change is told once. False, without a call of the body, when nothing was written. O(k log n) for k changes; a commit of the cache
-    /// alone follows. Throws as ``commit(bringing:cacheName:)``, and what the body throws.
+    /// The outcome is that of ``commit(bringing:cacheName:)``. A cache that every writer keeps is current before the body is called, and a
+    /// note in the store says until the end what its reader has not had. False, without a call of the body, when nothing was written.
+    /// O(k log n) for k changes; a commit of the cache alone follows. Throws as ``commit(bringing:cacheName:)``, and what the body throws.
     @discardableResult
     public func commit(
         bringing definition: OrderDefinition, cacheName: String, telling body: (FetchOutcome) throws -> Void
@@ -31,11 +31,6 @@ extension BatchWriter {
             try settleUpdates()
             guard let ended = writer else { return false }
             let model = ended.model
-            if try isMaintained(cacheName, in: ended) {
-                let start = container.commit(of: cacheName, in: ended)
-                if let outcome = try commit(bringing: definition, cacheName: cacheName) { try body(outcome, start) }
-                return true
-            }
             writer = nil
             let request = try definition.compile(in: model)
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
@@ -45,12 +40,13 @@ extension BatchWriter {
             told = nil
             try engine.keepAll(in: ended)
             let snapshot = try ended.commitAndRead()
+            savedCounts = counts
             let (reading, reason) = try engine.begin(cache, in: snapshot)
             let outcome = reading?.opened.outcome ?? .rebuilt(reason ?? .damaged)
             try body(
                 FetchOutcome(outcome) { container.id(of: $0, in: model) }, reading?.opened.start)
             told = reading
-            if let reason, reason.isOfState { try rebuild(cache, reason) }
+            if let reason, reason.isOfState { try rebuild(cache, reason, readUpTo: snapshot.commit) }
             return true
         }
     }
@@ -62,21 +58,10 @@ extension BatchWriter {
         try withPublicErrors { try container.cacheEngine.end(told, limit: writeTimeout) }
     }
 
-    private func isMaintained(_ cacheName: String, in writer: StoreWriter) throws -> Bool {
-        // A damaged list maintains none.
-        ((try? CacheDirectory.maintained(in: writer)) ?? []).contains(cacheName)
-    }
-
-    private func rebuild(_ cache: CacheRequest, _ reason: RebuildReason) throws {
+    private func rebuild(_ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64) throws {
         let writer = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: false)
-        try container.cacheEngine.rebuildOrDelete(cache, reason, in: writer)
+        // Others may have written since.
+        try container.cacheEngine.rebuildOrDelete(cache, reason, readUpTo: commit, in: writer)
         try writer.commit()
-    }
-}
-
-extension PersistentContainer {
-    /// The commit that a cache reflects; nil without a readable one.
-    fileprivate func commit(of cacheName: String, in reader: StoreReader) -> UInt64? {
-        (try? CacheDirectory.header(cacheName, in: reader))??.commit
     }
 }

@@ -55,7 +55,7 @@ public final class BatchWriter {
     let preparation = Atomic(Preparation.sortedKeys)
     public internal(set) var counts = Counts()
     /// What of `counts` is committed. Unique keys that were left out are written in a commit of their own before the last one.
-    package private(set) var savedCounts = Counts()
+    package internal(set) var savedCounts = Counts()
     /// The updates of the open transaction.
     var updatedRows = UpdatedRows()
     /// Objects whose rows are counted as updated because of links that were made later.

@@ -17,11 +17,17 @@ extension CacheDirectory {
         return names
     }
 
-    /// Adds a cache to the list, or takes it out. Throws `StoreError.unknownCache`.
+    /// Whether every writer keeps a named cache; false where the list cannot be read.
+    package static func isMaintained(_ name: String, in reader: StoreReader) -> Bool {
+        ((try? maintained(in: reader)) ?? []).contains(name)
+    }
+
+    /// Adds a cache to the list, or takes it out. What its exact reader has not had yet stays unread. Throws `StoreError.unknownCache`.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if name.hasPrefix(indexPrefix) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }
         try change(name, isMaintained: isMaintained, in: writer)
+        if isMaintained { try noteRead(of: name, in: writer) }
     }
 
     static func change(_ name: String, isMaintained: Bool, in writer: StoreWriter) throws {

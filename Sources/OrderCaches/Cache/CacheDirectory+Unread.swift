@@ -2,53 +2,112 @@ internal import Bytes
 internal import Models
 internal import Records
 
-/// Caches that were rebuilt for a reader who may not have had the order: it failed or was killed before it was done. Without this
-/// note the next opening would be a hit, as if nothing had changed for the reader.
-extension CacheDirectory {
-    /// Why a cache was rebuilt; nil when a reader has had the order since. O(1) where no cache is in the list.
-    static func unreadReason(of name: String, in reader: StoreReader) throws -> RebuildReason? {
-        try unread(in: reader)[name]
+/// What the exact reader of a cache has not had: a rebuild, or the changes after a commit. Without a note the reader has had the state of
+/// the cache's own commit.
+///
+/// A reader may fail or be killed before it is done with a rebuild, and the cache of a maintained order advances without its reader. The
+/// next opening would be a hit, as if nothing had changed for the reader.
+struct UnreadNote: Equatable {
+    /// The cache's number when the note was made.
+    let number: UInt32
+    /// The commit of the rebuild, or the last one that the reader has had.
+    let commit: UInt64
+    /// Why the cache was rebuilt; nil if the changes after the commit are unread.
+    let reason: RebuildReason?
+
+    init(number: UInt32, commit: UInt64, reason: RebuildReason?) {
+        (self.number, self.commit, self.reason) = (number, commit, reason)
     }
 
-    private static func unread(in reader: StoreReader) throws -> [String: RebuildReason] {
-        var reasons: [String: RebuildReason] = [:]
+    /// The rebuild of a cache.
+    init(_ header: CacheHeader, _ reason: RebuildReason) {
+        self.init(number: header.number, commit: header.commit, reason: reason)
+    }
+}
+
+extension CacheDirectory {
+    /// The note of a cache, if any. O(1) without notes.
+    static func unread(of name: String, in reader: StoreReader) throws -> UnreadNote? {
+        try unreadOrDamaged(in: reader).notes[name]
+    }
+
+    /// The notes by the names of the caches. Throws where the list is damaged.
+    static func unread(in reader: StoreReader) throws -> [String: UnreadNote] {
+        var notes: [String: UnreadNote] = [:]
         try reader.withCacheList(.unread) { bytes in
             var reader = try ByteReader(checked: bytes, "the list of unread caches")
             for _ in 0..<(try reader.count()) {
                 let name = try reader.text()
-                // A reason of a later version is a rebuild all the same.
-                reasons[name] = RebuildReason(rawValue: try reader.text()) ?? .requested
+                let number = UInt32(truncatingIfNeeded: try reader.varint())
+                let commit = try reader.varint()
+                let reason = try reader.text()
+                notes[name] = UnreadNote(
+                    number: number, commit: commit,
+                    // A reason of a later version is a rebuild all the same.
+                    reason: reason.isEmpty ? nil : RebuildReason(rawValue: reason) ?? .requested)
             }
         }
-        return reasons
+        return notes
     }
 
-    /// Adds a cache with the reason of its rebuild, or takes it out. A list that cannot be read is written anew.
-    static func setUnread(_ reason: RebuildReason?, _ name: String, in writer: StoreWriter) throws {
-        let stored = try? unread(in: writer)
-        var reasons = stored ?? [:]
-        if stored != nil, reasons[name] == reason { return }
-        reasons[name] = reason
-        try write(reasons, in: writer)
-    }
-
-    /// Empties the list when it cannot be read. Returns what was done.
-    static func repairUnread(in writer: StoreWriter) throws -> [String] {
-        do { _ = try unread(in: writer) } catch  where error.isDamage {
-            try write([:], in: writer)
-            return ["the list of unread caches was damaged: it is empty now"]
+    /// The notes. A damaged list may have had any: then each cache counts as rebuilt because of damage, so that no reader misses a change.
+    private static func unreadOrDamaged(
+        in reader: StoreReader
+    ) throws -> (notes: [String: UnreadNote], isDamaged: Bool) {
+        do { return (try unread(in: reader), false) } catch  where error.isDamage {
+            var notes: [String: UnreadNote] = [:]
+            for name in try names(in: reader) where !name.hasPrefix(indexPrefix) {
+                // A cache without a readable header is rebuilt for any reader.
+                guard let header = try? header(name, in: reader) else { continue }
+                notes[name] = UnreadNote(header, .damaged)
+            }
+            return (notes, true)
         }
-        return []
     }
 
-    private static func write(_ reasons: [String: RebuildReason], in writer: StoreWriter) throws {
+    /// Replaces the note of a cache; nil removes it. A damaged list is written anew.
+    static func setUnread(_ note: UnreadNote?, _ name: String, in writer: StoreWriter) throws {
+        var (notes, isDamaged) = try unreadOrDamaged(in: writer)
+        if !isDamaged, notes[name] == note { return }
+        notes[name] = note
+        try write(notes, in: writer)
+    }
+
+    /// Notes, unless there is a note, that the reader of a cache has had the state of the cache's commit: before a writer brings the cache
+    /// further.
+    static func noteRead(of name: String, in writer: StoreWriter) throws {
+        guard try unread(of: name, in: writer) == nil, let header = try? header(name, in: writer) else { return }
+        let note = UnreadNote(number: header.number, commit: header.commit, reason: nil)
+        try setUnread(note, name, in: writer)
+    }
+
+    /// Notes that the reader of a cache has had the state of a commit. The note stays where every writer keeps the cache, which so advances
+    /// without its reader, and where the cache is further already.
+    static func setRead(upTo commit: UInt64, _ name: String, in writer: StoreWriter) throws {
+        guard let header = try? header(name, in: writer) else { return }
+        let isUnread = header.commit > commit || isMaintained(name, in: writer)
+        let note = isUnread ? UnreadNote(number: header.number, commit: commit, reason: nil) : nil
+        try setUnread(note, name, in: writer)
+    }
+
+    /// Writes a damaged list anew. Returns what was done.
+    static func repairUnread(in writer: StoreWriter) throws -> [String] {
+        let (notes, isDamaged) = try unreadOrDamaged(in: writer)
+        guard isDamaged else { return [] }
+        try write(notes, in: writer)
+        return ["the list of unread caches was damaged: the next `changes` of each cache reports a rebuild"]
+    }
+
+    private static func write(_ notes: [String: UnreadNote], in writer: StoreWriter) throws {
         var bytes: [UInt8] = []
-        bytes.appendVarint(UInt64(reasons.count))
-        for (name, reason) in reasons.sorted(by: { $0.key < $1.key }) {
+        bytes.appendVarint(UInt64(notes.count))
+        for (name, note) in notes.sorted(by: { $0.key < $1.key }) {
             bytes.appendText(name)
-            bytes.appendText(reason.rawValue)
+            bytes.appendVarint(UInt64(note.number))
+            bytes.appendVarint(note.commit)
+            bytes.appendText(note.reason?.rawValue ?? "")
         }
         bytes.appendChecksum()
-        try writer.setCacheList(.unread, reasons.isEmpty ? nil : bytes)
+        try writer.setCacheList(.unread, notes.isEmpty ? nil : bytes)
     }
 }

@@ -91,8 +91,7 @@ package struct CacheDirectory {
     /// What is known of a cache without looking at its nodes. O(log n). Throws when there is none of the name.
     package func state(of name: String, in reader: StoreReader) throws -> State {
         let header: CacheHeader
-        let isMaintained =
-            name.hasPrefix(Self.indexPrefix) || ((try? Self.maintained(in: reader)) ?? []).contains(name)
+        let isMaintained = name.hasPrefix(Self.indexPrefix) || Self.isMaintained(name, in: reader)
         do {
             guard let found = try Self.header(name, in: reader) else { throw try Self.unknown(name, in: reader) }
             header = found
@@ -239,6 +238,10 @@ package struct CacheDirectory {
         for name in try names(in: writer) {
             guard let header = try? header(name, in: writer) else { continue }
             needed = min(needed ?? header.commit, header.commit)
+        }
+        for note in ((try? unread(in: writer)) ?? [:]).values
+        where note.reason == nil && writer.logReaches(back: note.commit) {
+            needed = needed.map { min($0, note.commit) }
         }
         // Where a cache that is never opened keeps the log, nothing is left to trim: each save would look at the lock in vain.
         guard let needed, needed > writer.state.logStart else { return }

@@ -155,8 +155,9 @@ extension CacheEngine {
         let order = try cache.order.builder.build(from: writer, in: LMDBNodeStore(header, writingIn: writer))
         header.take(order, commit: writer.commit, time: currentTime())
         try CacheDirectory.put(header, in: writer)
-        try noteRebuild(of: cache, reason, in: writer)
-        return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
+        let rebuilt = OpenedOrder(order, .rebuilt(reason), in: .stored(header))
+        try noteRebuild(rebuilt, of: cache, reason, in: writer)
+        return rebuilt
     }
 
     /// Builds an order in memory. O(n log n). Of an order without sections and aggregates, the first rows alone

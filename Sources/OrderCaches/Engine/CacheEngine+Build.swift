@@ -15,18 +15,18 @@ extension CacheEngine {
     /// After so many attempts that end with too many changes, the build blocks other writers.
     private static let maximumAttempts = 3
 
-    /// Builds a cache; an unforced build returns the cache that another build has just finished. Builds in memory when the
+    /// Builds a cache; an unforced build is nil where another one has just built the cache. Builds in memory when the
     /// store is read-only or this process is writing: the open writer may be the caller's own, and waiting a deadlock.
     func build(
         _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false, from scan: SharedScan? = nil
-    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
+    ) throws -> (opened: OpenedOrder, snapshot: Snapshot)? {
         try CacheDirectory.requireReplaceable(cache, in: store.snapshot())
         let limit = min(Self.patience, cache.writeTimeout ?? Self.patience)
         guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: limit) else {
             return try computeAtNewest(cache.order, .rebuilt(reason))
         }
         defer { withExtendedLifetime(build) {} }
-        if !isForced, try isBuilt(cache) { return try openUnrecorded(cache) }
+        if !isForced, try isBuilt(cache) { return nil }
         try removeLeftovers(limit: cache.writeTimeout)
         var scan = scan?.takeKeys(of: cache.name)
         for _ in 0..<Self.maximumAttempts {
@@ -72,8 +72,14 @@ extension CacheEngine {
         }
     }
 
-    func noteRebuild(of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter) throws {
-        if cache.notesRebuilds { try CacheDirectory.setUnread(reason, cache.name, in: writer) }
+    /// Notes that the exact reader of a cache has not had its rebuild: one who waits for it, or one who has not had an earlier change.
+    func noteRebuild(
+        _ rebuilt: OpenedOrder, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
+    ) throws {
+        guard case .stored(let header) = rebuilt.place,
+            try cache.notesRebuilds || CacheDirectory.unread(of: cache.name, in: writer) != nil
+        else { return }
+        try CacheDirectory.setUnread(UnreadNote(header, reason), cache.name, in: writer)
     }
 
     /// Nil when too much has changed during the build. The snapshot ends with this function, so that the pages of a failed build
@@ -108,11 +114,12 @@ extension CacheEngine {
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         header.take(order, commit: start, time: currentTime())
         try CacheDirectory.put(header, in: writer)
-        try noteRebuild(of: cache, reason, in: writer)
         // Without `needsExactChange`: a long catch-up would block other writers.
         let assessment = try assess(CacheRequest(name: cache.name, order: cache.order), in: writer)
         if case .unusable = assessment { return nil }
-        let built = try commit(bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason)), writer)
+        let brought = try bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason))
+        try noteRebuild(brought, of: cache, reason, in: writer)
+        let built = try commit(brought, writer)
         if let oldNumber { statistics.transfer(from: oldNumber, to: number) }
         return built
     }

@@ -15,7 +15,12 @@ extension CacheEngine {
             where !reason.isOfState && reason != .formatChanged && !cache.name.hasPrefix(CacheDirectory.indexPrefix):
                 // The name belongs to another request now.
                 break
-            case let assessment: try keep(cache, assessment, in: writer, known)
+            case let assessment:
+                // The cache advances without its reader.
+                if !cache.name.hasPrefix(CacheDirectory.indexPrefix) {
+                    try CacheDirectory.noteRead(of: cache.name, in: writer)
+                }
+                try keep(cache, assessment, in: writer, known)
             }
         }
         try CacheDirectory.trimLog(in: writer)

@@ -48,9 +48,9 @@ extension CacheEngine {
         _ cache: CacheRequest, isForced: Bool, from scan: SharedScan?
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
-        if isForced { return try build(cache, .requested, isForced: true, from: scan) }
+        if isForced { return try build(cache, .requested, isForced: true, from: scan) ?? openUnrecorded(cache) }
         if case .unusable(let reason) = try assess(cache, in: store.snapshot()) {
-            return try build(cache, reason, from: scan)
+            return try build(cache, reason, from: scan) ?? openUnrecorded(cache)
         }
         return try openUnrecorded(cache)
     }

@@ -4,7 +4,7 @@ package import Records
 
 extension CacheEngine {
     /// A cache that is current but more commits behind than this takes the newest commit, so that it does not keep the log.
-    private static let idleCommits: UInt64 = 64
+    static let idleCommits: UInt64 = 64
 
     /// Opens the order of a cache at the newest state: as it is stored, caught up from the change log, or rebuilt.
     ///
@@ -41,7 +41,7 @@ extension CacheEngine {
             }
         }  // The snapshot ends before a build, which may take long.
         do {
-            return try build(cache, reason)
+            return try build(cache, reason) ?? openUnrecorded(cache)
         } catch StoreError.moved {
             return try computeAtNewest(cache.order, .rebuilt(reason))
         }
@@ -59,18 +59,12 @@ extension CacheEngine {
 
     /// Builds a cache from all records. In memory where the store is read-only, and while a writer of this process is open.
     /// O(n log n).
-    ///
-    /// An unforced one gives the cache that another build has just finished, and is in memory too where the store was moved.
     package func rebuild(
-        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = true
+        _ cache: CacheRequest, _ reason: RebuildReason
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         try CacheDirectory.validate(cache.name)
         hits?.write()
-        return try recorded(cache) {
-            do { return try build(cache, reason, isForced: isForced) } catch StoreError.moved where !isForced {
-                return try computeAtNewest(cache.order, .rebuilt(reason))
-            }
-        }
+        return try recorded(cache) { try build(cache, reason, isForced: true) ?? openUnrecorded(cache) }
     }
 
     func computeAtNewest(
@@ -86,9 +80,12 @@ extension CacheEngine {
         return (opened.reopened(in: snapshot), snapshot)
     }
 
-    func noteHit(_ header: CacheHeader, in snapshot: Snapshot) {
+    /// Counts a hit, unless no reader has asked for it.
+    func noteHit(_ header: CacheHeader, in snapshot: Snapshot, isAsked: Bool = true) {
         let time = currentTime()
-        if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
+        if isAsked {
+            if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
+        }
         // Trimming the log can wait: an error here does not affect the hit.
         if snapshot.commit - header.commit > Self.idleCommits { try? raiseCommit(of: header, to: snapshot.commit) }
     }

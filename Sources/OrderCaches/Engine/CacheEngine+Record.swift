@@ -13,12 +13,19 @@ extension CacheEngine {
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         let start = ContinuousClock.now
         let result = try open()
-        if case .hit = result.opened.outcome { return result }
-        // Without a place in the cache, the opening is recorded with the cache that is there, if any.
+        record(result, of: cache, since: start)
+        return result
+    }
+
+    /// Records an opening unless it was a hit. Without a place in the cache, it is recorded with the cache that is there, if any.
+    func record(
+        _ result: (opened: OpenedOrder, snapshot: Snapshot), of cache: CacheRequest,
+        since start: ContinuousClock.Instant
+    ) {
+        if case .hit = result.opened.outcome { return }
         let number =
             result.opened.place.number ?? ((try? CacheDirectory.header(cache.name, in: result.snapshot)) ?? nil)?.number
         record(result.opened, of: cache, number, since: start)
-        return result
     }
 
     /// Records an opening of a cache with a number unless it was a hit.
@@ -29,8 +36,10 @@ extension CacheEngine {
         record(opened, of: cache, number, ContinuousClock.now - start, isStored: opened.isStored)
     }
 
-    /// The same of a reading, when it is known whether its cache takes the order.
+    /// Records a reading when it is known whether its cache takes the order, unless it was a hit, or a rebuild, which is recorded when it
+    /// is made.
     func record(_ reading: CacheReading, isStored: Bool) {
+        guard case .caughtUp = reading.opened.outcome else { return }
         record(
             reading.opened, of: reading.cache, reading.opened.place.number, reading.duration, isStored: isStored)
     }

@@ -88,7 +88,11 @@ package struct OpenedOrder {
         return reopened
     }
 
-    func with(_ outcome: OrderOutcome) -> OpenedOrder { OpenedOrder(order, outcome, in: place, from: start) }
+    func with(_ outcome: OrderOutcome) -> OpenedOrder { with(outcome, from: start) }
+
+    func with(_ outcome: OrderOutcome, from start: UInt64?) -> OpenedOrder {
+        OpenedOrder(order, outcome, in: place, from: start)
+    }
 }
 
 /// An order that is wanted: how to build it, and its fingerprint.

@@ -14,7 +14,9 @@ package import LMDB
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
-///              "unread"           caches varint x (name text | reason text) | checksum 4      rebuilds that no reader has had yet
+///              "unread"           caches varint x (name text | number of the cache varint | commit varint | reason text) | checksum 4
+///                                   what the exact reader of a cache has not had: with a reason the rebuild of that commit, else
+///                                   the changes after it                -> OrderCaches/Cache/CacheDirectory+Unread.swift
 ///              "locked"           caches varint x eight texts | checksum 4      what no other request replaces
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
 ///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift
@@ -85,7 +87,7 @@ package import LMDB
 /// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
 /// - 12: zones have columns. Raised in the same way: a zone of an older program gets them when one of its objects changes.
-/// - 13: the meta table may name locked caches, and caches whose rebuild no reader has had yet; indexes and lists of unique attributes
+/// - 13: the meta table may name locked caches, and what the readers of caches have not had yet; indexes and lists of unique attributes
 ///   may name to-one relationships; the meta table may name the origin of numbers, and originals. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 13

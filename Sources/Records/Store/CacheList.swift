@@ -4,7 +4,7 @@ internal import LMDB
 package enum CacheList: Sendable {
     /// Those that every writer keeps.
     case maintained
-    /// Those whose rebuild no reader has had yet.
+    /// Those with something that their exact readers have not had yet.
     case unread
     /// Those that no other request replaces.
     case locked

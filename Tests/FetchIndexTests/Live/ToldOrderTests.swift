@@ -1,6 +1,8 @@
 import FetchIndex
+import Foundation
 import OrderCaches
 import Records
+import Synchronization
 import TestSupport
 import Testing
 
@@ -98,6 +100,113 @@ import Testing
         #expect(try read() == .hit)
     }
 
+    private func cutLog() throws {
+        let context = container.newContext()
+        try context.deleteHistory(before: context.commit + 1)
+    }
+
+    /// The second one waits for the build of the first.
+    @Test func twoReadersOfAnUnusableCacheAreBothToldOfItsRebuild() throws {
+        try put([(3, 0, 50)])
+        try cutLog()
+        let outcomes = Mutex<[FetchOutcome]>([])
+        let readers = DispatchGroup()
+        // Both have found the cache unusable when the first one builds it.
+        var build = try container.store.beginBuild(limit: .seconds(1))
+        for _ in 0..<2 {
+            DispatchQueue.global().async(group: readers) { [container] in
+                var options = PersistentContainer.OrderOptions(cacheName: "c")
+                options.needsExactChange = true
+                try? container.withOrder(Self.definition, options) { order in
+                    outcomes.withLock { $0.append(order.outcome) }
+                    throw ReaderFailed()
+                }
+            }
+        }
+        usleep(300_000)
+        withExtendedLifetime(build) {}
+        build = nil
+        readers.wait()
+        #expect(outcomes.withLock { $0 } == [.rebuilt(.logTooShort), .rebuilt(.logTooShort)])
+        #expect(try read() == .rebuilt(.logTooShort))
+        #expect(try read() == .hit)
+    }
+
+    /// The end of a reader says nothing of a rebuild that came after its own.
+    @Test func aRebuildIsNotTakenForAnEarlierOne() throws {
+        try put([(3, 0, 50)])
+        try cutLog()
+        try container.withOrder(Self.definition, options) { order in
+            #expect(order.outcome == .rebuilt(.logTooShort))
+            try put([(4, 0, 51)])
+            try cutLog()
+            #expect(try read(failing: true) == .rebuilt(.logTooShort))
+        }
+        #expect(try read() == .rebuilt(.logTooShort))
+        #expect(try read() == .hit)
+    }
+
+    /// Others may write between a commit and the rebuild that it needs.
+    @Test func aRebuildAtALaterCommitHidesNoChange() throws {
+        try put([(3, 0, 50)])
+        try cutLog()
+        let writer = try BatchWriter(container, entity: "Item", key: "code")
+        try write([(4, 0, 51)], writer)
+        try writer.commit(bringing: Self.definition, cacheName: "c") { outcome in
+            #expect(outcome == .rebuilt(.logTooShort))
+            try put([(5, 0, 52), (6, 0, 53)])
+        }
+        #expect(events(try read()) == 2)
+        #expect(try read() == .hit)
+    }
+
+    @Test func whatTheReaderOfAMaintainedCacheMissesIsToldAgain() throws {
+        try container.setMaintained(true, cacheNamed: "c")
+        let writer = try BatchWriter(container, entity: "Item", key: "code")
+        func commit(_ item: (Int, Int, Int), failing: Bool = false) throws -> Int? {
+            try write([item], writer)
+            var count: Int?
+            do {
+                try writer.commit(bringing: Self.definition, cacheName: "c") { outcome in
+                    count = events(outcome)
+                    if failing { throw ReaderFailed() }
+                }
+            } catch is ReaderFailed {}
+            return count
+        }
+        #expect(try commit((3, 0, 50), failing: true) == 1)
+        #expect(try commit((4, 0, 51)) == 2)
+        #expect(try commit((5, 0, 52), failing: true) == 1)
+        try put([(6, 0, 53)])
+        #expect(events(try read(failing: true)) == 2)
+        #expect(events(try read()) == 2)
+        #expect(try read() == .hit)
+        // Others keep the cache current; its reader still has to hear of it.
+        try put([(7, 0, 54)])
+        try put([(8, 0, 55)])
+        #expect(events(try read()) == 2)
+        #expect(try read() == .hit)
+        try put([(9, 0, 56)])
+        try cutLog()
+        #expect(try read(failing: true) == .rebuilt(.logTooShort))
+        #expect(try read() == .rebuilt(.logTooShort))
+        #expect(try read() == .hit)
+        #expect(try container.cacheStatistics().map(\.isFresh) == [true])
+    }
+
+    /// When a cache becomes maintained, and when it is no longer.
+    @Test func aCacheThatOthersBringFurtherHidesNothingFromItsReader() throws {
+        try put([(2, 0, 49)])
+        try container.setMaintained(true, cacheNamed: "c")
+        try put([(3, 0, 50)])
+        #expect(events(try read()) == 2)
+        try put([(3, 0, 51)])
+        try container.setMaintained(false, cacheNamed: "c")
+        try put([(4, 0, 51)])
+        #expect(events(try read()) == 2)
+        #expect(try read() == .hit)
+    }
+
     /// The cache takes the state that the reader has had, and nothing of what others have written meanwhile.
     @Test func whatIsWrittenMeanwhileIsToldNext() throws {
         try put([(3, 0, 50)])
@@ -154,7 +263,7 @@ import Testing
     }
 
     /// A list that takes each batch whose reader did not fail equals the order.
-    @Test(arguments: 0..<8 as Range<UInt64>) func batchesOfReadersThatFailLeadToTheOrder(seed: UInt64) throws {
+    @Test(arguments: 0..<16 as Range<UInt64>) func batchesOfReadersThatFailLeadToTheOrder(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
         var list = try rows()
         let writer = try BatchWriter(container, entity: "Item", key: "code")
@@ -167,6 +276,9 @@ import Testing
             }
         }
         for step in 0..<60 {
+            if step % 10 == 5, Bool.random(using: &random) {
+                try container.setMaintained(Bool.random(using: &random), cacheNamed: "c")
+            }
             let items = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                 (
                     Int.random(in: 0..<30, using: &random), Int.random(in: 0..<4, using: &random),
@@ -201,6 +313,77 @@ import Testing
                 }
                 #expect(try list == rows(), "seed \(seed), step \(step)")
             }
+        }
+    }
+}
+
+/// What the reader of a maintained cache has not had, where rows and sections depend on related objects.
+@Suite struct ToldRelatedOrderTests {
+    private static let model = Model(entities: [
+        Entity(
+            "Author", [AttributeDescription("name", .string)],
+            relationships: [RelationshipDescription("books", toMany: "Book", inverse: "author")]),
+        Entity(
+            "Book", [AttributeDescription("size", .integer)],
+            relationships: [RelationshipDescription("author", toOne: "Author", inverse: "books")]),
+    ])
+
+    private static let definitions = [
+        OrderDefinition(
+            entity: "Book", sortKeys: [SortKey("author.name"), SortKey("size")],
+            sectionKey: .relationship("author", name: "name")),
+        OrderDefinition(
+            entity: "Book", predicate: try? FetchPredicate("author.name > 'c'"), sortKeys: [SortKey("size")],
+            sectionKey: .attribute("author.name")),
+    ]
+
+    @Test(arguments: 0..<6 as Range<UInt64>, definitions.indices)
+    func batchesOfReadersThatFailLeadToTheOrder(seed: UInt64, number: Int) throws {
+        let definition = Self.definitions[number]
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let store = try LiveStore(Self.model)
+        var options = PersistentContainer.OrderOptions(cacheName: "c")
+        options.needsExactChange = true
+        func rows() throws -> [[ObjectID]] {
+            try store.container.withOrder(definition, .init()) { order in
+                var rows = [[ObjectID]](repeating: [], count: order.sectionCount)
+                try order.forEachRow { rows[$0.path.section].append($0.id) }
+                return rows
+            }
+        }
+        try store.container.withOrder(definition, options) { _ in }
+        try store.container.setMaintained(true, cacheNamed: "c")
+        let context = store.container.newContext()
+        var (authors, books): ([ManagedObject], [ManagedObject]) = ([], [])
+        var list = try rows()
+        for step in 0..<40 {
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: authors.append(try context.insert("Author"))
+                case 1...2:
+                    authors.randomElement(using: &random)?["name"] = .string(
+                        String("abcdef".randomElement(using: &random)!))
+                case 3 where !books.isEmpty:
+                    context.delete(books.remove(at: Int.random(in: books.indices, using: &random)))
+                case 4 where !authors.isEmpty && step % 7 == 6:
+                    context.delete(authors.remove(at: Int.random(in: authors.indices, using: &random)))
+                case 5: books.randomElement(using: &random)?.relate("author", to: authors.randomElement(using: &random))
+                default:
+                    let book = try context.insert("Book")
+                    book["size"] = .integer(.random(in: 0..<9, using: &random))
+                    book.relate("author", to: authors.randomElement(using: &random))
+                    books.append(book)
+                }
+            }
+            try context.save()
+            guard Int.random(in: 0..<3, using: &random) == 0 else { continue }
+            let outcome = try store.container.withOrder(definition, options) { $0.outcome }
+            switch outcome {
+            case .hit: break
+            case .caughtUp(let change): list = try #require(change.replay(on: list))
+            case .rebuilt, .computed: Issue.record("\(outcome), seed \(seed), step \(step)")
+            }
+            #expect(try list == rows(), "seed \(seed), step \(step)")
         }
     }
 }
