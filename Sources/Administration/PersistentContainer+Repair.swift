@@ -35,7 +35,8 @@ extension PersistentContainer {
             if defects.isEmpty { return StoreRepair(defects: [], repairs: [], left: []) }
             let writer = try container.store.beginWrite(changesRecords: false)
             let total = try container.recordCount()
-            var repairs = state + (try writer.repair { progress($0, total) })
+            var repairs = state + (try CacheDirectory.repairLists(in: writer))
+            repairs += try writer.repair { progress($0, total) }
             for name in try CacheDirectory.names(in: writer) {
                 if let repair = try container.repairCache(name, in: writer) { repairs.append(repair) }
             }

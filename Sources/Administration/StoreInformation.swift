@@ -1,4 +1,3 @@
-internal import Bytes
 internal import OrderCaches
 package import FetchIndex
 package import Records
@@ -193,9 +192,7 @@ extension PersistentContainer {
                     defects.append("the order of the index \"\(index.name)\" is not current")
                 }
             }
-            do { _ = try CacheDirectory.maintained(in: snapshot) } catch  where error.isDamage {
-                defects.append("the list of maintained caches: \(error)")
-            }
+            defects += CacheDirectory.listDefects(in: snapshot)
             let shared = try CacheDirectory.sharedNumbers(in: snapshot)
             for name in names {
                 let cache = "cache \"\(name)\": "

@@ -66,9 +66,9 @@ extension CacheEngine {
 extension CacheEngine {
     /// The maintained caches whose requests read other attributes in the writer's model than they did.
     private func changedMaintained(in writer: StoreWriter) throws -> [CacheRequest] {
-        try CacheDirectory.maintained(in: writer).compactMap { name in
+        ((try? CacheDirectory.maintained(in: writer)) ?? []).compactMap { name in
             guard let request = try? CacheRequest(ofStored: name, in: writer),
-                try CacheDirectory.header(name, in: writer)?.identity != request.order.identity
+                (try? CacheDirectory.header(name, in: writer))??.identity != request.order.identity
             else { return nil }
             return request
         }

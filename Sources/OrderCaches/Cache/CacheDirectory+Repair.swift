@@ -15,9 +15,25 @@ extension CacheDirectory {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
         for number in strays { try LMDBNodeStore.deleteNodes(of: number, in: writer) }
-        return try repairMaintained(in: writer) + repairUnread(in: writer) + repairLocks(in: writer)
-            + (unnamed > 0 ? ["\(counted(unnamed, "cache")) had a name that is not UTF-8: deleted"] : [])
+        return (unnamed > 0 ? ["\(counted(unnamed, "cache")) had a name that is not UTF-8: deleted"] : [])
             + strays.map { "nodes of number \($0) belonged to no cache: deleted" }
+    }
+
+    /// What is wrong with the lists of caches, one sentence each.
+    package static func listDefects(in reader: StoreReader) -> [String] {
+        let lists: [(name: String, read: (StoreReader) throws -> Void)] = [
+            ("maintained", { _ = try maintained(in: $0) }), ("unread", { _ = try unread(in: $0) }),
+            ("locked", { _ = try locks(in: $0) }),
+        ]
+        return lists.compactMap { list in
+            do { try list.read(reader) } catch { return "the list of \(list.name) caches: \(error)" }
+            return nil
+        }
+    }
+
+    /// Writes damaged lists of caches anew: before caches are repaired, which read them. Returns what was done.
+    package static func repairLists(in writer: StoreWriter) throws -> [String] {
+        try repairMaintained(in: writer) + repairUnread(in: writer) + repairLocks(in: writer)
     }
 
     private static func removeUnnamed(in writer: StoreWriter) throws -> Int {

@@ -55,7 +55,7 @@ struct CacheLock {
 }
 
 extension CacheDirectory {
-    private static func locks(in reader: StoreReader) throws -> [String: CacheLock] {
+    static func locks(in reader: StoreReader) throws -> [String: CacheLock] {
         var locks: [String: CacheLock] = [:]
         try reader.withCacheList(.locked) { bytes in
             var reader = try ByteReader(checked: bytes, "the list of locked caches")
@@ -95,13 +95,12 @@ extension CacheDirectory {
     /// Throws `cacheLocked` where a request must not replace the cache that has its name. O(1) where no cache is locked.
     static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
         if cache.name.hasPrefix(indexPrefix) { return }
-        if let lock = try locks(in: reader)[cache.name], !lock.allows(cache.order.identity) {
-            throw StoreError.cacheLocked(cache.name)
+        if let header = try? header(cache.name, in: reader) {
+            // Its own request replaces nothing, also where the list is damaged.
+            if CacheLock(cache.name, header.identity).allows(cache.order.identity) { return }
+            if !cache.replacesOthers { throw StoreError.cacheLocked(cache.name) }
         }
-        if cache.replacesOthers { return }
-        if let header = try? header(cache.name, in: reader),
-            !CacheLock(cache.name, header.identity).allows(cache.order.identity)
-        {
+        if let lock = try locks(in: reader)[cache.name], !lock.allows(cache.order.identity) {
             throw StoreError.cacheLocked(cache.name)
         }
     }

@@ -103,7 +103,7 @@ import Testing
         #expect(try open(byPrice) == .hit)
         let repair = try container.store.beginWrite()
         #expect(
-            try CacheDirectory.removeStrays(in: repair)
+            try CacheDirectory.repairLists(in: repair)
                 == ["the list of locked caches was damaged: no cache is locked now"])
         try repair.commit()
         #expect(try open(byTitle) == .rebuilt(.sortChanged))

@@ -1,0 +1,111 @@
+import Administration
+import FetchIndex
+import LMDB
+import OrderCaches
+import TestSupport
+import Testing
+
+@testable import Records
+
+/// Damaged lists of caches, and a damaged origin of numbers: `check` finds them, a repair writes them anew, and no cache suffers.
+@Suite struct DamagedListTests {
+    private static let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
+    private let folder: TemporaryFolder
+    private let container: PersistentContainer
+
+    init() throws {
+        folder = TemporaryFolder()
+        container = try PersistentContainer(path: folder.path, model: Model(Book.self))
+        try put(20)
+        for name in ["a", "b"] { _ = try changes(of: name) }
+    }
+
+    private func put(_ count: Int) throws {
+        let writer = try BatchWriter(container, entity: "Book")
+        for number in 0..<count {
+            try writer.insert([.string("t\(number)"), .string("P"), .integer(Int64(number % 7)), .null])
+        }
+        try writer.commit()
+    }
+
+    private func changes(of name: String) throws -> FetchOutcome {
+        var options = PersistentContainer.OrderOptions(cacheName: name)
+        options.needsExactChange = true
+        return try container.withOrder(Self.byPrice, options) { $0.outcome }
+    }
+
+    private func damage(_ list: CacheList) throws {
+        let writer = try container.store.beginWrite()
+        try writer.setCacheList(list, Array("damaged".utf8))
+        try writer.commit()
+    }
+
+    private func repair() throws -> StoreRepair {
+        try PersistentContainer.repair(at: folder.path) { _, _ in }
+    }
+
+    @Test(arguments: [CacheList.maintained, .unread, .locked])
+    func aDamagedListIsFoundAndWrittenAnew(list: CacheList) throws {
+        try damage(list)
+        let defects = try container.check { _, _ in }
+        #expect(defects.count == 1 && defects[0].contains("the list of \(list) caches"), "\(defects)")
+        let repair = try repair()
+        #expect(repair.defects == defects)
+        #expect(repair.repairs.count == 1 && repair.repairs[0].contains("list of \(list) caches"), "\(repair)")
+        #expect(repair.left == [])
+        #expect(try container.cacheStatistics().map(\.name) == ["a", "b"])
+    }
+
+    @Test func aDamagedOriginOfNumbersIsFoundAndForgotten() throws {
+        let writer = try container.store.beginWrite()
+        try writer.view.put(Array("damaged".utf8), for: StoreLayout.numbersKey, in: writer.tables.meta)
+        try writer.commit()
+        let repair = try repair()
+        #expect(
+            repair.defects.count == 1 && repair.defects[0].contains("origin of the store's numbers"), "\(repair)")
+        #expect(repair.repairs.count == 1)
+        #expect(repair.left == [])
+    }
+
+    /// Who knows what was in the list? Each reader hears that it has to fetch again, once.
+    @Test(arguments: [false, true]) func aDamagedListOfUnreadCachesLosesNoBatch(isRepaired: Bool) throws {
+        try damage(.unread)
+        if isRepaired { _ = try repair() }
+        try put(1)
+        for name in ["a", "b"] {
+            #expect(try changes(of: name) == .rebuilt(.damaged))
+            #expect(try changes(of: name) == .hit)
+        }
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    /// What a live controller, a maintained cache and a repair need is a rebuild for the same request.
+    @Test(arguments: ["live", "maintained", "repair"]) func aDamagedListOfLocksDeletesNoCache(way: String) throws {
+        if way == "maintained" { try container.setMaintained(true, cacheNamed: "a") }
+        let context = container.newContext()
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.price)]), context: context, cacheName: "a")
+        if way == "live" { try controller.performFetch() }
+        try damage(.locked)
+        let header = try #require(try CacheDirectory.header("a", in: container.store.snapshot()))
+        let writer = try container.store.beginWrite()
+        var nodes: [UInt64] = []
+        try writer.view.walk(writer.tables.nodes, from: UInt64(header.number) << 40) { cursor in
+            if cursor.integerKey >> 40 == UInt64(header.number) { nodes.append(cursor.integerKey) }
+            return true
+        }
+        let nonsense = Array("nonsense".utf8)
+        for node in nodes { try writer.view.put(nonsense.span.bytes, for: node, in: writer.tables.nodes) }
+        try writer.commit()
+        if way == "repair" {
+            _ = try repair()
+        } else {
+            let book = Book(context: context)
+            (book.title, book.publisher, book.price) = ("new", "P", 3)
+            try context.save()
+        }
+        #expect(try container.cacheStatistics().map(\.name) == ["a", "b"])
+        #expect(try changes(of: "b") != .rebuilt(.first))
+        withExtendedLifetime(controller) {}
+    }
+}
