@@ -72,6 +72,22 @@ import Testing
         #expect(try told() == [])
     }
 
+    /// Every writer brings a maintained cache further; its reader hears of it nevertheless.
+    @Test(arguments: readers.filter { $0[0] != "fetch" })
+    func aFullDiskLosesNoBatchOfAMaintainedCache(reader: [String]) throws {
+        try apply(1)
+        try succeed(["cache", "maintain", tool.store, "c"])
+        try apply(3, 7)
+        for _ in 0..<2 {
+            let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+            let process = try run(command(reader), to: full)
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 1)
+        }
+        #expect(try told() == [1, 3, 7])
+        #expect(try told() == [])
+    }
+
     @Test(arguments: readers) func aReaderThatLeftLosesNoBatch(reader: [String]) throws {
         try apply(3, 7)
         let pipe = Pipe()
@@ -83,8 +99,10 @@ import Testing
         #expect(try told() == [])
     }
 
-    @Test(arguments: ["/dev/full", "pipe"]) func applySavesWhatItCannotTellOf(output: String) throws {
+    @Test(arguments: ["/dev/full", "pipe"], [false, true])
+    func applySavesWhatItCannotTellOf(output: String, isMaintained: Bool) throws {
         try apply(1)
+        if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         let file = try tool.file("told.jsonl", line(3, size: 500) + "\n" + line(7, size: 501))
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
@@ -97,11 +115,13 @@ import Testing
         #expect(
             try tool.rows("--entity", "Row", "--where", "size IN {500, 501}").compactMap { $0["id"] as? Int } == [3])
         #expect(try told() == [1, 3])
+        #expect(try told() == [])
     }
 
     /// What others changed before is in the first batch of `apply`.
-    @Test func applyTellsOfAllChangesOnce() throws {
+    @Test(arguments: [false, true]) func applyTellsOfAllChangesOnce(isMaintained: Bool) throws {
         try apply(1)
+        if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         let file = try tool.file(
             "told.jsonl", line(3, size: 500) + "\n" + line(7, size: 501) + "\n" + line(8, size: 502))
         let batches = try succeed(["apply", tool.store, file, "--output", "json"] + request).output.split(
@@ -121,7 +141,8 @@ import Testing
     }
 
     /// An `apply` that is killed when it has printed some transactions: each batch is printed or told later.
-    @Test(arguments: 1...3) func aKilledApplyIsToldAgain(transactions: Int) throws {
+    @Test(arguments: 1...3, [false, true]) func aKilledApplyIsToldAgain(transactions: Int, isMaintained: Bool) throws {
+        if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         let output = try tool.file("told", "")
         let input = Pipe()
         let process = tool.process(["apply", tool.store, "-", "--output", "json"] + request)
@@ -172,8 +193,32 @@ import Testing
         #expect(try told() == [])
     }
 
+    @Test func aBatchIsPrintedBesideABusyWriterAndComesAgain() throws {
+        try apply(3, 7)
+        do {
+            let lock = open(tool.store + "/writer.lock", O_RDWR)
+            try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
+            defer { close(lock) }
+            for timeout in ["0", "0.2"] {
+                let start = Date()
+                let result = try succeed([
+                    "changes", tool.store, "--cache", "c", "--output", "json", "--timeout", timeout,
+                ])
+                #expect(try keys(result.output) == [3, 7])
+                #expect(
+                    result.error
+                        == "fetchindex: another process writes, so the cache \"c\" stays behind: this is printed again the next time\n"
+                )
+                #expect(Date().timeIntervalSince(start) < 4)
+            }
+        }
+        #expect(try told() == [3, 7])
+        #expect(try told() == [])
+    }
+
     /// A watcher's cache takes each batch when it is printed.
-    @Test func whatAWatcherHasPrintedIsNotToldAgain() throws {
+    @Test(arguments: [false, true]) func whatAWatcherHasPrintedIsNotToldAgain(isMaintained: Bool) throws {
+        if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         let output = try tool.file("told", "")
         let process = try run(
             ["watch", tool.store, "--cache", "c", "--output", "json"],
@@ -191,8 +236,41 @@ import Testing
             state = try tool.run("cache", "show", tool.store, "c", "--output", "json").cacheState
         } while state != "fresh" && Date() < patience
         #expect(state == "fresh")
+        // A maintained cache is fresh before the watcher has noted what it has printed.
+        if isMaintained { usleep(500_000) }
         #expect(try told() == [])
         #expect(try tool.run("cache", "verify", tool.store).status == 0)
+    }
+
+    /// The start of a watcher is a hit, and each batch that it prints is a catch-up; commits that change nothing of the order are neither.
+    @Test(arguments: [false, true]) func aWatcherCountsAsOneReader(isMaintained: Bool) throws {
+        if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
+        try succeed(["import", tool.store, tool.file("other.csv", "x\n1\n"), "--entity", "Other"])
+        let before = try openings()
+        let output = try tool.file("told", "")
+        let process = try run(
+            ["watch", tool.store, "--cache", "c", "--output", "json"],
+            to: #require(FileHandle(forWritingAtPath: output)))
+        defer { process.terminate() }
+        try wait(for: "\n", in: output)
+        for key in [3, 7, 8] {
+            try apply(key)
+            try wait(for: "\"id\":\(key + 1),", in: output)
+            usleep(200_000)
+            try succeed(["import", tool.store, tool.file("other.csv", "x\n\(key)\n"), "--entity", "Other"])
+            usleep(200_000)
+        }
+        let after = try openings()
+        #expect(after.hits == before.hits + 1)
+        #expect(after.catchUps == before.catchUps + 3)
+    }
+
+    /// The statistics of the cache.
+    private func openings() throws -> (hits: Int, catchUps: Int) {
+        let shown = try succeed(["cache", "show", tool.store, "c", "--output", "json"])
+        let hits = (shown["cache"] as? [String: Any])?["hits"] as? Int
+        let openings = (shown["history"] as? [String: Any])?["openings"] as? [[String: Any]]
+        return (try #require(hits), try #require(openings).count { $0["kind"] as? String == "caughtUp" })
     }
 }
 

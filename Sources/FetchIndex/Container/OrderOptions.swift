@@ -15,7 +15,7 @@ extension PersistentContainer {
         public var needsExactChange = false
 
         /// How long a build waits for a busy writer before it throws `StoreError.writerBusy`, and how long the end of `withOrder` waits
-        /// where `needsExactChange` is wanted. Nil: a build waits without limit, the end one minute.
+        /// where `needsExactChange` is wanted. Nil: a build waits without limit, the end five seconds.
         public var writeTimeout: Duration?
 
         /// Whether a cache of another request that has the name is replaced. Else that is `StoreError.cacheLocked`, as if the cache were

@@ -78,20 +78,24 @@ struct ApplyCommand: ParsableCommand {
                     try applier.apply(change, number)
                 }, tooLong: { throw $0 })
             try endTransaction()
-            try Output.settle()
-            try writer.storeTold()
+            try settle(writer)
         } catch let error as BadInput {
-            try Output.settle()
-            try writer.storeTold()
+            try settle(writer)
             // The open transaction is dropped; those before it are done.
             let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
             throw Failure("\(error); \(done) applied")
         } catch {
             // What could be printed is not told again.
-            if (try? Output.settle()) != nil { try? writer.storeTold() }
+            try? settle(writer)
             throw error
         }
         try printSummary(writer.counts, transactions, ignored: applier.ignoredCount)
+    }
+
+    /// Lets the cache take what is printed.
+    private func settle(_ writer: BatchWriter) throws {
+        try Output.settle()
+        do { try writer.storeTold() } catch StoreError.writerBusy { Output.warnOfRepetition(by: cacheName ?? "") }
     }
 
     private func printSummary(_ counts: BatchWriter.Counts, _ transactions: Int, ignored: Int) throws {

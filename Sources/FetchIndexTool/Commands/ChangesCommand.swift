@@ -2,6 +2,7 @@ internal import Administration
 internal import ArgumentParser
 internal import Catalogues
 internal import FetchIndex
+internal import Models
 internal import Wording
 
 struct ChangesCommand: ParsableCommand {
@@ -13,13 +14,16 @@ struct ChangesCommand: ParsableCommand {
             and new section and row, the old and the new values of the object as JSON objects, and the names of the sections. They are an \
             error when what changed is not known, because the cache was rebuilt.
 
-            The cache is brought up to date when all is written: what a full disk or a reader that left has lost is printed again.
+            The cache is brought up to date when all is written: what a full disk or a reader that left has lost is printed again. The \
+            batch is printed at once where another process writes, and the cache waits for its turn, five seconds or --timeout; after \
+            that a warning says that the batch is printed again the next time.
             """)
 
     @OptionGroup var store: StoreArgument
     @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
     @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
+    @OptionGroup var timeout: TimeoutOption
     @Option(help: "A table for people, JSON for programs; or changed rows alone as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
 
@@ -28,14 +32,21 @@ struct ChangesCommand: ParsableCommand {
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
-        let options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
-        try container.withOrder(definition, options) { order in
-            let duration = ContinuousClock.now - start
-            let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
-            bar.finish()
-            try print(report)
-            // The cache takes the order when this returns.
-            try Output.settle()
+        var options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
+        options.writeTimeout = timeout.limit
+        var isPrinted = false
+        do {
+            try container.withOrder(definition, options) { order in
+                let duration = ContinuousClock.now - start
+                let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
+                bar.finish()
+                try print(report)
+                // The cache takes the order when this returns.
+                try Output.settle()
+                isPrinted = true
+            }
+        } catch StoreError.writerBusy where isPrinted {
+            Output.warnOfRepetition(by: cacheName)
         }
     }
 

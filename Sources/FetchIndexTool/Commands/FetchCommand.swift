@@ -30,11 +30,7 @@ struct FetchCommand: ParsableCommand {
             "The outcome that the cache must have: hit, caughtUp, or hit,caughtUp. Another one is exit code 4.",
             valueName: "outcome"))
     var require: RequiredOutcome?
-    @Option(
-        help: ArgumentHelp(
-            "How many seconds the build of a cache waits for another writer before it is an error; without limit by default.",
-            valueName: "seconds"))
-    var timeout: Double?
+    @OptionGroup var timeout: TimeoutOption
     @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
     @Option(parsing: .unconditional, help: "Rows to print (tables: 50 by default).") var limit: Int?
     @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
@@ -67,11 +63,8 @@ struct FetchCommand: ParsableCommand {
             throw ValidationError("--explain prints no rows: --in-section and --columns do not fit it.")
         }
         if entity == nil && cacheName == nil { throw ValidationError("Name an --entity, or the --cache of one.") }
-        if cacheName == nil && (require != nil || timeout != nil) {
+        if cacheName == nil && (require != nil || timeout.seconds != nil) {
             throw ValidationError("--require and --timeout need --cache.")
-        }
-        if let timeout, !(0...1e6).contains(timeout) {
-            throw ValidationError("--timeout is a number of seconds from 0 to 1,000,000.")
         }
         guard offset >= 0, limit ?? 0 >= 0, sectionOffset >= 0, sectionLimit ?? 0 >= 0 else {
             throw ValidationError("--offset, --limit, --section-offset and --section-limit must not be negative.")
@@ -87,7 +80,7 @@ struct FetchCommand: ParsableCommand {
         let plan = explain ? try container.plan(definition) : nil
         let bar = ProgressBar("building")
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
-        options.writeTimeout = timeout.map { .seconds($0) }
+        options.writeTimeout = timeout.limit
         if let require, let cacheName { options.check = { try require.check($0, cacheName: cacheName) } }
         options.wantedRows = WantedRows(most: mostRows, countsAll: output.catalogue == nil)
         let start = ContinuousClock.now

@@ -60,6 +60,23 @@ struct StoreArgument: ParsableArguments {
     }
 }
 
+struct TimeoutOption: ParsableArguments {
+    @Option(
+        name: .customLong("timeout"),
+        help: ArgumentHelp(
+            "How many seconds to wait for another writer; by default the build of a cache waits without limit.",
+            valueName: "seconds"))
+    var seconds: Double?
+
+    var limit: Duration? { seconds.map { .seconds($0) } }
+
+    func validate() throws {
+        if let seconds, !(0...1e6).contains(seconds) {
+            throw ValidationError("--timeout is a number of seconds from 0 to 1,000,000.")
+        }
+    }
+}
+
 /// What shapes an order.
 struct RequestOptions: ParsableArguments {
     @Option(

@@ -49,6 +49,11 @@ enum Output {
         errorLines("fetchindex: " + sentence.withBlankControls)
     }
 
+    /// Says that a cache could not take what was printed, because another process writes.
+    static func warnOfRepetition(by cacheName: String) {
+        error("another process writes, so the cache \"\(cacheName)\" stays behind: this is printed again the next time")
+    }
+
     static func errorLines(_ text: String) { errorText(text.withoutControls + "\n") }
 
     static func errorText(_ text: String) { fputs(text, stderr) }
