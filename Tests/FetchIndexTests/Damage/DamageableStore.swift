@@ -10,8 +10,8 @@ import Values
 @testable import FetchIndex
 
 /// A small store with everything in it: two entities, every type of value, unique keys, relationships with links, a record
-/// of several pages, a log, caches that are fresh and ones that are behind, two of them through relationships. Tests damage
-/// copies of it.
+/// of several pages, a log, caches that are fresh and ones that are behind, two of them through relationships, one of them maintained
+/// and locked. Tests damage copies of it.
 struct DamageableStore {
     /// A value in a table of the store's LMDB environment.
     struct Entry {
@@ -71,6 +71,7 @@ struct DamageableStore {
     private static func fill(_ path: String) throws {
         let container = try container(path, model)
         let writer = try BatchWriter(container, entity: "Everything", key: "name", author: "first")
+        writer.numbersOrigin = UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")
         for number in 0..<12 { try writer.insert(values(number)) }
         try writer.commit()
 
@@ -87,6 +88,9 @@ struct DamageableStore {
         try relate(container)
         try container.withOrder(fresh, .init(cacheName: "fresh")) { _ in }
         try container.withOrder(byOwner, .init(cacheName: "by owner")) { _ in }
+        // Also notes what its reader has had.
+        try container.setMaintained(true, cacheNamed: "by owner")
+        try container.setLocked(true, cacheNamed: "by owner")
     }
 
     private static func relate(_ container: PersistentContainer) throws {
