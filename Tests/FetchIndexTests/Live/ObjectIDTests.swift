@@ -161,6 +161,52 @@ final class Post: ManagedObject {
         #expect(try context.existingObject(with: id)["name"] == "old")
     }
 
+    /// Ids in attributes of a backup are those of its objects.
+    @Test func idsInABackupMeanTheObjectsThatItWasMadeWith() throws {
+        _ = try message("a")
+        try context.save()
+        let folder = TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path)
+        try store.container.backup(to: url)
+        let backup = try PersistentContainer(at: url, durability: .none)
+        #expect(backup.storeIdentifier != nil && backup.storeIdentifier != store.container.storeIdentifier)
+        let other = backup.newContext()
+        let topic = try #require(try other.fetch(FetchRequest<Topic>()).first)
+        #expect(topic.objectID == conversation.objectID)
+        let request = FetchRequest<Post>(
+            predicate: FetchPredicate(\Post.conversation == topic.objectID), sortKeys: [SortKey(\.text)])
+        #expect(try other.fetch(request).map(\.text) == ["a"])
+        let (mine, its) = (Topic(context: context), Topic(context: other))
+        (mine.name, its.name) = ("mine", "its")
+        try context.save()
+        try other.save()
+        #expect(mine.objectID.number == its.objectID.number && mine.objectID != its.objectID)
+        #expect(throws: ContextError.otherStore(mine.objectID)) { try other.existingObject(with: mine.objectID) }
+        #expect(throws: ContextError.otherStore(its.objectID)) { try context.existingObject(with: its.objectID) }
+    }
+
+    @Test func damagedOriginalsAreFoundAndTakenOut() throws {
+        try context.save()
+        let folder = TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path)
+        try store.container.backup(to: url)
+        do {
+            let backup = try PersistentContainer(at: url, durability: .none)
+            let writer = try backup.store.beginWrite()
+            let meta = try backup.store.environment.tables([TableDescription("meta")], creating: false)[0]
+            try writer.view.put([1, 2, 3, 4, 5], for: Array("originals".utf8), in: meta)
+            try writer.commit()
+        }
+        let repair = try PersistentContainer.repair(at: folder.path) { _, _ in }
+        #expect(repair.defects.contains { $0.contains("an origin of the store's numbers") }, "\(repair.defects)")
+        #expect(repair.repairs.count == 1 && repair.left.isEmpty, "\(repair)")
+        let whole = try PersistentContainer(at: url, durability: .none)
+        #expect(try whole.check { _, _ in } == [])
+        #expect(throws: ContextError.otherStore(conversation.objectID)) {
+            try whole.newContext().existingObject(with: conversation.objectID)
+        }
+    }
+
     private func removeIdentifier(_ container: PersistentContainer) throws {
         let writer = try container.store.beginWrite()
         let key = Array("identifier".utf8)
