@@ -14,8 +14,18 @@ package enum FileSizeLimit {
         return Int(exactly: limits.rlim_cur)
     }
 
-    /// Makes a write beyond the limit an error, where the process leaves it to the system to end it by SIGXFSZ.
-    package static func becomesError() {
-        if Signals.isDefault(SIGXFSZ) { signal(SIGXFSZ, SIG_IGN) }
+    /// Runs a call that writes. Beyond the limit the call fails with EFBIG, and the system sends the thread SIGXFSZ, which would end the
+    /// process: unless the process handles that signal, the thread holds it back meanwhile, and takes it away. Without a limit it costs
+    /// one system call. pthread_sigmask
+    package static func withoutSignal<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard bytes != nil, Signals.isDefault(SIGXFSZ), let held = Signals.block(SIGXFSZ) else { return try body() }
+        defer {
+            let code = errno
+            Signals.release(SIGXFSZ, held)
+            errno = code
+        }
+        return try body()
     }
 }

@@ -21,7 +21,10 @@ package struct FolderLock: ~Copyable {
     /// Writes a number that others can read while the lock is held.
     package func write(_ number: UInt64) {
         var number = number.littleEndian
-        _ = withUnsafeBytes(of: &number) { pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
+        let descriptor = file.descriptor
+        _ = withUnsafeBytes(of: &number) { bytes in
+            FileSizeLimit.withoutSignal { pwrite(descriptor, bytes.baseAddress, bytes.count, 0) }
+        }
     }
 
     /// The number in the file of a lock that is held; nil when the lock is free, or has no number.

@@ -23,7 +23,9 @@ package final class TemporaryFile {
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-            let count = pwrite(file, rest.baseAddress, rest.count, off_t(length + written))
+            let count = FileSizeLimit.withoutSignal {
+                pwrite(file, rest.baseAddress, rest.count, off_t(length + written))
+            }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { throw SystemError.last }
             written += count

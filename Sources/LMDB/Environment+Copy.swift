@@ -17,7 +17,8 @@ extension Environment {
     package func copy(_ kind: CopyKind, to file: CInt) throws {
         // Counted, so that the map is not moved; and what another process has grown is taken over before LMDB looks.
         let transaction = try beginRead()
-        try check(mdb_env_copyfd2(handle, file, kind == .compact ? UInt32(MDB_CP_COMPACT) : 0))
+        let flags = kind == .compact ? UInt32(MDB_CP_COMPACT) : 0
+        try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, flags) })
         _ = transaction.view
     }
 
@@ -40,7 +41,7 @@ extension Environment {
                 mdb_txn_abort(begun)
                 throw error
             }
-            try check(mdb_txn_commit(begun))
+            try check(FileSizeLimit.withoutSignal { mdb_txn_commit(begun) })
         }
     }
 
@@ -98,7 +99,9 @@ extension Environment {
     }
 
     private static func copyFile(_ dataFile: String, to file: CInt) throws {
-        try withHandle(dataFile, flags: alone) { try check(mdb_env_copyfd2($0, file, UInt32(MDB_CP_COMPACT))) }
+        try withHandle(dataFile, flags: alone) { handle in
+            try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, UInt32(MDB_CP_COMPACT)) })
+        }
     }
 
     /// Throws unless both files have the same tables with as many entries.
@@ -148,7 +151,7 @@ extension Environment {
         mdb_env_set_maxdbs(handle, Options().maximumTables)
         mdb_env_set_maxreaders(handle, Options().maximumReaders)
         if let mapSize { try check(mdb_env_set_mapsize(handle, mapSize)) }
-        try check(mdb_env_open(handle, path, flags, 0o600))
+        try check(FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) })
         guard try closeWhenExecuting(handle) else { throw LMDBError.badDescriptor }
         return try body(handle)
     }
@@ -176,7 +179,8 @@ private struct EnvironmentLock: ~Copyable {
     /// the environment; one that waited and is let in as a second refuses the file.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
-        let length = pwrite(file.descriptor, &mark, MemoryLayout<UInt32>.size, 0)
+        let descriptor = file.descriptor
+        let length = FileSizeLimit.withoutSignal { pwrite(descriptor, &mark, MemoryLayout<UInt32>.size, 0) }
         guard length == MemoryLayout<UInt32>.size else { throw LMDBError(rawValue: length < 0 ? errno : EIO) }
     }
 

@@ -57,7 +57,10 @@ extension Environment {
             var status = stat()
             if fstat(file.descriptor, &status) == 0, Int(status.st_blocks) * 512 >= length { return }
             // An operation that the file system does not support is not an error.
-            let error = LMDBError(rawValue: posix_fallocate(file.descriptor, 0, off_t(length)))
+            let descriptor = file.descriptor
+            let code = FileSizeLimit.withoutSignal { posix_fallocate(descriptor, 0, off_t(length)) }
+            withExtendedLifetime(file) {}
+            let error = LMDBError(rawValue: code)
             if error.isFailedWrite { throw error }
         #endif
     }

@@ -36,6 +36,14 @@ extension Environment {
         }
     }
 
+    /// Called before each write, so it must cost next to nothing.
+    static func hasFileSizeLimit(_ transaction: OpaquePointer?) -> Bool {
+        guard let context = mdb_env_get_userctx(mdb_txn_env(transaction)) else { return true }
+        return Unmanaged<Environment>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            $0.hasFileSizeLimit.load(ordering: .relaxed)
+        }
+    }
+
     /// As `check`, for calls that write. Remembers that the map was full, so that the next transaction makes it larger.
     func checkWrite(_ code: CInt) throws {
         // A write that the disk has no room for ends short, which LMDB takes for a fault of the disk.

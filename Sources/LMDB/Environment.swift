@@ -56,6 +56,8 @@ package final class Environment: Sendable {
     let openTables = Mutex<[String: Table]>([:])
     /// Whether the write transaction has written anything; there is one at a time.
     let hasWritten = Atomic(false)
+    /// Whether files of the process may not grow without limit, as the write transaction found at its beginning.
+    let hasFileSizeLimit = Atomic(false)
     /// Whether a write found the map full since it last grew.
     let isMapFull = Atomic(false)
     /// The threads on which its user has begun to write: another writer on one of them would wait for itself.
@@ -71,7 +73,6 @@ package final class Environment: Sendable {
         }
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
-        if !options.isReadOnly { FileSizeLimit.becomesError() }
         return try withSystemErrors { try EnvironmentRegistry.open(at: String(cString: real), options: options) }
     }
 
@@ -178,7 +179,7 @@ package final class Environment: Sendable {
             isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
         }
         let lockFileBefore = try lockFile()
-        let code = mdb_env_open(handle, path, flags, 0o600)
+        let code = FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) }
         // The lock file may have been invalidated by a compaction that died: the first process to lock it exclusively resets it.
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)

@@ -85,6 +85,11 @@ func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
     return true
 }
 
+/// Runs a call that writes in a transaction: one that has changed many pages writes some of them early.
+func write(in transaction: OpaquePointer?, _ call: () -> CInt) -> CInt {
+    Environment.hasFileSizeLimit(transaction) ? FileSizeLimit.withoutSignal(call) : call()
+}
+
 /// Like `check`, for calls that write in a transaction.
 func check(_ code: CInt, writtenIn transaction: OpaquePointer) throws {
     if code != MDB_SUCCESS, let environment = Environment.of(transaction) { try environment.checkWrite(code) }

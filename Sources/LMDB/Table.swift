@@ -1,5 +1,6 @@
 package import LMDBCheck
 internal import CLMDB
+internal import Files
 internal import Synchronization
 
 /// A named table of an environment (LMDB's "database"): keys in order, each with one value.
@@ -57,7 +58,7 @@ extension Environment {
             throw error
         }
         defer { end() }
-        try checkWrite(mdb_txn_commit(transaction))
+        try checkWrite(FileSizeLimit.withoutSignal { mdb_txn_commit(transaction) })
         return opened
     }
 }

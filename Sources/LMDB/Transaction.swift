@@ -1,4 +1,5 @@
 internal import CLMDB
+internal import Files
 internal import Synchronization
 
 /// A read transaction: one unchanging view of the environment.
@@ -34,6 +35,7 @@ package struct WriteTransaction: ~Copyable {
         self.environment = environment
         self.view = TransactionView(handle: try environment.begin(flags: 0), isInMap: false)
         environment.hasWritten.store(false, ordering: .relaxed)
+        environment.hasFileSizeLimit.store(FileSizeLimit.bytes != nil, ordering: .relaxed)
     }
 
     /// Whether anything was written in it: if not, committing it does nothing.
@@ -49,7 +51,7 @@ package struct WriteTransaction: ~Copyable {
     package consuming func commit() throws {
         try environment.requireInPlace()
         isCommitted = true  // mdb_txn_commit ends the transaction, also when it fails
-        let code = mdb_txn_commit(view.handle)
+        let code = FileSizeLimit.withoutSignal { mdb_txn_commit(view.handle) }
         if code != MDB_SUCCESS && environment.isDead { throw LMDBError.panic }
         try environment.checkWrite(code)
     }

@@ -76,7 +76,8 @@ package struct TransactionView {
         try withKey(key) { mdbKey in
             var mdbValue = MDB_val(mv_size: byteCount, mv_data: nil)
             let flags = UInt32(MDB_RESERVE) | (appending ? UInt32(MDB_APPEND) : 0)
-            try check(mdb_put(handle, table.handle, &mdbKey, &mdbValue, flags), writtenIn: handle)
+            let code = write(in: handle) { mdb_put(handle, table.handle, &mdbKey, &mdbValue, flags) }
+            try check(code, writtenIn: handle)
             fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
         }
     }
@@ -84,7 +85,8 @@ package struct TransactionView {
     private func put(_ value: RawSpan, _ key: inout MDB_val, in table: Table, flags: UInt32) throws {
         try value.withUnsafeBytes { value in
             var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
-            try check(mdb_put(handle, table.handle, &key, &mdbValue, flags), writtenIn: handle)
+            let code = write(in: handle) { mdb_put(handle, table.handle, &key, &mdbValue, flags) }
+            try check(code, writtenIn: handle)
         }
     }
 
@@ -104,7 +106,7 @@ package struct TransactionView {
     }
 
     private func delete(_ key: inout MDB_val, in table: Table) throws -> Bool {
-        let code = mdb_del(handle, table.handle, &key, nil)
+        let code = write(in: handle) { mdb_del(handle, table.handle, &key, nil) }
         if code == MDB_NOTFOUND { return false }
         try check(code, writtenIn: handle)
         return true

@@ -59,6 +59,17 @@
             #expect(checked == 0, "\(defects)")
         }
 
+        /// The library leaves the program's signals as they are.
+        @Test(.disabled(if: isUnderSanitizer), arguments: [0, 4, 40, 400, 4000])
+        func aProgramIsToldThatAFileMayNotGrow(limit: Int) throws {
+            let victim = try VictimRunner()
+            let program = VictimRunner.executable("Victim").path
+            let (status, output) = try shell("ulimit -f \(limit); '\(program)' starved '\(victim.store)' of=bytes 2>&1")
+            let lines = output.split(separator: "\n")
+            #expect(status == 0 && lines.count == 2 && lines.last == "finished", "\(status): \(output)")
+            #expect(lines.first?.hasPrefix("refused ") == true && output.contains("(ulimit -f)"), "\(output)")
+        }
+
         /// Keys that come in no order are written at the end, in a commit of their own.
         @Test(.disabled(if: isUnderSanitizer)) func theRowsThatAreToldToBeSavedAreInTheStore() throws {
             let victim = try VictimRunner()

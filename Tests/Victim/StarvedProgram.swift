@@ -4,7 +4,7 @@ internal import Foundation
 /// A user's program that runs out of descriptors, and waits for commits as programs with an async `main` do.
 ///
 /// `of=stores`: opens stores until it gets no more. `of=files`: opens a store, then files until it gets no more. `of=nothing`: opens so
-/// many stores as `count` says.
+/// many stores as `count` says. `of=bytes`: saves until a file may not grow.
 struct StarvedProgram {
     private let arguments: VictimArguments
 
@@ -25,6 +25,15 @@ struct StarvedProgram {
             isRunning.wait()
             usleep(100_000)
             while Foundation.open("/dev/null", O_RDONLY) >= 0 {}
+        case "bytes":
+            let text = String(repeating: "x", count: 100_000)
+            do {
+                let container = try open(0)
+                while true { try save(text, in: container) }
+            } catch { VictimOutput.line("refused \(error)") }
+            // As it was when the program began.
+            if signal(SIGXFSZ, SIG_DFL) == nil { VictimOutput.line("finished") }
+            return
         default:
             raiseLimit()
             containers.append(try open(0))
@@ -61,9 +70,9 @@ struct StarvedProgram {
             model: Model(entities: [Entity("Item", [AttributeDescription("name", .string)])]), durability: .none)
     }
 
-    private func save(in container: PersistentContainer) throws {
+    private func save(_ name: String = "one", in container: PersistentContainer) throws {
         let context = container.newContext()
-        try context.insert("Item")["name"] = .string("one")
+        try context.insert("Item")["name"] = .string(name)
         try context.save()
     }
 

@@ -188,7 +188,8 @@ package struct Cursor: ~Copyable {
         else { throw LMDBError.corrupted }
         passKey()
         hasDeleted = true
-        try check(mdb_cursor_del(handle, 0), writtenIn: mdb_cursor_txn(handle))
+        let code = write(in: mdb_cursor_txn(handle)) { mdb_cursor_del(handle, 0) }
+        try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
     /// mdb_cursor_put with an integer key: inserts or replaces. A key near the cursor is found without a search from the
@@ -204,7 +205,9 @@ package struct Cursor: ~Copyable {
     package mutating func put(_ value: RawSpan, for key: RawSpan) throws {
         begin()
         let code = withKey(key) { mdbKey in
-            withKey(value) { mdbValue in mdb_cursor_put(handle, &mdbKey, &mdbValue, 0) }
+            withKey(value) { mdbValue in
+                write(in: mdb_cursor_txn(handle)) { mdb_cursor_put(handle, &mdbKey, &mdbValue, 0) }
+            }
         }
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
@@ -232,7 +235,7 @@ package struct Cursor: ~Copyable {
         var key = key
         let code = withUnsafeMutableBytes(of: &key) { bytes in
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
-            return mdb_cursor_put(handle, &mdbKey, &value, flags)
+            return write(in: mdb_cursor_txn(handle)) { mdb_cursor_put(handle, &mdbKey, &value, flags) }
         }
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }

@@ -148,7 +148,9 @@ private struct StatisticsFile {
     }
 
     func write(_ bytes: [UInt8], _ place: Range<Int>) {
-        _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(place.lowerBound)) }
+        _ = bytes.withUnsafeBytes { bytes in
+            FileSizeLimit.withoutSignal { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(place.lowerBound)) }
+        }
     }
 
     var length: Int {

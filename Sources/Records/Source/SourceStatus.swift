@@ -58,7 +58,11 @@ extension Store {
         else { return }
         // One write of the whole, so that a reader meets no half of it.
         let bytes = [UInt8](text) + [UInt8](repeating: 0, count: Self.mostStatusBytes - text.count)
-        _ = bytes.withUnsafeBytes { pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
+        let descriptor = file.descriptor
+        _ = bytes.withUnsafeBytes { bytes in
+            FileSizeLimit.withoutSignal { pwrite(descriptor, bytes.baseAddress, bytes.count, 0) }
+        }
+        withExtendedLifetime(file) {}
     }
 
     /// Whether a process follows a source now, for this store.
