@@ -30,11 +30,11 @@ package struct CacheReading {
 
     /// Whether the reader has had all that another note says is unread.
     func hasRead(_ other: UnreadNote?) -> Bool {
-        guard let other, let note else { return false }
+        guard let other else { return false }
         if other == note { return true }
-        // Another reader has had more of the same changes meanwhile.
-        guard other.reason == nil, note.reason == nil else { return false }
-        return (note.commit...max(note.commit, snapshot.commit)).contains(other.commit)
+        // Meanwhile another reader has had some of the same changes, or a writer has brought the cache further.
+        guard other.reason == nil, note?.reason == nil, let start = note?.commit ?? opened.start else { return false }
+        return (start...max(start, snapshot.commit)).contains(other.commit)
     }
 }
 
@@ -211,7 +211,8 @@ extension CacheEngine {
     package func store(_ reading: CacheReading, in writer: StoreWriter) throws -> Bool {
         let name = reading.cache.name
         // Before the cache changes: where the list is damaged, its header stands for the note.
-        let hasRead = try reading.note != nil && reading.hasRead(CacheDirectory.unread(of: name, in: writer))
+        let hasRead =
+            try reading.cache.needsExactChange && reading.hasRead(CacheDirectory.unread(of: name, in: writer))
         let isStored = try storeOrder(of: reading, in: writer)
         if hasRead { try CacheDirectory.setRead(upTo: reading.snapshot.commit, name, in: writer) }
         return isStored

@@ -194,6 +194,16 @@ import Testing
         #expect(try container.cacheStatistics().map(\.isFresh) == [true])
     }
 
+    @Test func whatWasToldBeforeItsCacheBecameMaintainedIsNotToldAgain() throws {
+        let writer = try BatchWriter(container, entity: "Item", key: "code")
+        try write([(3, 0, 50)], writer)
+        _ = try writer.commit(bringing: Self.definition, cacheName: "c") { outcome, _ in #expect(events(outcome) == 1) }
+        try container.setMaintained(true, cacheNamed: "c")
+        try writer.storeTold()
+        try put([(4, 0, 51)])
+        #expect(events(try read()) == 1)
+    }
+
     /// When a cache becomes maintained, and when it is no longer.
     @Test func aCacheThatOthersBringFurtherHidesNothingFromItsReader() throws {
         try put([(2, 0, 49)])
